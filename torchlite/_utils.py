@@ -1,10 +1,19 @@
 """Functions that pickles of tensors name: how a tensor is taken apart and built again."""
 
+from __future__ import annotations
+
+
 import torchlite as torch
 from torchlite import _C
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ._types import DType, Device, Tensor
 
-def _tensor_in(storage, dtype, offset, size, stride):
+
+def _tensor_in(storage: Any, dtype: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Tensor:
     """A tensor over part of a storage. The numbers come from a file, so nothing about them is taken for granted."""
     size, stride = tuple(size), tuple(stride)
     needed, count = offset + 1, 1
@@ -30,20 +39,37 @@ def _tensor_in(storage, dtype, offset, size, stride):
     return _C.tensor_from_storage(storage, dtype, offset, size, stride)
 
 
-def _rebuild_tensor(storage, storage_offset, size, stride):
+def _rebuild_tensor(storage: Any, storage_offset: Any, size: Any, stride: Any) -> Tensor:
     return _tensor_in(storage._untyped_storage, storage.dtype, storage_offset, size, stride)
 
 
-def _rebuild_tensor_v2(storage, storage_offset, size, stride, requires_grad, backward_hooks, metadata=None):
+def _rebuild_tensor_v2(
+    storage: Any,
+    storage_offset: int,
+    size: tuple[int, ...],
+    stride: tuple[int, ...],
+    requires_grad: bool,
+    backward_hooks: dict[Any, Any],
+    metadata: Any = None,
+) -> Tensor:
     return _finish(_rebuild_tensor(storage, storage_offset, size, stride), requires_grad, backward_hooks, metadata)
 
 
-def _rebuild_tensor_v3(storage, storage_offset, size, stride, requires_grad, backward_hooks, dtype, metadata=None):
+def _rebuild_tensor_v3(
+    storage: Any,
+    storage_offset: Any,
+    size: Any,
+    stride: Any,
+    requires_grad: Any,
+    backward_hooks: Any,
+    dtype: DType | None,
+    metadata: Any = None,
+) -> Any:
     tensor = _tensor_in(storage._untyped_storage, dtype, storage_offset, size, stride)
     return _finish(tensor, requires_grad, backward_hooks, metadata)
 
 
-def _finish(tensor, requires_grad, backward_hooks, metadata):
+def _finish(tensor: Tensor, requires_grad: bool, backward_hooks: dict[Any, Any], metadata: Any) -> Tensor:
     if metadata:
         tensor._conj_bit = bool(metadata.get("conj")) and tensor.is_complex()
         tensor._neg_bit = bool(metadata.get("neg"))
@@ -54,32 +80,36 @@ def _finish(tensor, requires_grad, backward_hooks, metadata):
     return tensor
 
 
-def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
+def _rebuild_meta_tensor_no_storage(dtype: DType | None, size: Any, stride: Any, requires_grad: Any) -> Any:
     return torch.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
 
 
-def _rebuild_device_tensor_from_cpu_tensor(data, dtype, device, requires_grad):
+def _rebuild_device_tensor_from_cpu_tensor(
+    data: Any, dtype: DType | None, device: Device | str | int | None, requires_grad: Any
+) -> Any:
     tensor = data.to(dtype=dtype, device=device)
     tensor.requires_grad = requires_grad
     return tensor
 
 
-def _rebuild_device_tensor_from_numpy(data, dtype, device, requires_grad):
+def _rebuild_device_tensor_from_numpy(
+    data: Any, dtype: DType | None, device: Device | str | int | None, requires_grad: Any
+) -> Any:
     return _rebuild_device_tensor_from_cpu_tensor(torch.from_numpy(data), dtype, device, requires_grad)
 
 
-def _rebuild_parameter(data, requires_grad, backward_hooks):
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: dict[Any, Any]) -> Tensor:
     param = torch.nn.Parameter(data, requires_grad)
     if backward_hooks:
         param._backward_hooks = backward_hooks
     return param
 
 
-def _rebuild_parameter_with_state(data, requires_grad, backward_hooks, state):
+def _rebuild_parameter_with_state(data: Any, requires_grad: Any, backward_hooks: Any, state: Any) -> Any:
     return _set_obj_state(_rebuild_parameter(data, requires_grad, backward_hooks), state)
 
 
-def _rebuild_from_type_v2(func, new_type, args, state):
+def _rebuild_from_type_v2(func: Callable[..., Any], new_type: type, args: tuple[Any, ...], state: Any) -> Tensor:
     """A tensor of a subclass, or one with Python attributes."""
     result = func(*args)
     if type(result) is not new_type:
@@ -95,7 +125,7 @@ def _rebuild_from_type_v2(func, new_type, args, state):
 _rebuild_from_type_v2.__module__ = "torchlite._tensor"
 
 
-def _get_obj_state(obj):
+def _get_obj_state(obj: Tensor) -> Any:
     """The Python attributes of a tensor: its __dict__, or (dict, slots), or an empty dict."""
     getstate = getattr(type(obj), "__getstate__", None)
     if (
@@ -116,7 +146,7 @@ def _get_obj_state(obj):
     return (state, slots) if slots else state
 
 
-def _set_obj_state(obj, state):
+def _set_obj_state(obj: Tensor, state: Any) -> Tensor:
     attributes, slots = state if isinstance(state, tuple) else (state, None)
     if isinstance(state, tuple) and len(state) != 2:
         raise RuntimeError(f"Invalid serialized state: {state}")
@@ -127,7 +157,7 @@ def _set_obj_state(obj, state):
     return obj
 
 
-def _reduce_tensor(tensor, proto):
+def _reduce_tensor(tensor: Tensor, proto: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """What Tensor.__reduce_ex__ returns."""
     func, args = _reduce_plain(tensor)
     state = _get_obj_state(tensor)
@@ -136,7 +166,7 @@ def _reduce_tensor(tensor, proto):
     return _rebuild_from_type_v2, (func, type(tensor), args, state)
 
 
-def _reduce_plain(tensor):
+def _reduce_plain(tensor: Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     from collections import OrderedDict
     from torchlite.storage import TypedStorage
 
@@ -161,7 +191,7 @@ def _reduce_plain(tensor):
     return _rebuild_tensor_v2, (*args, metadata) if metadata else args
 
 
-def _reduce_parameter(param, proto):
+def _reduce_parameter(param: Tensor, proto: int) -> Any:
     """What Parameter.__reduce_ex__ returns."""
     from collections import OrderedDict
 
@@ -171,6 +201,6 @@ def _reduce_parameter(param, proto):
     return _rebuild_parameter_with_state, (param.data, param.requires_grad, OrderedDict(), state)
 
 
-def _element_size(dtype):
+def _element_size(dtype: Any) -> Any:
     """Bytes per element of a dtype."""
     return dtype.itemsize

@@ -423,7 +423,8 @@ def use_deterministic_algorithms(mode, *, warn_only=False):
             )
     _deterministic.update(mode=mode, warn_only=warn_only)
     _C.set_fill_empty(mode and _deterministic["fill"])
-    _C.set_deterministic((1 if warn_only else 2) if mode else 0)
+    level = 1 if warn_only else 2
+    _C.set_deterministic(level if mode else 0)
 
 
 def are_deterministic_algorithms_enabled():

@@ -5,6 +5,9 @@ storage. Classes of this package are written under PyTorch's paths (torch.nn.mod
 reads the other's files.
 """
 
+from __future__ import annotations
+
+
 import functools
 import os
 import sys
@@ -13,6 +16,15 @@ import torchlite as torch
 from torchlite._core import device as _device
 from torchlite._files import zip_records
 from torchlite import storage as _storage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, IO
+    from ._types import DType, Layout
+    from ._files.zip_records import Reader
+    from .storage import TypedStorage
+
 
 DEFAULT_PROTOCOL = 2
 _UNSAFE = (
@@ -35,38 +47,38 @@ class SourceChangeWarning(Warning):
 class StorageType:
     """Stands for torch.FloatStorage ... in a pickle; only its dtype matters."""
 
-    def __init__(self, name):
+    def __init__(self, name: str) -> None:
         self.dtype = _storage._PICKLE_DTYPES[name]
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"StorageType(dtype={self.dtype})"
 
 
 _layouts = {str(one): one for one in _device.LAYOUTS}
 
 
-def _get_layout(name):
+def _get_layout(name: str) -> Layout:
     return _layouts[name]
 
 
 # ---- which classes may be loaded -------------------------------------------------------------------------------------
 
 
-def add_safe_globals(safe_globals):
+def add_safe_globals(safe_globals: list[Any]) -> None:
     """Allows classes and functions (or pairs (object, "full.path")) in files loaded with weights_only=True."""
     from torchlite._files import unpickler as wo
 
     wo._user_allowed.extend(g for g in safe_globals if g not in wo._user_allowed)
 
 
-def get_safe_globals():
+def get_safe_globals() -> list[tuple[type, str]]:
     """What `add_safe_globals` has allowed so far."""
     from torchlite._files import unpickler as wo
 
     return list(wo._user_allowed)
 
 
-def clear_safe_globals():
+def clear_safe_globals() -> None:
     """Forgets what `add_safe_globals` allowed."""
     from torchlite._files import unpickler as wo
 
@@ -76,20 +88,20 @@ def clear_safe_globals():
 class safe_globals:
     """Context manager that allows classes and functions for `torch.load` inside the block."""
 
-    def __init__(self, safe_globals):
+    def __init__(self, safe_globals: list[Any]) -> None:
         self._globals = safe_globals
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         self._added = [g for g in self._globals if g not in get_safe_globals()]
         add_safe_globals(self._added)
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> Any:
         from torchlite._files import unpickler as wo
 
         wo._user_allowed[:] = [g for g in wo._user_allowed if g not in self._added]
 
 
-def get_unsafe_globals_in_checkpoint(f):
+def get_unsafe_globals_in_checkpoint(f: IO[bytes]) -> list[str]:
     """Names of the globals in a file that weights_only=True would refuse now."""
     from torchlite._files import unpickler as wo
 
@@ -112,14 +124,14 @@ def get_unsafe_globals_in_checkpoint(f):
 # ---- devices ---------------------------------------------------------------------------------------------------------
 
 
-def register_package(priority, tagger, deserializer):
+def register_package(priority: Any, tagger: Any, deserializer: Any) -> None:
     """Adds a storage location: `tagger(storage)` names it, `deserializer(storage, location)` moves a storage there;
     both return None for storages of others. Lower priorities are asked first."""
     _packages.append((priority, tagger, deserializer))
     _packages.sort(key=lambda p: p[0])
 
 
-def location_tag(storage):
+def location_tag(storage: Any) -> str:
     """The text under which a storage's device is saved."""
     for _, tagger, _ in _packages:
         tag = tagger(storage)
@@ -128,7 +140,7 @@ def location_tag(storage):
     return str(_storage._device_of(storage))
 
 
-def default_restore_location(storage, location):
+def default_restore_location(storage: Any, location: Any) -> Any:
     """The storage, moved to the device that `location` names."""
     for _, _, deserializer in _packages:
         moved = deserializer(storage, location)
@@ -152,7 +164,7 @@ def default_restore_location(storage, location):
     )
 
 
-def _restorer(map_location):
+def _restorer(map_location: Any) -> Callable[..., Any]:
     """Function (storage, saved location) -> storage for an argument `map_location`."""
     if map_location is None:
         return default_restore_location
@@ -162,7 +174,7 @@ def _restorer(map_location):
         target = map_location.decode("ascii") if isinstance(map_location, bytes) else str(map_location)
         return lambda storage, location: default_restore_location(storage, target)
 
-    def restore(storage, location):
+    def restore(storage: Any, location: str) -> Any:
         moved = map_location(storage, location)
         if moved is None:
             return default_restore_location(storage, location)
@@ -176,14 +188,14 @@ def _restorer(map_location):
 # ---- files -----------------------------------------------------------------------------------------------------------
 
 
-def _is_path(f):
+def _is_path(f: Any) -> bool:
     return isinstance(f, (str, os.PathLike))
 
 
 class _Opened:
     """Context manager: a path opened in `mode`, or the file-like object itself."""
 
-    def __init__(self, f, mode):
+    def __init__(self, f: Any, mode: str) -> None:
         self._own = _is_path(f)
         if self._own:
             if mode == "wb":
@@ -194,17 +206,17 @@ class _Opened:
         else:
             self._file = f
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self._file
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: type | None) -> Any:
         if self._own:
             self._file.close()
         elif hasattr(self._file, "flush"):
             self._file.flush()
 
 
-def _check_seekable(f):
+def _check_seekable(f: IO[bytes]) -> Any:
     import io
 
     for name in ("seek", "tell", "read"):
@@ -229,13 +241,13 @@ _SEEK_ADVICE = (
 
 
 def save(
-    obj,
-    f,
-    pickle_module=None,
-    pickle_protocol=DEFAULT_PROTOCOL,
-    _use_new_zipfile_serialization=True,
-    _disable_byteorder_record=False,
-):
+    obj: Any,
+    f: Any,
+    pickle_module: Any = None,
+    pickle_protocol: int = DEFAULT_PROTOCOL,
+    _use_new_zipfile_serialization: bool = True,
+    _disable_byteorder_record: bool = False,
+) -> Any:
     """Saves an object to a file.
 
     Args: obj (anything picklable: tensors, modules, state dicts, containers), f (a path or a file-like object with
@@ -262,7 +274,7 @@ def save(
         writer.close()
 
 
-def _pickle(obj, pickle_module, protocol, legacy=False):
+def _pickle(obj: Any, pickle_module: Any, protocol: int, legacy: bool = False) -> tuple[bytes, dict[str, Any]]:
     """(pickle of obj, {key: (storage, dtype)}); the pickle names a storage by its key."""
     import io
     import pickle
@@ -271,7 +283,7 @@ def _pickle(obj, pickle_module, protocol, legacy=False):
     storages, keys, dtypes, ours = {}, {}, {}, set()
     typed, untyped = _storage.TypedStorage, _storage.UntypedStorage
 
-    def persistent_id(obj):
+    def persistent_id(obj: Any) -> Any:
         cls = obj.__class__
         if cls is typed:
             storage, dtype = obj._untyped_storage, obj.dtype
@@ -304,24 +316,24 @@ def _pickle(obj, pickle_module, protocol, legacy=False):
 
 
 @functools.lru_cache(8)  # a class that is made for each file stays until a collection
-def _pickler_class(base, standard):
+def _pickler_class(base: type, standard: bool) -> type:
     class Pickler(base):
         if standard:
 
-            def reducer_override(self, obj):
+            def reducer_override(self, obj: Any) -> Any:
                 # only notes which globals of this package the pickle will name
                 module = getattr(obj, "__module__", None)
                 if module.__class__ is str and module.startswith("torchlite"):
                     self._ours.add((module, getattr(obj, "__qualname__", None) or str(obj).rpartition(".")[2]))
                 return NotImplemented
 
-        def persistent_id(self, obj):
+        def persistent_id(self, obj: Any) -> tuple[str, type, str, str, int] | None:
             return self._storage_id(obj)
 
     return Pickler
 
 
-def _with_public_names(data, names, protocol):
+def _with_public_names(data: Any, names: Any, protocol: int) -> bytes:
     """The pickle with torch.* in place of torchlite.* in its globals (a GLOBAL is b"c<module>\\n<name>\\n")."""
     if protocol >= 4 or b"ctorchlite" not in data:
         return data
@@ -352,7 +364,7 @@ def _with_public_names(data, names, protocol):
 # ---- load ------------------------------------------------------------------------------------------------------------
 
 
-def _forced(weights_only, default):
+def _forced(weights_only: bool | None, default: bool) -> bool:
     """weights_only after the switches in the environment, which PyTorch has for programs that cannot be changed."""
     safe, unsafe = (
         os.environ.get(f"TORCH_FORCE_{name}_LOAD", "0").lower() in ("1", "y", "yes", "true")
@@ -378,7 +390,15 @@ def _forced(weights_only, default):
     return default if weights_only is None else weights_only
 
 
-def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, **pickle_load_args):
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
     """Loads an object saved with `torch.save`, here or in PyTorch.
 
     Args: f (a path, or a file-like object that can seek), map_location (a device, its name, a dict from saved to wanted
@@ -444,7 +464,7 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
             raise pickle.UnpicklingError(_weights_only_message(str(error))) from None
 
 
-def _weights_only_message(message):
+def _weights_only_message(message: str) -> str:
     if "was not an allowed global by default." in message:
         text = (
             "Weights only load failed. This file can still be loaded, to do so you have two options, \033[1mdo those "
@@ -463,7 +483,7 @@ def _weights_only_message(message):
     return text + _DOCS
 
 
-def _map_file(f):
+def _map_file(f: Any) -> memoryview:
     if not _is_path(f):
         raise ValueError("f must be a file path in order to use the mmap argument")
     import mmap
@@ -473,13 +493,13 @@ def _map_file(f):
 
 
 @functools.lru_cache(8)
-def unpickler_class(base, weights_only):
+def unpickler_class(base: type, weights_only: bool) -> type:
     """`base` with torch.* globals found in this package and storage classes replaced by their dtypes."""
     if weights_only:
         return base
 
     class UnpicklerWrapper(base):
-        def find_class(self, module, name):
+        def find_class(self, module: str, name: str) -> Any:
             if module == "torch.tensor":  # where PyTorch 0.4 had it
                 module = "torch._tensor"
             if module in ("torch", "torchlite", "torch.cuda", "torch.storage") and name in _storage._PICKLE_DTYPES:
@@ -495,7 +515,7 @@ def unpickler_class(base, weights_only):
     return UnpicklerWrapper
 
 
-def swap_bytes(view, size):
+def swap_bytes(view: memoryview, size: int) -> Any:
     """Reverses the bytes of every element of `size` bytes, in place."""
     step = size << 20
     for start in range(0, len(view), step):
@@ -506,7 +526,7 @@ def swap_bytes(view, size):
         view[start : start + step] = swapped
 
 
-def storage_facts(saved_id):
+def storage_facts(saved_id: tuple[str, StorageType, str, str, int]) -> tuple[DType, str, str, int, list[Any]]:
     """(dtype, key, location, number of elements, rest) of a storage that a pickle names,
     all of the kinds that they have."""
     _, storage_class, key, location, count, *rest = saved_id
@@ -524,7 +544,14 @@ def storage_facts(saved_id):
     return dtype, key, location, count, rest
 
 
-def _load_zip(reader, map_location, base, weights_only, mapped, pickle_load_args):
+def _load_zip(
+    reader: Reader,
+    map_location: Any,
+    base: type,
+    weights_only: bool,
+    mapped: memoryview | None,
+    pickle_load_args: dict[str, str],
+) -> Any:
     import io
 
     restore = _restorer(map_location)
@@ -534,7 +561,7 @@ def _load_zip(reader, map_location, base, weights_only, mapped, pickle_load_args
         raise ValueError("Unknown endianness type: " + order)
     loaded = {}
 
-    def persistent_load(saved_id):
+    def persistent_load(saved_id: tuple[str, StorageType, str, str, int]) -> TypedStorage:
         kind = saved_id[0]
         if kind not in ("storage", b"storage"):
             raise AssertionError(f"Unknown typename for persistent_load, expected 'storage' but got '{kind}'")

@@ -1,9 +1,19 @@
 """Storages: the bytes under tensors. `UntypedStorage` is the core's own class; `TypedStorage` and `FloatStorage`...
 exist because pickles and older code name them."""
 
+from __future__ import annotations
+
+
 import torchlite as torch
 from torchlite import _C
 from torchlite._core import dtypes as _dtypes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ._types import DType, Device, Tensor
+
 
 UntypedStorage = _C.StorageBase
 
@@ -25,19 +35,19 @@ _PICKLE_NAMES = {
 _PICKLE_DTYPES = {name: d for d, name in _PICKLE_NAMES.items()}
 
 
-def _as_tensor(storage, dtype, count=None):
+def _as_tensor(storage: Any, dtype: Any, count: Any = None) -> Tensor:
     """A one-dimensional tensor over a whole storage."""
     if count is None:
         count = storage.nbytes() // dtype.itemsize
     return _C.tensor_from_storage(storage, dtype, 0, (count,), (1,))
 
 
-def _device_of(storage):
+def _device_of(storage: Any) -> Device:
     where = getattr(storage, "device", None)
     return torch.device("cpu") if where is None else where
 
 
-def _move(storage, device, dtype=_dtypes.uint8):
+def _move(storage: Any, device: Any, dtype: Any = _dtypes.uint8) -> Any:
     """The storage itself when it is on `device` already, else a copy there."""
     device = torch.device(device)
     if _device_of(storage).type == device.type and device.index in (None, _device_of(storage).index):
@@ -45,13 +55,13 @@ def _move(storage, device, dtype=_dtypes.uint8):
     return _as_tensor(storage, dtype).to(device).untyped_storage()
 
 
-def _storage_repr(storage):
+def _storage_repr(storage: Any) -> str:
     values = _as_tensor(storage, _dtypes.uint8).tolist()
     lines = "".join(f" {v}\n" for v in values)
     return f"{lines}[torch.storage.UntypedStorage(device={_device_of(storage)}) of size {len(values)}]"
 
 
-def _storage_getitem(storage, index):
+def _storage_getitem(storage: Any, index: Any) -> Any:
     item = _as_tensor(storage, _dtypes.uint8)[index]
     if item.dim() and not len(item):
         return item.untyped_storage()
@@ -60,18 +70,18 @@ def _storage_getitem(storage, index):
     return item.item()
 
 
-def _attach():
+def _attach() -> None:
     """Gives the core's storage class the part of its interface that is written with tensors."""
 
-    def fill_(self, value):
+    def fill_(self: Any, value: Any) -> Any:
         _as_tensor(self, _dtypes.uint8).fill_(value)
         return self
 
-    def copy_(self, source, non_blocking=None):
+    def copy_(self: Any, source: Any, non_blocking: Any = None) -> Any:
         _as_tensor(self, _dtypes.uint8).copy_(_as_tensor(source, _dtypes.uint8))
         return self
 
-    def reduce(self):
+    def reduce(self: Any) -> Any:
         return _reduce(self)
 
     extra = {
@@ -100,13 +110,13 @@ def _attach():
 _attach()
 
 
-def _load_from_bytes(data):
+def _load_from_bytes(data: Any) -> TypedStorage:
     import io
 
     return torch.load(io.BytesIO(data), weights_only=False)
 
 
-def _reduce(storage):
+def _reduce(storage: TypedStorage) -> tuple[Callable[..., Any], tuple[bytes]]:
     import io
 
     out = io.BytesIO()
@@ -117,7 +127,9 @@ def _reduce(storage):
 class TypedStorage:
     """A storage seen as elements of one dtype (deprecated in PyTorch; kept for pickles and old code)."""
 
-    def __init__(self, *args, wrap_storage=None, dtype=None, device=None, _internal=False):
+    def __init__(
+        self, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None, _internal: bool = False
+    ) -> None:
         if wrap_storage is not None:
             self._untyped_storage, self.dtype = wrap_storage, dtype
             return
@@ -137,102 +149,102 @@ class TypedStorage:
     is_cuda = property(lambda self: False)
     _cdata = property(lambda self: id(self._untyped_storage))
 
-    def _tensor(self):
+    def _tensor(self) -> Tensor:
         return _as_tensor(self._untyped_storage, self.dtype)
 
-    def _wrap(self, storage, dtype=None):
+    def _wrap(self, storage: Any, dtype: Any = None) -> Any:
         return TypedStorage(wrap_storage=storage, dtype=dtype or self.dtype, _internal=True)
 
-    def untyped(self):
+    def untyped(self) -> Any:
         """The storage without a dtype."""
         return self._untyped_storage
 
-    def size(self):
+    def size(self) -> Any:
         """The number of elements."""
         return self._untyped_storage.nbytes() // self.dtype.itemsize
 
     __len__ = _size = size
 
-    def nbytes(self):
+    def nbytes(self) -> Any:
         """The size in bytes."""
         return self._untyped_storage.nbytes()
 
-    def element_size(self):
+    def element_size(self) -> Any:
         """Bytes per element."""
         return self.dtype.itemsize
 
-    def data_ptr(self):
+    def data_ptr(self) -> Any:
         """Address of the first element."""
         return self._untyped_storage.data_ptr()
 
-    def tolist(self):
+    def tolist(self) -> list[float]:
         """The elements as a list."""
         return self._tensor().tolist()
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
         return self._tensor()[index].item()
 
-    def __setitem__(self, index, value):
+    def __setitem__(self, index: Any, value: Any) -> None:
         self._tensor()[index] = value
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self.tolist())
 
-    def fill_(self, value):
+    def fill_(self, value: Any) -> Any:
         """Sets every element to `value`."""
         self._tensor().fill_(value)
         return self
 
-    def copy_(self, source, non_blocking=None):
+    def copy_(self, source: Any, non_blocking: Any = None) -> Any:
         """Copies the elements of another storage of the same size."""
         self._tensor().copy_(source._tensor())
         return self
 
-    def clone(self):
+    def clone(self) -> Any:
         """A copy."""
         return self._wrap(self._tensor().clone().untyped_storage())
 
-    def cpu(self):
+    def cpu(self) -> Any:
         """This storage on the CPU."""
         return self._wrap(_move(self._untyped_storage, "cpu", self.dtype))
 
-    def to(self, *, device, non_blocking=False):
+    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
         """This storage on another device."""
         return self._wrap(_move(self._untyped_storage, device, self.dtype))
 
-    def type(self, dtype=None):
+    def type(self, dtype: DType | None = None) -> Any:
         """The name of the storage class, or the storage converted to `dtype`."""
         if dtype is None:
             return "torch." + self._pickle_storage_type()
         return self._wrap(self._tensor().to(dtype).untyped_storage(), dtype)
 
-    def _pickle_storage_type(self):
+    def _pickle_storage_type(self) -> Any:
         return _PICKLE_NAMES[self.dtype]
 
     pickle_storage_type = _pickle_storage_type
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         return isinstance(other, TypedStorage) and self.data_ptr() == other.data_ptr() and self.dtype is other.dtype
 
     __hash__ = object.__hash__
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         lines = "".join(f" {v}\n" for v in self.tolist())
         return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[bytes]]:
         return _reduce(self)
 
 
 class _LegacyMeta(type):
-    def __instancecheck__(cls, instance):
+    def __instancecheck__(cls, instance: TypedStorage) -> bool:
         return type(instance) is TypedStorage and instance.dtype is cls.dtype or type.__instancecheck__(cls, instance)
 
 
-def _legacy(name, dtype_):
-    def new(cls, *args, wrap_storage=None, device=None):
+def _legacy(name: str, dtype_: DType) -> type:
+    def new(cls: type, *args: Any, wrap_storage: Any = None, device: Any = None) -> TypedStorage:
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype_, device=device, _internal=True)
 
     return _LegacyMeta(

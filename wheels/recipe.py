@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import json
 import os
@@ -95,6 +96,34 @@ def torch_dist_info(target: Target) -> dict[str, bytes]:
     }
 
 
+def without_annotations(source: bytes) -> bytes:
+    """A Python file without the types of its functions' parameters and results, and without what only a type checker
+    reads. The lines stay where they are, for tracebacks. Annotations in classes stay: named tuples are made of them."""
+    lines = source.split(b"\n")
+    cuts: list[tuple[int, int, int, int, bytes]] = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.arg) and node.annotation is not None:
+            end = (node.annotation.end_lineno, node.annotation.end_col_offset)
+            cuts.append((node.lineno, node.col_offset + len(node.arg.encode()), *end, b""))  # type: ignore[arg-type]
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.returns is not None:
+            row, last = node.returns.lineno, node.returns.end_lineno
+            start = lines[row - 1].rfind(b"->", 0, node.returns.col_offset)
+            if start >= 0 and row == last:
+                cuts.append((row, start, row, node.returns.end_col_offset, b""))  # type: ignore[arg-type]
+        elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            end = (node.body[-1].end_lineno, node.body[-1].end_col_offset)
+            if not node.orelse:
+                instead = b"pass" if node.col_offset else b""
+                cuts.append((node.lineno, node.col_offset, *end, instead))  # type: ignore[arg-type]
+        elif isinstance(node, ast.Assign) and ast.unparse(node) == "TYPE_CHECKING = False":
+            if b"not TYPE_CHECKING" not in source:
+                cuts.append((node.lineno, 0, node.lineno, len(lines[node.lineno - 1]), b""))
+    for row, start, last, stop, instead in sorted(cuts, reverse=True):
+        first, tail = lines[row - 1][:start], lines[last - 1][stop:]
+        lines[row - 1 : last] = [first + instead + b"\n" * (last - row) + tail]
+    return b"\n".join(lines)
+
+
 def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str, bytes]:
     """Bytecode for every .py of `files` that `import torchlite` loads, by the source's name,
     made by the target's own Python.
@@ -186,9 +215,9 @@ def bridge_script() -> bytes:
 
 def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | None = None) -> pathlib.Path:
     """Writes the wheel for one Pyodide generation."""
-    files = {
-        n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))
-    }  # no type checker in a page
+    # no type checker in a page
+    files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}
+    files = {n: without_annotations(b) if n.endswith(".py") else b for n, b in files.items()}
     with native_build.locked():
         files |= wasm_files(ROOT / ".build" / "out", strict)
         try:

@@ -70,6 +70,12 @@ ATTRIBUTES = {
     "H": "Tensor",
     "ndim": "_int",
     "is_cpu": "_bool",
+    "itemsize": "_int",
+    "nbytes": "_int",
+    "_storage": "Any",
+    "_version": "_int",
+    "_base": "Any",
+    "_meta": "Any",
 }
 READ_ONLY = {"shape", "dtype", "device", "is_leaf", "T", "mT", "H", "ndim", "is_cpu"}
 PLAIN = {
@@ -108,6 +114,45 @@ CONSTANTS = {
     "float": "_float",
     "str": "_str",
 }
+# types of the core that the package's own code names; what else it has is Any
+CORE_TYPES = """class Overload:
+    schema: _str
+    kernel: _str | None
+    body: Callable[..., Any] | None
+    spec: Any
+    flags: _int
+    calls: _int
+    params: Any
+    def __init__(
+        self, schema: _str, kernel: _str | None, body: Callable[..., Any] | None, spec: Any, flags: _int
+    ) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class Op:
+    overloads: list[Overload]
+    is_method: _bool
+    takes_out: _bool
+    __name__: _str
+    __qualname__: _str
+    def __init__(self, name: _str, overloads: list[Overload], takes_out: _bool) -> None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+class OpMethod(Op): ...
+
+class NodeBase:
+    next: Any
+    def __init__(self, *args: Any) -> None: ...
+    def __getattr__(self, name: _str) -> Any: ...
+    def __setattr__(self, name: _str, value: Any) -> None: ...
+
+class StorageBase:
+    device: _device
+    def __init__(self, *args: Any) -> None: ...
+    def nbytes(self) -> _int: ...
+    def size(self) -> _int: ...
+    def data_ptr(self) -> _int: ...
+    def resize_(self, nbytes: _int) -> Any: ...
+    def __getattr__(self, name: _str) -> Any: ..."""
 KEYWORDS = {"from": "from_", "lambda": "lambda_", "in": "in_"}
 
 
@@ -167,13 +212,15 @@ def core() -> str:
         imports="from ._core.device import device as _device, layout as _layout, memory_format as _memory_format\n"
         "from ._core.dtypes import dtype as _dtype\nfrom ._core.tensor import Tensor\n"
     )
-    head = head.replace("Any, Sequence, overload", "Any, Self, Sequence, overload")
+    head = head.replace("Any, Sequence, overload", "Any, Callable, Self, Sequence, overload")
     lines = [
         head,
         "kernels: dict[_str, Any]",
         "commands: dict[_str, _int]",
         "dtype_table: tuple[tuple[_str, _str, _str, _int], ...]",
         "def __getattr__(name: _str) -> Any: ...",
+        "",
+        *CORE_TYPES.splitlines(),
         "",
         "class Size(tuple[_int, ...]):",
         "    def numel(self) -> _int: ...",

@@ -5,9 +5,18 @@ A parameter is (name, type, kwonly, default), `type` as in schemas ("Tensor", "i
 `default` NotImplemented when the argument is required.
 """
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from .._types import Overload
+
 
 _WORDS = {
     "Tensor": "Tensor",
@@ -48,7 +57,7 @@ _DEPRECATED_OPS = ("add", "sub", "addbmm", "addcdiv", "addcmul", "addmm", "addmv
 class _Param:
     __slots__ = ("name", "base", "size", "is_list", "nullable", "kwonly", "default", "optional", "word")
 
-    def __init__(self, name, type_, kwonly, default, is_method):
+    def __init__(self, name: str, type_: str, kwonly: bool, default: int | None, is_method: bool) -> None:
         # PyTorch's functions call their first tensor `input`; methods do not show it
         self.name = "input" if name == "self" and type_.startswith("Tensor") else name
         self.kwonly, self.default, self.optional = bool(kwonly), default, default is not NotImplemented
@@ -62,7 +71,7 @@ class _Param:
         self.size = int(size[:-1]) if size[:-1].isdigit() else None
         self.word = (_LIST_WORDS if self.is_list else _WORDS).get(self.base, self.base)
 
-    def text(self):
+    def text(self) -> str:
         if not self.optional:
             return f"{self.word} {self.name}"
         d = self.default
@@ -78,7 +87,7 @@ class _Param:
 
 
 class _Signature:
-    def __init__(self, op_name, params, is_method):
+    def __init__(self, op_name: str, params: list[tuple[str, str, bool, int | None]], is_method: bool) -> None:
         if is_method and params and params[0][0] == "self":
             params = params[1:]
         self.name = op_name
@@ -87,7 +96,7 @@ class _Signature:
         self.max_args = len(self.params)
         self.max_positional = sum(not p.kwonly for p in self.params)
 
-    def text(self):
+    def text(self) -> str:
         parts, starred = [], False
         for p in self.params:
             if p.kwonly and not starred:
@@ -97,7 +106,7 @@ class _Signature:
         return f"({', '.join(parts)})"
 
 
-def _type_name(value):
+def _type_name(value: Any) -> str:
     """The type as PyTorch prints it: its own small classes carry the module's name."""
     cls = value if isinstance(value, type) else type(value)
     if cls.__module__ in ("torchlite", "torch") and cls.__name__ in (
@@ -115,11 +124,11 @@ def _type_name(value):
     return cls.__name__
 
 
-def _is_number_tensor(value):
+def _is_number_tensor(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dim() == 0 and not value.requires_grad
 
 
-def _is_int(value):
+def _is_int(value: Any) -> bool:
     if isinstance(value, bool):
         return False
     if isinstance(value, torch.Tensor):
@@ -127,7 +136,7 @@ def _is_int(value):
     return isinstance(value, int) or (hasattr(value, "__index__") and not isinstance(value, torch.Tensor))
 
 
-def _is_number(value):
+def _is_number(value: Any) -> bool:
     return (
         isinstance(value, (int, float, complex))
         or _is_number_tensor(value)
@@ -137,7 +146,7 @@ def _is_number(value):
     )
 
 
-def _element_fits(base, value):
+def _element_fits(base: str, value: Any) -> bool:
     if base in ("int", "SymInt"):
         return _is_int(value)
     if base == "Tensor":
@@ -145,7 +154,7 @@ def _element_fits(base, value):
     return _is_number(value)
 
 
-def _fits(signature, p, value):
+def _fits(signature: _Signature, p: _Param, value: Any) -> tuple[bool, int | None]:
     """(whether the parser accepts the value for p, index of the list element it stumbled over or None)."""
     if p.is_list:
         if p.size and p.base in ("int", "SymInt", "float") and _element_fits(p.base, value):
@@ -180,7 +189,7 @@ def _fits(signature, p, value):
     return fits, None
 
 
-def _unpack_error(s, p, index, value):
+def _unpack_error(s: _Signature, p: _Param, index: int, value: Any) -> str | None:
     """The error of a list whose later elements are of a wrong type, else None."""
     if not p.is_list or not isinstance(value, (tuple, list)):
         return None
@@ -195,13 +204,13 @@ def _unpack_error(s, p, index, value):
     return None
 
 
-def _missing(s, start):
+def _missing(s: _Signature, start: int) -> str:
     names = [f'"{p.name}"' for p in s.params[start:] if not p.optional]
     plural = "s" if len(names) == 1 else ""  # the wording is PyTorch's
     return f"{s.name}() missing {len(names)} required positional argument{plural}: {', '.join(names)}"
 
 
-def _too_many(s, given):
+def _too_many(s: _Signature, given: Any) -> str:
     if s.min_args != s.max_positional:
         return f"{s.name}() takes from {s.min_args} to {s.max_positional} positional arguments but {given} were given"
     return (
@@ -210,7 +219,7 @@ def _too_many(s, given):
     )
 
 
-def _mismatch(s, args, kwargs):
+def _mismatch(s: _Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """(why a call does not fit one signature, whether it fails only when lists are unpacked); None when it fits."""
     given = len(args)
     varargs = s.max_positional == 1 and s.params[0].is_list and s.params[0].base in ("int", "SymInt")
@@ -257,12 +266,12 @@ def _mismatch(s, args, kwargs):
     return late and (late, True)
 
 
-def _describe(args, kwargs):
+def _describe(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     parts = [_type_name(a) for a in args] + [f"{k}={_type_name(v)}" for k, v in reversed(kwargs.items())]
     return f"({', '.join(parts)}{'' if args or not parts else ', '})"  # the stray comma is PyTorch's
 
 
-def _marked(s, args, kwargs):
+def _marked(s: _Signature, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     """The given types, those that do not match between exclamation marks."""
     parts = []
     for i, value in enumerate([*args, *kwargs.values()]):
@@ -279,7 +288,7 @@ def _marked(s, args, kwargs):
     return f"({', '.join(parts)})"
 
 
-def _combination(signatures, args, kwargs):
+def _combination(signatures: list[_Signature], args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
     head = f"{signatures[0].name}() received an invalid combination of arguments - got "
     if len(signatures) == 1:
         return f"{head}{_describe(args, kwargs)}, but expected {signatures[0].text()}"
@@ -301,10 +310,10 @@ def _combination(signatures, args, kwargs):
     return "\n".join(lines) + "\n"
 
 
-def _tensors_first(signatures):
+def _tensors_first(signatures: list[_Signature]) -> list[_Signature]:
     """PyTorch lists an overload with a Tensor before the one that has a number in the same place."""
 
-    def numbers(s):
+    def numbers(s: _Signature) -> list[tuple[str, str]]:
         return [(p.name, p.base if p.base not in ("Tensor", "Scalar") else "") for p in s.params]
 
     for i in range(len(signatures)):
@@ -317,7 +326,13 @@ def _tensors_first(signatures):
     return signatures
 
 
-def explain(op_name, overload_params, args, kwargs, is_method):
+def explain(
+    op_name: str,
+    overload_params: list[list[tuple[Any, Any, Any, Any]]],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    is_method: bool,
+) -> Any:
     """The TypeError for a call op_name(*args, **kwargs) that matches none of `overload_params` (a list of signatures,
     each a list of (name, type, kwonly, default)). `args` of a method do not include self."""
     if op_name.rstrip("_") in ("add", "sub", "mul", "div"):
@@ -350,7 +365,7 @@ def explain(op_name, overload_params, args, kwargs, is_method):
 _OPTIONS = ("dtype", "layout", "device", "pin_memory", "requires_grad")
 
 
-def _listed(overload, takes_out):
+def _listed(overload: Overload, takes_out: bool) -> list[tuple[str, str, bool, int | None]]:
     """The parameters of an op's overload as PyTorch's signature has them: `out` included, options as it orders them."""
     from torchlite.ops import _schema
 
@@ -385,7 +400,7 @@ _OLD = {
 _NUMBERS = ("alpha", "beta", "value")
 
 
-def _old_call(op, args, kwargs, out):
+def _old_call(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
     """(result,) of a call by a signature of old, else None."""
     for names in _OLD.get(op.__name__.rstrip("_"), ()):
         names = names.split()
@@ -406,8 +421,8 @@ def _old_call(op, args, kwargs, out):
     return None
 
 
-def _warn_old(op, names, out):
-    def text(names):
+def _warn_old(op: Any, names: Any, out: Any) -> None:
+    def text(names: Any) -> Any:
         return ", ".join(
             ("Number " if n in _NUMBERS else "Tensor ") + ("input" if n == "self" else n)
             for n in names
@@ -431,7 +446,7 @@ def _warn_old(op, names, out):
     _C.warn_once("\n".join(lines))
 
 
-def bind_error(op, args, kwargs, out=None):
+def bind_error(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any = None) -> Any:
     """The result of a call of a declared op that fits a signature of old; raises the TypeError of one that fits none.
     `args` of a method start with self."""
     old = _old_call(op, args, kwargs, out)

@@ -1,10 +1,20 @@
 """`torch.device`, `torch.Size`, and the singletons of layout, memory format and quantisation scheme."""
 
+from __future__ import annotations
+
+
 import os
 import sys
 
 from torchlite import _C
 from torchlite._C import Size  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from .._types import Device, MemoryFormat, Tensor
+
 
 # PyTorch's device types in its order; only those in _CODES can hold tensors here
 _TYPES = (
@@ -40,17 +50,17 @@ _default = None  # torch.set_default_device
 _cuda = [os.environ.get("TORCHLITE_CUDA") == "webgpu"]  # whether "cuda" names the page's GPU
 
 
-def cuda_is_webgpu():
+def cuda_is_webgpu() -> Any:
     return _cuda[0]
 
 
-def use_webgpu_as_cuda(on):
+def use_webgpu_as_cuda(on: Any) -> None:
     _cuda[0] = bool(on)
     for key in [key for key in _instances if key[0] == "cuda"]:
         del _instances[key]
 
 
-def _parse(text):
+def _parse(text: str) -> tuple[str, int | None]:
     if not text:
         raise RuntimeError("Device string must not be empty")
     type_, colon, index = text.partition(":")
@@ -65,7 +75,7 @@ def _parse(text):
     return type_, _checked_index(int(index))
 
 
-def _checked_index(index):
+def _checked_index(index: int) -> int:
     if index < 0:
         raise RuntimeError("Device index must not be negative")
     if index > 127:
@@ -73,7 +83,7 @@ def _checked_index(index):
     return index
 
 
-def _accelerator(index):
+def _accelerator(index: int) -> tuple[str, int]:
     index = _checked_index(index)
     webgpu = sys.modules.get("torchlite.webgpu")
     if webgpu is None or not webgpu.is_available():
@@ -81,7 +91,7 @@ def _accelerator(index):
     return "webgpu", index
 
 
-def _bad_arguments(args, kwargs):
+def _bad_arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     for name in kwargs:
         if name not in ("device", "type", "index"):
             return TypeError(f"device() got an unexpected keyword argument '{name}'")
@@ -104,8 +114,12 @@ class device:
 
     __slots__ = ("type", "index", "_code", "__weakref__")
     __module__ = "torchlite"
+    if TYPE_CHECKING:
+        type: str
+        index: int | None
+        _code: int
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         try:
             if len(args) == 1 and not kwargs:
                 spec, index = args[0], None
@@ -139,7 +153,7 @@ class device:
         return self
 
     @staticmethod
-    def _bind(args, kwargs):
+    def _bind(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if not args and set(kwargs) == {"device"}:
             return kwargs["device"], None
         names = ("type", "index")
@@ -151,32 +165,32 @@ class device:
             raise LookupError
         return given["type"], given.get("index")
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> Any:
         raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         if self.index is None:
             return f"device(type='{self.type}')"
         return f"device(type='{self.type}', index={self.index})"
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return device, (self.type,) if self.index is None else (self.type, self.index)
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         require_available(self)
         _context.append(self)
         default_changed()
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> Any:
         _context.pop()
         default_changed()
 
 
-def require_available(device_):
+def require_available(device_: Device) -> None:
     """An error for a device that cannot hold tensors here."""
     if device_.type != "cpu":
         from torchlite._core.dispatch import unavailable
@@ -186,12 +200,12 @@ def require_available(device_):
             raise error
 
 
-def default():
+def default() -> Device:
     """The device of new tensors where none is named."""
     return _context[-1] if _context else _default or cpu
 
 
-def default_changed():
+def default_changed() -> None:
     """Tells the core whether it has to ask."""
     _C.set_default_elsewhere(default().type != "cpu")
 
@@ -203,11 +217,11 @@ class _Singleton:
     __slots__ = ("name", "_code", "__weakref__")
     __module__ = "torchlite"
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         raise TypeError(f"cannot create 'torch.{cls.__name__}' instances")
 
     @classmethod
-    def _family(cls, *names):
+    def _family(cls, *names: str) -> list[Any]:
         made = []
         for code, name in enumerate(names):
             one = object.__new__(cls)
@@ -215,10 +229,10 @@ class _Singleton:
             made.append(one)
         return made
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         return "torch." + self.name
 
-    def __reduce__(self):
+    def __reduce__(self) -> str:
         return self.name
 
 
@@ -228,7 +242,7 @@ class layout(_Singleton):
     __slots__ = ()
     __module__ = "torchlite"
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
         from torchlite.serialization import _get_layout
 
         return _get_layout, (str(self),)
@@ -269,7 +283,7 @@ contiguous_format, preserve_format, channels_last, channels_last_3d = MEMORY_FOR
 )
 
 
-def suggested_format(t):
+def suggested_format(t: Tensor) -> MemoryFormat:
     """The memory format that results computed from t shall have: a channels_last one or contiguous_format."""
     if not _C.suggests_channels_last(t):
         return contiguous_format

@@ -1,12 +1,21 @@
 """Where an op runs when its tensors are not all on the CPU, out= variants, and `explain`."""
 
+from __future__ import annotations
+
+
 from typing import Any
 
 from .. import _C
 from . import device as _device, out as _out
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import ModuleType
+    from .._types import Device, MemoryFormat, Overload, Tensor
 
-def _tensors(args):
+
+def _tensors(args: tuple[Any, ...]) -> Iterator[Any]:
     for a in args:
         if isinstance(a, _C.TensorBase):
             yield a
@@ -14,7 +23,7 @@ def _tensors(args):
             yield from (x for x in a if isinstance(x, _C.TensorBase))
 
 
-def unavailable(device):
+def unavailable(device: Device) -> Any:
     """Why a device cannot be used, as an exception; None where it can."""
     if device.type == "cpu":
         return None
@@ -58,19 +67,19 @@ def dispatch_other(ov: Any, args: Any) -> Any:
     return args if elsewhere else None
 
 
-def move(t, device, dtype, memory_format=None):
+def move(t: Tensor, device: Device, dtype: Any, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy of t on another device (and of another dtype), recorded."""
     _device.require_available(device)
     return _ops().aten._to_dtype(t, dtype=dtype, device=device, memory_format=memory_format)
 
 
-def _ops():
+def _ops() -> ModuleType:
     import torchlite
 
     return torchlite.ops
 
 
-def resolve(t):
+def resolve(t: Tensor) -> Tensor:
     """A copy of a view of conjugates or negatives on another device than the CPU."""
     raw = _C.alias(t)
     raw._conj_bit = raw._neg_bit = False
@@ -80,7 +89,7 @@ def resolve(t):
         return raw.neg() if t.is_neg() else raw
 
 
-def _backend():
+def _backend() -> ModuleType:
     from ..webgpu import run as _run
 
     # from here on the core calls the device directly
@@ -160,7 +169,7 @@ _PLAIN_OUT = {
 }
 
 
-def _overlap(a, b):
+def _overlap(a: Any, b: Any) -> Any:
     """Whether two tensors, of which PyTorch looks at dense ones only, have memory in common."""
     if a is b:
         return a.numel() > 0
@@ -172,7 +181,7 @@ def _overlap(a, b):
     return x < y + b.numel() * b.element_size() and y < x + a.numel() * a.element_size()
 
 
-def call_out(ov, args, out):
+def call_out(ov: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
     """op(..., out=out): computes, then resizes and copies, with PyTorch's checks."""
     outs = out if isinstance(out, (list, tuple)) else (out,)
     name = ov.spec.name
@@ -243,7 +252,7 @@ def call_out(ov, args, out):
     return getattr(return_types, name + "_out", tuple)(outs)
 
 
-def _how(ov, device):
+def _how(ov: Overload, device: Device | str | int | None) -> Any:
     """Which way an overload goes on a device."""
     if device == "cpu":
         if ov.kernel:
@@ -266,7 +275,7 @@ def _how(ov, device):
     return "body over other ops" if ov.body is not None else "on the CPU: arguments are read back, results uploaded"
 
 
-def explain(op, device="cpu"):
+def explain(op: Any, device: str = "cpu") -> Any:
     """How an op (by name) runs on a device ("cpu" or "webgpu"): the kernel of each overload, its body,
     or the CPU in its place.
     Types that a device's kernels lack go on as the next of these ways."""

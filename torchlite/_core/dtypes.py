@@ -4,7 +4,15 @@ The objects are singletons, so `is` compares them; `_code` is the number the nat
 Names and sizes come from the core, which has the only table of them.
 """
 
+from __future__ import annotations
+
+
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from .._types import DType
 
 
 class dtype:
@@ -23,23 +31,33 @@ class dtype:
         "__weakref__",
     )
     __module__ = "torchlite"
+    if TYPE_CHECKING:
+        name: str
+        itemsize: int
+        is_floating_point: bool
+        is_complex: bool
+        is_signed: bool
+        abbr: str
+        _code: int
+        _scalar_type: str
+        _cpp_type: str
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
         raise TypeError("cannot create 'torch.dtype' instances")
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         return "torch." + self.name
 
-    def __reduce__(self):
+    def __reduce__(self) -> str:
         return self.name  # pickled as the global torch.<name>
 
-    def to_real(self):
+    def to_real(self) -> DType:
         """The dtype of one component: float32 for complex64; real dtypes are returned unchanged."""
         if self.is_complex:
             return float32 if self is complex64 else float64
         return self
 
-    def to_complex(self):
+    def to_complex(self) -> Any:
         """The complex dtype that holds this floating dtype."""
         if self.is_complex:
             return self
@@ -48,7 +66,7 @@ class dtype:
         raise RuntimeError("Unknown Complex ScalarType for " + self._scalar_type)
 
 
-def _make(code, kind, signed, abbr):
+def _make(code: int, kind: str, signed: bool, abbr: str) -> DType:
     d = object.__new__(dtype)
     d.name, d._scalar_type, d._cpp_type, d.itemsize = _C.dtype_table[code]
     d._code, d.is_signed, d.abbr = code, signed, abbr
@@ -92,7 +110,7 @@ _FLOATS = {
 }
 
 
-def _type_argument(name, args, kwargs, default):
+def _type_argument(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], default: Any) -> DType:
     if kwargs and "type" not in kwargs or not args and not kwargs and default is None:
         raise TypeError(f'{name}() missing 1 required positional arguments: "type"')
     if len(args) + len(kwargs) > 1:
@@ -107,7 +125,7 @@ class _info:
     __slots__ = ("_fields",)
     __module__ = "torchlite"
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name == "_fields":  # not made yet
             raise AttributeError(name)
         try:
@@ -115,20 +133,20 @@ class _info:
         except KeyError:
             raise AttributeError(f"'torch.{type(self).__name__}' object has no attribute '{name}'") from None
 
-    def __eq__(self, other):
+    def __eq__(self, other: Any) -> bool:
         if type(other) is not type(self):
             return NotImplemented
         return self._fields == other._fields
 
     __hash__ = None
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"cannot pickle 'torch.{type(self).__name__}' object")
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [*super().__dir__(), *self._fields]
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         names = [n for n in self._fields if n not in ("bits", "dtype")]
         values = ", ".join(f"{n}={self._fields[n]:g}" for n in names)
         return f"{type(self).__name__}({values}, dtype={self.dtype})"
@@ -141,7 +159,7 @@ class finfo(_info):
     __slots__ = ()
     __module__ = "torchlite"
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         default = None
         if not args and not kwargs:
             import torchlite
@@ -172,7 +190,7 @@ class iinfo(_info):
     __slots__ = ()
     __module__ = "torchlite"
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         type_ = _type_argument("iinfo", args, kwargs, None)
         if type_.is_floating_point or type_.is_complex:
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")

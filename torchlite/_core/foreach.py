@@ -1,8 +1,17 @@
-"""torch._foreach_*: an op on each tensor of a list. `make` derives each function, in place too, from the op of one tensor."""
+"""torch._foreach_*: an op on each tensor of a list.
+`make` derives each function, in place too, from the op of one tensor."""
+
+from __future__ import annotations
+
 
 from typing import Any
 
 import torchlite as torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .._types import Tensor
+
 
 _UNARY = (
     "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
@@ -28,7 +37,7 @@ NAMES = frozenset([*_UNARY, *_ONE_MORE, *_MORE, *_NOT_IN_PLACE, *(n + "_" for n 
 }
 
 
-def _each(a, n, op):
+def _each(a: Any, n: Any, op: Any) -> Any:
     """An argument's part for each of n tensors."""
     if isinstance(a, (list, tuple)):
         if len(a) == n:
@@ -49,7 +58,7 @@ def _each(a, n, op):
     return [a] * n
 
 
-def _call(op, inplace, x, args, once):
+def _call(op: Any, inplace: Any, x: Tensor, args: Any, once: Any) -> Any:
     number = bool(args) and not isinstance(args[0], torch.Tensor)
     if op in _NOT_IN_PLACE:
         return _NOT_IN_PLACE[op](x, *args, **once)
@@ -61,12 +70,12 @@ def _call(op, inplace, x, args, once):
     return getattr(x if isinstance(x, torch.Tensor) else torch.as_tensor(x), name + "_" * inplace)(*args, **once)
 
 
-def make(name):
+def make(name: str) -> Any:
     """torch._foreach_<name>."""
     inplace = name.endswith("_")
     op = name.removesuffix("_")
 
-    def foreach(self, *args, **kwargs):
+    def foreach(self: Any, *args: Any, **kwargs: Any) -> Any:
         once = {k: kwargs.pop(k) for k in _ONCE if k in kwargs}
         base = op == "pow" and not isinstance(self, (list, tuple))  # a number to the power of each
         tensors, args = (args[0], ()) if base and args else (self, (*args, *kwargs.values()))

@@ -4,20 +4,28 @@ An index is first applied as views (int, slice, None, Ellipsis, bool);
 what is left, one entry or None per dim, goes to the ops `index` and `index_put_`.
 """
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from .. import _C
 from .tensor import Tensor
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 _grad_mode = _C.is_grad_enabled
 
 
-def _items(index):
+def _items(index: Any) -> tuple[Any, ...]:
     """The index as a tuple; a list counts as an index tensor."""
     return index if isinstance(index, tuple) else (index,)
 
 
-def _as_tensor(x, device):
+def _as_tensor(x: Any, device: Any) -> Tensor:
     """An index that is no number, slice or the like as a tensor;
     sequences give int64 whatever they hold, but for masks."""
     if isinstance(x, Tensor):
@@ -41,7 +49,7 @@ def _as_tensor(x, device):
 _MASKS = (torch.bool, torch.uint8)
 
 
-def _width(x):
+def _width(x: Any) -> int:
     """Dims that an entry consumes."""
     if x is None or x is Ellipsis or isinstance(x, bool):
         return 0
@@ -57,7 +65,7 @@ def _width(x):
     return 1
 
 
-def _bound(v):
+def _bound(v: Any) -> int | None:
     if v is None or isinstance(v, int):
         return v
     if not hasattr(v, "__index__"):
@@ -65,7 +73,7 @@ def _bound(v):
     return v.__index__()
 
 
-def _views(t, index, writing=False):
+def _views(t: Tensor, index: Any, writing: bool = False) -> tuple[Tensor, list[Tensor | None]]:
     """(view of t, list of index tensors or None per dim; empty when none is left).
     A slice of all is t itself, but a lone one to read."""
     items = _items(index)
@@ -142,12 +150,12 @@ def _views(t, index, writing=False):
     return t, rest
 
 
-def _one_mask(rest):
+def _one_mask(rest: Any) -> Any:
     masks = [x for x in rest if x is not None]
     return len(masks) == 1 and masks[0].dtype in (torch.bool, torch.uint8)
 
 
-def _is_int_scalar(x):
+def _is_int_scalar(x: Any) -> bool:
     if isinstance(x, Tensor):
         return (
             x.dim() == 0
@@ -158,11 +166,11 @@ def _is_int_scalar(x):
     return getattr(x, "ndim", None) == 0 and getattr(getattr(x, "dtype", None), "kind", "") in "iu"
 
 
-def _slice(t, dim, start, stop, step):
+def _slice(t: Tensor, dim: int, start: int | None, stop: int | None, step: int) -> Tensor:
     return torch.ops.aten.slice(t, dim, start, stop, step)
 
 
-def _plain_sequence(index):
+def _plain_sequence(index: Any) -> bool:
     """PyTorch treats a short sequence that holds slices, None, Ellipsis, tensors or sequences as a tuple."""
     if (
         isinstance(index, (tuple, Tensor, int, slice))
@@ -195,7 +203,7 @@ def _plain_sequence(index):
     return True
 
 
-def getitem(t, index):
+def getitem(t: Any, index: Any) -> Any:
     kind = type(t)
     if kind is not Tensor and not getattr(kind.__torch_function__, "_tl_plain", False):
         return kind.__torch_function__(Tensor.__getitem__, (kind,), (t, index), {})
@@ -207,7 +215,7 @@ def getitem(t, index):
     return torch.ops.aten.alias(view) if view is t else view
 
 
-def setitem(t, index, value):
+def setitem(t: Tensor, index: Any, value: Any) -> Any:
     kind = type(t)
     if kind is not Tensor and not getattr(kind.__torch_function__, "_tl_plain", False):
         return kind.__torch_function__(Tensor.__setitem__, (kind,), (t, index, value), {})

@@ -1,18 +1,26 @@
 """torch.compile and other rarely used functions of the torch namespace."""
 
+from __future__ import annotations
+
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from .._types import Device
+
 
 def compile(
-    model=None,
+    model: Any = None,
     *,
-    fullgraph=False,
-    dynamic=None,
-    backend="inductor",
-    mode=None,
-    options=None,
-    disable=False,
-    recompile_limit=None,
-    isolate_recompiles=False,
-):
+    fullgraph: bool = False,
+    dynamic: Any = None,
+    backend: str = "inductor",
+    mode: str | None = None,
+    options: Any = None,
+    disable: bool = False,
+    recompile_limit: Any = None,
+    isolate_recompiles: bool = False,
+) -> Any:
     """Returns the model or function itself: every backend runs eagerly here, with the same results."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
@@ -21,7 +29,7 @@ def compile(
     return model
 
 
-def get_device_module(device=None):
+def get_device_module(device: Device | str | int | None = None) -> Any:
     """The module of a device type, for example torch.cuda."""
     import torchlite as torch
 

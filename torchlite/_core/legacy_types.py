@@ -1,8 +1,17 @@
 """Old constructors and type names: torch.FloatTensor, torch.Tensor(2, 3), t.type()."""
 
+from __future__ import annotations
+
+
 from .. import _C
 from . import dtypes as _dtypes
 from .tensor import Tensor
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from .._types import DType
+
 
 _TYPES = {
     "FloatTensor": _dtypes.float32,
@@ -21,7 +30,7 @@ _TYPES = {
 _NAMES = {d: n for n, d in _TYPES.items()}
 
 
-def legacy_new(args, dtype):
+def legacy_new(args: tuple[Any, ...], dtype: DType) -> Tensor:
     """torch.Tensor(*sizes), torch.Tensor(data), torch.Tensor()"""
     if not args:
         return _C.empty((0,), dtype)
@@ -47,11 +56,11 @@ def legacy_new(args, dtype):
     return _C.tensor_from_data(a, dtype)
 
 
-def type_name(t):
+def type_name(t: Tensor) -> str:
     return "torch." + _NAMES[t.dtype]
 
 
-def type_to_dtype(kind):
+def type_to_dtype(kind: Any) -> DType:
     if isinstance(kind, _dtypes.dtype):
         return kind
     name = kind if isinstance(kind, str) else getattr(kind, "__name__", "")
@@ -66,16 +75,16 @@ def type_to_dtype(kind):
 
 
 class _TypeMeta(type):
-    def __instancecheck__(cls, other):
+    def __instancecheck__(cls, other: Tensor) -> bool:
         return isinstance(other, Tensor) and other.dtype is cls.dtype and other.is_cpu
 
-    def __call__(cls, *args, **kwargs):
+    def __call__(cls, *args: Any, **kwargs: Any) -> Tensor:
         return legacy_new(args, cls.dtype)
 
-    def __repr__(cls):
+    def __repr__(cls) -> Any:
         return "<class 'torch.%s'>" % cls.__name__
 
 
-def make(name):
+def make(name: str) -> Any:
     """The legacy tensor class of that name."""
     return _TypeMeta(name, (), {"dtype": _TYPES[name], "__module__": "torch"})

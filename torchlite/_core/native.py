@@ -6,8 +6,17 @@ when it is installed, and an engine without relaxed SIMD rejects that one. The e
 overrides the choice: `simd128`, `relaxed`, or the path of a build.
 """
 
+from __future__ import annotations
+
+
 import os
 import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+
 
 PACKAGE = __package__.rpartition(".")[0]
 
@@ -18,7 +27,7 @@ _RELAXED_PROBE = bytes.fromhex("0061736d01000000 01080160037b7b7b017b 03020100 0
 variant = "host"  # "host", "simd128", "relaxed" or a path
 
 
-def has_relaxed_simd():
+def has_relaxed_simd() -> Any:
     """Whether this JavaScript engine runs relaxed SIMD."""
     try:
         import js
@@ -29,7 +38,7 @@ def has_relaxed_simd():
         return False
 
 
-def _relaxed_file(here):
+def _relaxed_file(here: Any) -> Any:
     """Makes the relaxed-SIMD build from the other one (native/wasm_patch.py made the difference); returns its path."""
     from struct import unpack_from
 
@@ -51,7 +60,7 @@ def _relaxed_file(here):
     return path
 
 
-def _load_file(path):
+def _load_file(path: str) -> Any:
     from importlib.machinery import ExtensionFileLoader, ModuleSpec
 
     name = PACKAGE + "._C"
@@ -69,7 +78,7 @@ def _load_file(path):
     return module
 
 
-def _load():
+def _load() -> ModuleType:
     global variant
     done = sys.modules.get(PACKAGE + "._C")
     if done is not None:

@@ -1,6 +1,15 @@
 """out=: which dtypes an op takes there, where PyTorch asks for more than that the result can be cast, and its words."""
 
+from __future__ import annotations
+
+
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from .._types import Overload, Tensor
+
 
 # made of sizes and numbers: what they make has the dtype of out
 FACTORIES = frozenset(
@@ -82,7 +91,7 @@ _CASTABLE = {
 _TEXT = {name: text for text, names in _EXACT.items() for name in names.split()}
 
 
-def arguments(ov, args, outs):
+def arguments(ov: Overload, args: Any, outs: tuple[Tensor]) -> tuple[Tensor | complex | int, ...]:
     """The arguments with the dtype that out asks for."""
     name = ov.spec.name
     if len(outs) != 1 or name not in FACTORIES and name not in _DTYPE_OF_OUT:
@@ -113,7 +122,7 @@ def arguments(ov, args, outs):
     return (*args[:at], out.dtype, *args[at + 1 :])
 
 
-def check(ov, args, results, outs):
+def check(ov: Overload, args: tuple[Any, ...], results: Any, outs: Any) -> None:
     """Raises where the dtype of an out is none that the op writes to."""
     name = ov.spec.name
     for i, (r, o) in enumerate(zip(results, outs)):
@@ -194,14 +203,14 @@ def check(ov, args, results, outs):
             )
 
 
-def _is_leaf(t):
+def _is_leaf(t: Tensor) -> Any:
     try:
         return t.is_leaf
     except RuntimeError:  # a view of several, whose base was changed
         return False
 
 
-def make(name, r, o):
+def make(name: str, r: Any, o: Any) -> Any:
     """A factory's result written to out, which takes its shape without the warning of other ops."""
     if r.numel() == o.numel() if name in _IN_ORDER else r.shape == o.shape:
         _C.check_overlap(o)

@@ -1,5 +1,8 @@
 """torch.self_test: whether the ops give on this machine what they should."""
 
+from __future__ import annotations
+
+
 import random
 import time
 import warnings
@@ -8,6 +11,12 @@ import torchlite as torch
 
 from .. import ops
 from ..ops import _schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from .._types import DType, Device, Tensor
+
 
 _RANDOM = (
     "dropout",
@@ -28,13 +37,13 @@ _TOLERANCES = {"float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
 class Make:
     """Makes the tensors of an op's samples: t(3, 4, lo=0)."""
 
-    def __init__(self, dtype):
+    def __init__(self, dtype: DType | None) -> None:
         self.dtype, self.rng = dtype, random.Random(0)
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         return getattr(torch, name)
 
-    def __call__(self, *shape, lo=-2, hi=2, dtype=None, **_):
+    def __call__(self, *shape: Any, lo: Any = -2, hi: Any = 2, dtype: Any = None, **_: Any) -> Any:
         dtype = getattr(torch, dtype) if isinstance(dtype, str) else dtype or self.dtype
         n, rng = 1, self.rng
         for s in shape:
@@ -54,7 +63,7 @@ class SelfTest:
     """What torch.self_test found: `ok`, `device`, `calls`, `seconds`, `failures` [(op, dtype, largest difference,
     text)], `not_reached` [op]."""
 
-    def __init__(self, device):
+    def __init__(self, device: Device | str | int | None) -> None:
         self.device, self.calls, self.seconds, self.failures, self.not_reached, self.on_the_cpu = (
             device,
             0,
@@ -65,10 +74,10 @@ class SelfTest:
         )
 
     @property
-    def ok(self):
+    def ok(self) -> bool:
         return not self.failures
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         head = "self_test on %s: %s, %d calls in %.1f s" % (
             self.device,
             "ok" if self.ok else "%d ops differ" % len(self.failures),
@@ -82,7 +91,7 @@ class SelfTest:
         return "\n".join([head, *("  %s %s: largest difference %.3g  %s" % f for f in self.failures)])
 
 
-def _each(x, f):
+def _each(x: Any, f: Any) -> Any:
     if isinstance(x, torch.Tensor):
         return f(x)
     if isinstance(x, dict):
@@ -90,7 +99,7 @@ def _each(x, f):
     return type(x)(_each(v, f) for v in x) if type(x) in (list, tuple) else x
 
 
-def _flat(x):
+def _flat(x: Any) -> Any:
     if isinstance(x, torch.Tensor):
         return [x]
     if isinstance(x, (list, tuple)):
@@ -98,7 +107,7 @@ def _flat(x):
     return []
 
 
-def _wide(t):
+def _wide(t: Tensor) -> Any:
     if t.is_complex():
         return t.to(torch.complex128)
     if t.is_floating_point():
@@ -106,7 +115,7 @@ def _wide(t):
     return t
 
 
-def _body(spec, args, kwargs):
+def _body(spec: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What the op means: its declaration's Python body on these arguments."""
     for ov in spec.overloads:
         params = _schema.parse(ov.schema)
@@ -122,7 +131,7 @@ def _body(spec, args, kwargs):
     raise TypeError("no overload takes the sample")
 
 
-def _distance(got, want, rtol, atol):
+def _distance(got: Any, want: Any, rtol: Any, atol: Any) -> Any:
     """(largest difference, whether it is too large) of two results."""
     got, want = _flat(got), _flat(want)
     worst, bad = 0.0, len(got) != len(want)
@@ -138,7 +147,7 @@ def _distance(got, want, rtol, atol):
     return worst, bad
 
 
-def _run(spec, args, kwargs):
+def _run(spec: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if spec.function:
         fn = ops.namespace(spec.namespace)[spec.name.removeprefix(spec.namespace + "_" if spec.namespace else "")]
     else:
@@ -152,7 +161,7 @@ def _run(spec, args, kwargs):
     )
 
 
-def self_test(device=None, seconds=10):
+def self_test(device: Any = None, seconds: Any = 10) -> Any:
     """Runs the ops' samples on a device and compares:
     on the CPU each compiled kernel with the op's Python body (with its own float64 loop where it is a primitive),
     on webgpu with the CPU.

@@ -1,9 +1,19 @@
 """`torch.Tensor`: what is Python about it.
 Fields and operators are native (TensorBase), ops come from torchlite.ops."""
 
+from __future__ import annotations
+
+
 from .. import _C
 from . import device as _device
 from ..autograd._node import eager, meta
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from .._types import DType, Device, Layout, MemoryFormat
+
 
 _alias = _C.alias
 _NUMPY_NAMES = {
@@ -24,13 +34,13 @@ _NUMPY_NAMES = {
 class _TensorMeta(type(_C.TensorBase)):
     """Classes show PyTorch's paths; their `__module__` stays where pickle finds them."""
 
-    def __repr__(cls):
+    def __repr__(cls) -> Any:
         module = cls.__module__
         if module.partition(".")[0] == "torchlite":
             module = "torch" + module[9:]
         return "<class '%s.%s'>" % (module, cls.__qualname__)
 
-    def __dir__(cls):
+    def __dir__(cls) -> Any:
         from ..ops import load_all
 
         load_all()
@@ -42,7 +52,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     __module__ = "torchlite"
 
-    def __new__(cls, *args, device=None):
+    def __new__(cls, *args: Any, device: Any = None) -> Any:
         if len(args) == 1 and isinstance(args[0], _C.TensorBase) and cls is not Tensor:
             return _C.TensorBase.__new__(cls, args[0])
         from .legacy_types import legacy_new
@@ -51,11 +61,13 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return t if cls is Tensor else _C.TensorBase.__new__(cls, t)
 
     @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
+    def __torch_function__(
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] = None
+    ) -> Any:
         return _default_torch_function(cls, func, types, args, kwargs)
 
     @staticmethod
-    def _make_subclass(cls, data, require_grad=False, **kwargs):
+    def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **kwargs: Any) -> Tensor:
         if not isinstance(data, _C.TensorBase):
             raise TypeError(
                 "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s" % type(data).__name__
@@ -66,20 +78,26 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             t.requires_grad = True
         return t
 
-    def as_subclass(self, cls):
+    def as_subclass(self, cls: type) -> Any:
         t = _C.TensorBase.__new__(cls, self)
         t._raw_grad_fn, t._output_nr, t._leaf_flag = self.grad_fn, self.output_nr, self._leaf_flag
         return t
 
     # ---- autograd ----------------------------------------------------------------------------------------------------
 
-    def backward(self, gradient=None, retain_graph=None, create_graph=False, inputs=None):
+    def backward(
+        self,
+        gradient: Any = None,
+        retain_graph: Any = None,
+        create_graph: bool = False,
+        inputs: list[Tensor] | None = None,
+    ) -> None:
         """Gradients of this tensor with respect to graph leaves, added to their `.grad`."""
         from ..autograd import backward
 
         backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Sets `requires_grad` in place and returns the tensor."""
         if requires_grad is not True and requires_grad is not False:
             raise TypeError(
@@ -91,7 +109,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         self.requires_grad = requires_grad
         return self
 
-    def detach_(self):
+    def detach_(self) -> Any:
         """Takes the tensor out of the graph that made it."""
         if self._base is not None:
             raise RuntimeError(
@@ -103,7 +121,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         self._raw_grad_fn, self._leaf_flag = None, False
         return self
 
-    def retain_grad(self):
+    def retain_grad(self) -> None:
         """Keeps `.grad` of a non-leaf after backward."""
         node = self.grad_fn
         if node is None:
@@ -117,7 +135,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         node.retain[self.output_nr] = weakref.ref(self)
         self._retains = True
 
-    def register_hook(self, hook):
+    def register_hook(self, hook: Any) -> Any:
         """Calls hook(grad) when the gradient of this tensor is computed; a returned tensor replaces it."""
         from ..utils.hooks import RemovableHandle
 
@@ -137,7 +155,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         node.pre_hooks[handle.id] = (self.output_nr, hook)
         return handle
 
-    def register_post_accumulate_grad_hook(self, hook):
+    def register_post_accumulate_grad_hook(self, hook: Any) -> Any:
         """Calls hook(tensor) after the gradient was added to `.grad` of this leaf."""
         from ..utils.hooks import RemovableHandle
 
@@ -154,58 +172,58 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return handle
 
     @property
-    def _backward_hooks(self):
+    def _backward_hooks(self) -> Any:
         m = self._meta
         return m.hooks if m is not None else None
 
     @_backward_hooks.setter
-    def _backward_hooks(self, hooks):
+    def _backward_hooks(self, hooks: Any) -> None:
         if hooks:
             meta(self).hooks = hooks
 
-    def _is_view(self):
+    def _is_view(self) -> bool:
         return self._base is not None
 
-    def is_inference(self):
+    def is_inference(self) -> bool:
         """True for tensors made under inference_mode."""
         return self._inference
 
     # ---- Python protocols --------------------------------------------------------------------------------------------
 
-    def __repr__(self, *, tensor_contents=None):
+    def __repr__(self, *, tensor_contents: Any = None) -> Any:
         from .tensor_str import _str
 
         return _str(self, tensor_contents=tensor_contents)
 
-    def __format__(self, spec):
+    def __format__(self, spec: Any) -> str:
         if self.dim() == 0 and not self.is_meta and type(self) is Tensor:
             return self.item().__format__(spec)
         return object.__format__(self, spec)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         if self.dim() == 0:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
-    def __reversed__(self):
+    def __reversed__(self) -> Any:
         return self if self.dim() == 0 else self.flip(0)
 
-    def __contains__(self, element):
+    def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, int, float, complex)) or _C.is_number(element):
             return bool((self == element).any().item())
         raise RuntimeError(
             "Tensor.__contains__ only supports Tensor or scalar, but you passed in a %s." % type(element)
         )
 
-    def __complex__(self):
+    def __complex__(self) -> complex:
         if self.numel() == 1 and not self.is_complex():
             return complex(float(self))
         return complex(self.item())
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return sorted(set(dir(type(self))) | set(self.__dict__))
 
-    def __deepcopy__(self, memo):
+    def __deepcopy__(self, memo: dict[Any, Any]) -> Tensor:
         if not self.is_leaf:
             raise RuntimeError(
                 "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
@@ -243,28 +261,28 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             t.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return t
 
-    def __reduce_ex__(self, protocol):
+    def __reduce_ex__(self, protocol: int) -> Any:
         from .._utils import _reduce_tensor
 
         return _reduce_tensor(self, protocol)
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         raise RuntimeError("legacy tensor state is not supported")
 
     __array_priority__ = 1000
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         a = self.numpy()
         return a if dtype is None else a.astype(dtype, copy=False)
 
-    def __array_wrap__(self, array, context=None, return_scalar=False):
+    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         import torchlite as torch
 
         return torch.from_numpy(
             array.astype("uint8") if array.dtype == bool else array
         )  # uint8, as PyTorch has it still
 
-    def numpy(self, *, force=False):
+    def numpy(self, *, force: bool = False) -> Any:
         """A numpy array over the same memory (CPU); force=True copies from elsewhere and drops the history."""
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
@@ -301,11 +319,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     # ---- storage -----------------------------------------------------------------------------------------------------
 
-    def untyped_storage(self):
+    def untyped_storage(self) -> Any:
         """The bytes behind the tensor."""
         return self._storage
 
-    def storage(self):
+    def storage(self) -> Any:
         """The typed storage behind the tensor."""
         _C.warn_once(
             "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
@@ -314,29 +332,35 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         )
         return self._typed_storage()
 
-    def _typed_storage(self):
+    def _typed_storage(self) -> Any:
         from ..storage import TypedStorage
 
         return TypedStorage(wrap_storage=self._storage, dtype=self.dtype, _internal=True)
 
-    def storage_type(self):
+    def storage_type(self) -> Any:
         return type(self.storage())
 
-    def is_shared(self):
+    def is_shared(self) -> bool:
         return False
 
-    def share_memory_(self):
+    def share_memory_(self) -> Any:
         """One process here: the tensor itself."""
         return self
 
-    def is_pinned(self, device=None):
+    def is_pinned(self, device: Device | str | int | None = None) -> bool:
         return False
 
-    def pin_memory(self, device=None):
+    def pin_memory(self, device: Device | str | int | None = None) -> Any:
         """No pinned memory in a page: the tensor itself."""
         return self
 
-    def set_(self, source=None, storage_offset=0, size=None, stride=None):
+    def set_(
+        self,
+        source: Any = None,
+        storage_offset: int = 0,
+        size: tuple[int] | None = None,
+        stride: tuple[int] | None = None,
+    ) -> Tensor:
         """Takes over the storage (and geometry) of another tensor or storage."""
         if self.requires_grad and _C.is_grad_enabled():
             from ..autograd._inplace import check_inplace, refuse
@@ -367,7 +391,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         self.data = taken
         return self
 
-    def resize_(self, *sizes, memory_format=None):
+    def resize_(self, *sizes: int, memory_format: Any = None) -> Tensor:
         """Changes the shape in place; new elements are uninitialised."""
         if not sizes:
             raise TypeError('resize_() missing 1 required positional arguments: "size"')
@@ -398,13 +422,13 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             self.as_strided_(sizes, _channels_last_strides(sizes, memory_format) if last else _C.dense_strides(sizes))
         return self
 
-    def resize_as_(self, other, *, memory_format=None):
+    def resize_as_(self, other: Any, *, memory_format: Any = None) -> Any:
         """Changes the shape in place to that of `other`; preserve_format takes its memory format as well."""
         if memory_format is _device.preserve_format:
             memory_format = _device.suggested_format(other)
         return self.resize_(other.shape, memory_format=memory_format)
 
-    def dim_order(self, *, ambiguity_check=False):
+    def dim_order(self, *, ambiguity_check: bool = False) -> Any:
         """Dims from outermost to innermost in memory.
         With `ambiguity_check`, an order that is not the only one is an error, unless exactly one of the memory formats
         that the argument lists fits."""
@@ -420,7 +444,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     # ---- devices and dtypes ------------------------------------------------------------------------------------------
 
-    def type(self, dtype=None, non_blocking=False, **kwargs):
+    def type(self, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
         """The legacy type's name, or a copy of another dtype."""
         from .legacy_types import type_name, type_to_dtype
 
@@ -428,10 +452,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return type_name(self)
         return self.to(type_to_dtype(dtype))
 
-    def cpu(self, memory_format=_device.preserve_format):
+    def cpu(self, memory_format: MemoryFormat = _device.preserve_format) -> Tensor:
         return self.to("cpu", memory_format=memory_format)
 
-    async def cpu_async(self):
+    async def cpu_async(self) -> Tensor:
         """As `cpu()`, for code that may await: the page goes on while the GPU finishes."""
         if self.is_cpu:
             return self
@@ -439,29 +463,34 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
         return await host_copy_async(self.resolve_conj().resolve_neg())
 
-    async def item_async(self):
+    async def item_async(self) -> float:
         """As `item()`, for code that may await."""
         return (await self.cpu_async()).item()
 
-    async def tolist_async(self):
+    async def tolist_async(self) -> Any:
         """As `tolist()`, for code that may await."""
         return (await self.cpu_async()).tolist()
 
-    def cuda(self, device=None, non_blocking=False, memory_format=_device.preserve_format):
+    def cuda(
+        self,
+        device: Device | str | int | None = None,
+        non_blocking: bool = False,
+        memory_format: Any = _device.preserve_format,
+    ) -> Any:
         return self.to("cuda" if device is None else device, memory_format=memory_format)
 
     @property
-    def is_cuda(self):
+    def is_cuda(self) -> bool:
         return self.device.type == "webgpu" and _device.cuda_is_webgpu()
 
-    def is_nonzero(self):
+    def is_nonzero(self) -> Any:
         """Whether the only element is not zero."""
         return bool(self)
 
-    def is_same_size(self, other):
+    def is_same_size(self, other: Any) -> bool:
         return self.shape == other.shape
 
-    def is_set_to(self, tensor):
+    def is_set_to(self, tensor: Tensor) -> Any:
         """Same storage, offset, shape and strides."""
         return (
             self._storage is tensor._storage
@@ -473,71 +502,71 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         )
 
     # what only sparse tensors have
-    def values(self):
+    def values(self) -> Any:
         raise RuntimeError("values expected sparse tensor layout but got Strided")
 
-    def indices(self):
+    def indices(self) -> Any:
         raise RuntimeError("indices expected sparse coordinate tensor layout but got Strided")
 
-    def coalesce(self):
+    def coalesce(self) -> Any:
         raise RuntimeError("coalesce expected sparse coordinate tensor layout but got Strided")
 
-    def is_coalesced(self):
+    def is_coalesced(self) -> Any:
         raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
 
-    def to_dense(self, dtype=None, *, masked_grad=None):
+    def to_dense(self, dtype: DType | None = None, *, masked_grad: Any = None) -> Any:
         """The tensor itself: all tensors are dense here."""
         return self if dtype is None else self.to(dtype)
 
-    def to_sparse(self, *args, **kwargs):
+    def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError("sparse tensors are not supported by torchlite")
 
     to_sparse_csr = to_sparse_csc = to_sparse_coo = to_sparse
 
-    def index(self, positions, dims):
+    def index(self, positions: Any, dims: Any) -> Any:
         raise NotImplementedError("first-class dimensions are not supported by torchlite")
 
     name = None
 
-    def resize(self, *sizes):
+    def resize(self, *sizes: Any) -> Any:
         """Deprecated in PyTorch: reshape to the same number of elements."""
         import warnings
 
         warnings.warn("non-inplace resize is deprecated", stacklevel=2)
         return self.reshape(*sizes)
 
-    def resize_as(self, other):
+    def resize_as(self, other: Any) -> Any:
         return self.resize(other.shape)
 
-    def is_distributed(self):
+    def is_distributed(self) -> bool:
         return False
 
     @property
-    def layout(self):
+    def layout(self) -> Layout:
         return _device.strided
 
     @property
-    def real(self):
+    def real(self) -> Tensor:
         import torchlite as torch
 
         return torch.real(self)
 
     @real.setter
-    def real(self, value):
+    def real(self, value: Any) -> None:
         self.real.copy_(value if isinstance(value, Tensor) else self.real.new_tensor(value))
 
     @property
-    def imag(self):
+    def imag(self) -> Tensor:
         import torchlite as torch
 
         return torch.imag(self)
 
     @imag.setter
-    def imag(self, value):
+    def imag(self, value: Any) -> None:
         self.imag.copy_(value if isinstance(value, Tensor) else self.imag.new_tensor(value))
 
     @property
-    def T(self):
+    def T(self) -> Tensor:
         n = self.dim()
         if n == 0:
             _C.warn_once("Tensor.T is deprecated on 0-D tensors. This function is the identity in these cases.")
@@ -550,7 +579,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.permute((1, 0) if n == 2 else tuple(range(n - 1, -1, -1)))
 
     @property
-    def mT(self):
+    def mT(self) -> Tensor:
         if self.dim() == 0:
             _C.warn_once("Tensor.mT is deprecated on 0-D tensors. This function is the identity in these cases.")
             return self.view(())
@@ -559,7 +588,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.transpose(-2, -1)
 
     @property
-    def H(self):
+    def H(self) -> Tensor:
         if self.dim() not in (0, 2):
             raise RuntimeError(
                 "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.%s"
@@ -571,7 +600,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self.mT.conj()
 
     @property
-    def mH(self):
+    def mH(self) -> Tensor:
         if self.dim() == 0:
             _C.warn_once("Tensor.mH is deprecated on 0-D tensors. Consider using x.conj().")
             return self.conj()
@@ -579,38 +608,49 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
         return self.mT.conj()
 
-    def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):
+    def new_tensor(
+        self,
+        data: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: bool = False,
+        layout: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:
         """A tensor from data, of this tensor's dtype and device."""
         import torchlite as torch
 
         t = torch.functional._new(data, self.dtype if dtype is None else dtype, "tensor.new_tensor")
         return torch.functional._place(t, self.device if device is None else device, requires_grad)
 
-    def new(self, *args, **kwargs):
+    def new(self, *args: Any, **kwargs: Any) -> Any:
         """Old constructor of a tensor of the same dtype."""
         from .legacy_types import legacy_new
 
         return legacy_new(args, self.dtype)
 
-    def apply_(self, callable):
+    def apply_(self, callable: Any) -> Any:
         """Calls a Python function on each element, in place."""
         flat = self.reshape(-1).tolist()
         import torchlite as torch
 
         return self.copy_(torch.tensor([callable(v) for v in flat], dtype=self.dtype).reshape(self.shape))
 
-    def map_(self, other, callable):
+    def map_(self, other: Any, callable: Any) -> Any:
         """self = callable(self, other), element by element."""
         import torchlite as torch
 
         a, b = self.reshape(-1).tolist(), other.expand_as(self).reshape(-1).tolist()
         return self.copy_(torch.tensor([callable(x, y) for x, y in zip(a, b)], dtype=self.dtype).reshape(self.shape))
 
-    def module_load(self, other, assign=False):
+    def module_load(self, other: Any, assign: bool = False) -> Any:
         """What load_state_dict puts in this tensor's place."""
         return other.detach() if assign else self.copy_(other).detach()
 
-    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+    ) -> Any:
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.is_conj():
@@ -619,11 +659,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise BufferError("Can't export tensors with the negative bit set")
         return self.numpy().__dlpack__()
 
-    def __dlpack_device__(self):
+    def __dlpack_device__(self) -> Any:
         return (1, 0)
 
 
-def _plain_torch_function(func, types, args=(), kwargs=None):
+def _plain_torch_function(func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] = None) -> Any:
     return NotImplemented
 
 
@@ -635,14 +675,14 @@ _disable_depth = [0]
 class DisableTorchFunctionSubclass:
     """Inside, __torch_function__ of subclasses is not called."""
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         _disable_depth[0] += 1
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> Any:
         _disable_depth[0] -= 1
 
 
-def _plain(x):
+def _plain(x: Any) -> Any:
     if isinstance(x, Tensor) and type(x) is not Tensor:
         return x.as_subclass(Tensor)
     if isinstance(x, (list, tuple)) and any(isinstance(v, Tensor) for v in x):
@@ -650,7 +690,9 @@ def _plain(x):
     return x
 
 
-def _default_torch_function(cls, func, types, args, kwargs):
+def _default_torch_function(
+    cls: type, func: Callable[..., Any], types: tuple[type], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
     """Results of a subclass's ops are of the subclass, as PyTorch's default has it."""
     kwargs = kwargs or {}
     if not all(issubclass(cls, t) for t in types):
@@ -660,7 +702,7 @@ def _default_torch_function(cls, func, types, args, kwargs):
     return _wrap_as(cls, out, original)
 
 
-def _wrap_as(cls, out, original):
+def _wrap_as(cls: type, out: Tensor, original: Any) -> Any:
     if isinstance(out, Tensor):
         if (
             original is not None
@@ -677,7 +719,7 @@ def _wrap_as(cls, out, original):
     return out
 
 
-def _torch_function(op, args, kwargs):
+def _torch_function(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Called by the dispatcher when an argument's class overrides __torch_function__."""
     found = []
     stack = list(args) + list(kwargs.values())

@@ -4,9 +4,19 @@ The elements that will be shown are fetched once as nested lists (cut ends joine
 that is plain Python on numbers and strings.
 """
 
+from __future__ import annotations
+
+
 import contextlib
 
 import torchlite as torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+    from .._types import Size, Tensor
+
 
 _PROFILES = {"default": (4, 1000, 3, 80), "short": (2, 1000, 2, 80), "full": (4, float("inf"), 3, 80)}
 _FIELDS = ("precision", "threshold", "edgeitems", "linewidth")
@@ -15,7 +25,7 @@ _FIELDS = ("precision", "threshold", "edgeitems", "linewidth")
 class _Options:
     __slots__ = (*_FIELDS, "sci_mode")
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.precision, self.threshold, self.edgeitems, self.linewidth = _PROFILES["default"]
         self.sci_mode = None
 
@@ -23,7 +33,14 @@ class _Options:
 PRINT_OPTS = _Options()
 
 
-def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=None, profile=None, sci_mode=None):
+def set_printoptions(
+    precision: Any = None,
+    threshold: Any = None,
+    edgeitems: Any = None,
+    linewidth: Any = None,
+    profile: str | None = None,
+    sci_mode: Any = None,
+) -> Any:
     """Sets how tensors are printed: digits after the point, number of elements from which a tensor is summarised,
     elements shown at each edge then, characters per line, and scientific notation (None: chosen from the values).
     `profile` is "default", "short" or "full"."""
@@ -36,15 +53,15 @@ def set_printoptions(precision=None, threshold=None, edgeitems=None, linewidth=N
     PRINT_OPTS.sci_mode = sci_mode
 
 
-def get_printoptions():
+def get_printoptions() -> dict[str, int | None]:
     """The current print options, as keyword arguments of `set_printoptions`."""
     return {name: getattr(PRINT_OPTS, name) for name in _Options.__slots__}
 
 
 @contextlib.contextmanager
-def printoptions(**kwargs):
+def printoptions(**kwargs: Any) -> Iterator[Any]:
     """Changes the print options inside a `with` block."""
-    before = get_printoptions()
+    before: dict[str, Any] = get_printoptions()
     set_printoptions(**kwargs)
     try:
         yield
@@ -52,12 +69,12 @@ def printoptions(**kwargs):
         set_printoptions(**before)
 
 
-def _int_format(values):
+def _int_format(values: list[int]) -> tuple[int, Callable[..., Any]]:
     width = max([1, *(len(str(v)) for v in values)])
     return width, lambda v: str(v).rjust(width)
 
 
-def _float_format(values):
+def _float_format(values: list[float]) -> tuple[int, Callable[..., Any]]:
     """(width, function number -> text) for a tensor whose shown elements are `values`."""
     finite = [v for v in values if v and v - v == 0]  # neither zero, nan nor infinite
     if not finite:
@@ -79,23 +96,23 @@ def _float_format(values):
     return width, lambda v: format(v, spec).rjust(width)
 
 
-def _whole(v):
+def _whole(v: Any) -> str:
     text = f"{v:.0f}"
     return text + "." if v - v == 0 else text
 
 
-def _complex_format(values):
+def _complex_format(values: list[complex]) -> tuple[int, Callable[..., Any]]:
     real_width, real = _float_format([v.real for v in values])
     imag_width, imag = _float_format([v.imag for v in values])
 
-    def show(v):
+    def show(v: Any) -> str:
         text = (imag(v.imag) + "j").lstrip()
         return real(v.real) + (text if text[0] in "+-" else "+" + text)
 
     return real_width + imag_width + 1, show
 
 
-def _flatten(data, out):
+def _flatten(data: Any, out: Any) -> Any:
     for item in data:
         if item.__class__ is list:
             _flatten(item, out)
@@ -104,7 +121,7 @@ def _flatten(data, out):
     return out
 
 
-def _join_ends(head, tail, depth):
+def _join_ends(head: list[Any], tail: list[Any], depth: int) -> list[Any]:
     if depth == 0:
         return [*head, Ellipsis, *tail]
     return [x if x is Ellipsis else _join_ends(x, y, depth - 1) for x, y in zip(head, tail)]
@@ -115,7 +132,7 @@ def _join_ends(head, tail, depth):
 _MOST_SHOWN = 300_000
 
 
-def _edge(shape):
+def _edge(shape: Size) -> int:
     """Elements shown at each end of a dimension in a summary: fewer than asked for where all together are too many."""
     edge = PRINT_OPTS.edgeitems
     while edge > 0:
@@ -128,7 +145,7 @@ def _edge(shape):
     return 0
 
 
-def _edges(t, dim, edge):
+def _edges(t: Tensor, dim: int, edge: int) -> list[Any]:
     """Nested lists of the elements a summary shows, from dimension `dim` on."""
     if dim == t.dim():
         return t.tolist()
@@ -140,7 +157,7 @@ def _edges(t, dim, edge):
     )
 
 
-def _vector(data, indent, width, show):
+def _vector(data: Any, indent: int, width: int, show: Callable[..., Any]) -> str:
     # the separator ", " belongs to an element
     per_line = max(1, (PRINT_OPTS.linewidth - indent) // (width + 2))
     texts = [" ..." if v is Ellipsis else show(v) for v in data]
@@ -148,7 +165,7 @@ def _vector(data, indent, width, show):
     return "[" + (",\n" + " " * (indent + 1)).join(lines) + "]"
 
 
-def _nested(data, dims, indent, width, show):
+def _nested(data: Any, dims: int, indent: int, width: int, show: Callable[..., Any]) -> Any:
     if dims == 0:
         return show(data)
     if dims == 1:
@@ -157,7 +174,7 @@ def _nested(data, dims, indent, width, show):
     return "[" + ("," + "\n" * (dims - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
-def _tensor_str(t, indent):
+def _tensor_str(t: Any, indent: Any) -> str:
     """The bracketed elements of `t`, continued lines indented by `indent`."""
     n = t.numel()
     if n == 0:
@@ -172,7 +189,7 @@ def _tensor_str(t, indent):
     values = _flatten(data, []) if t.dim() else [data]
     dtype = t.dtype
     if dtype.is_complex:
-        make = _complex_format
+        make: Callable[[Any], tuple[int, Callable[..., str]]] = _complex_format
     elif dtype.is_floating_point:
         make = _float_format
     else:
@@ -180,7 +197,7 @@ def _tensor_str(t, indent):
     return _nested(data, t.dim(), indent, *make(values))
 
 
-def _suffixes(t, contents):
+def _suffixes(t: Tensor, contents: Any) -> tuple[str | None, list[str]]:
     """(text of the elements, or None; list of "name=value" parts)."""
     parts = []
     default = torch.get_default_dtype()
@@ -213,7 +230,7 @@ def _suffixes(t, contents):
     return contents, parts
 
 
-def _str(t, *, tensor_contents=None):
+def _str(t: Tensor, *, tensor_contents: Any = None) -> str:
     """repr of a tensor."""
     cls = type(t)
     parameter = torch.nn.Parameter

@@ -1,6 +1,9 @@
 """The calls that a file loaded with weights_only=True may make, each with what it takes for arguments: what pickles of
 PyTorch hold, and nothing that makes much out of little."""
 
+from __future__ import annotations
+
+
 from collections import Counter, OrderedDict
 from codecs import encode
 from pickle import UnpicklingError
@@ -9,6 +12,14 @@ import torchlite as torch
 from torchlite import _utils, serialization as _s, storage as _storage
 from torchlite._files.limits import brief
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from .._types import Device, Layout, Size, Tensor
+    from .._files.limits import Budget, Keys
+
+
 # bytes are written as text with one character for each; the other codecs may be slow, or make much of it
 _ENCODINGS = ("latin1", "latin-1", "iso-8859-1", "iso8859-1", "ascii", "utf-8", "utf8")
 _TABLES = (dict, OrderedDict, Counter)
@@ -16,13 +27,13 @@ _NUMBERS = (int, float, bool)
 _FLAGS = (bool, int, type(None))
 
 
-def _need(good, func, args):
+def _need(good: bool, func: Callable[..., Any] | type, args: tuple[Any, ...]) -> None:
     if not good:
         kinds = ", ".join(type(a).__name__ for a in args[:10])
         raise UnpicklingError(f"{brief(func)} was called with arguments that no file of PyTorch has: ({kinds})")
 
 
-def _shape(value, func, args):
+def _shape(value: tuple[Any, ...], func: Callable[..., Any], args: tuple[Any, ...]) -> None:
     good = isinstance(value, (tuple, list)) and len(value) <= 64
     if good:
         for n in value:
@@ -32,7 +43,7 @@ def _shape(value, func, args):
         _need(False, func, args)
 
 
-def _ordered_dict(func, args, budget, keys):
+def _ordered_dict(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> dict[Any, Any]:
     result = OrderedDict()
     if args:
         _need(len(args) == 1 and type(args[0]) in (list, tuple), func, args)
@@ -42,7 +53,7 @@ def _ordered_dict(func, args, budget, keys):
     return result
 
 
-def _counter(func, args, budget, keys):
+def _counter(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> Any:
     result = Counter()
     if args:
         _need(len(args) == 1 and type(args[0]) in _TABLES, func, args)
@@ -51,7 +62,7 @@ def _counter(func, args, budget, keys):
     return result
 
 
-def _set(func, args, budget, keys):
+def _set(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> set[Any]:
     result = set()
     if args:
         _need(len(args) == 1 and type(args[0]) in (list, tuple), func, args)
@@ -60,12 +71,12 @@ def _set(func, args, budget, keys):
     return result
 
 
-def _sized(value, each, budget):
+def _sized(value: Any, each: int, budget: Budget) -> None:
     budget.spend(len(value))
     budget.take(len(value) * each)
 
 
-def _encode(func, args, budget, keys):
+def _encode(func: Callable[..., Any], args: tuple[Any, ...], budget: Budget, keys: Keys) -> bytes:
     _need(len(args) == 2 and type(args[0]) is str and type(args[1]) is str, func, args)
     if args[1].lower().replace("_", "-") not in _ENCODINGS:
         raise UnpicklingError(f"the codec {brief(args[1])} is not used: bytes are written with latin1")
@@ -73,7 +84,7 @@ def _encode(func, args, budget, keys):
     return encode(*args)
 
 
-def _bytearray(func, args, budget, keys):
+def _bytearray(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> bytearray:
     if args and type(args[0]) is str:
         return bytearray(_encode(func, args, budget, keys))
     _need(not args or len(args) == 1 and type(args[0]) in (bytes, bytearray), func, args)
@@ -82,31 +93,31 @@ def _bytearray(func, args, budget, keys):
     return bytearray(*args)
 
 
-def _complex(func, args, budget, keys):
+def _complex(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> complex:
     _need(len(args) <= 2 and all(type(a) in _NUMBERS for a in args), func, args)
     _need(all(type(a) is not int or a.bit_length() < 1024 for a in args), func, args)
     return complex(*args)
 
 
-def _size(func, args, budget, keys):
+def _size(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> Size:
     _need(len(args) <= 1 and all(isinstance(a, (tuple, list)) for a in args), func, args)
     for a in args:
         _sized(a, 8, budget)
     return torch.Size(*args)
 
 
-def _named(func, args, budget, keys):
+def _named(func: Callable[..., Any] | type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> Device | Layout:
     _need(len(args) <= 2 and all(type(a) in (str, int) for a in args), func, args)
     _need(not args or type(args[0]) is int or len(args[0]) < 100, func, args)
     return func(*args)
 
 
-def _tensor(func, args, budget, keys):
+def _tensor(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
     _need(not args, func, args)  # its storage comes with BUILD
     return torch.Tensor()
 
 
-def _parameter(func, args, budget, keys):
+def _parameter(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
     _need(
         len(args) <= 2
         and all(isinstance(a, torch.Tensor) for a in args[:1])
@@ -121,7 +132,7 @@ def _parameter(func, args, budget, keys):
 _COUNTS = {_utils._rebuild_tensor: 4, _utils._rebuild_tensor_v2: 6, _utils._rebuild_tensor_v3: 7}
 
 
-def _rebuild(func, args, budget, keys):
+def _rebuild(func: Callable[..., Any], args: tuple[Any, ...], budget: Budget, keys: Any) -> Tensor:
     """(storage, offset, size, stride), then requires_grad and hooks, in v3 a dtype, then perhaps metadata."""
     count = _COUNTS[func]
     _need(len(args) == count or len(args) == count + 1 and count > 4, func, args)
@@ -137,21 +148,21 @@ def _rebuild(func, args, budget, keys):
     return func(*args)
 
 
-def _dense(size, budget):
+def _dense(size: Any, budget: Any) -> None:
     count = 16
     for n in size:
         count *= max(n, 0)
     budget.take(count)
 
 
-def _meta(func, args, budget, keys):
+def _meta(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
     _need(len(args) == 4, func, args)
     _shape(args[1], func, args)
     _shape(args[2], func, args)
     return func(*args)
 
 
-def _to_device(func, args, budget, keys):
+def _to_device(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
     _need(len(args) == 4 and type(args[1]) is torch.dtype and type(args[3]) in _FLAGS, func, args)
     if func is _utils._rebuild_device_tensor_from_cpu_tensor:
         _need(isinstance(args[0], torch.Tensor), func, args)
@@ -159,7 +170,7 @@ def _to_device(func, args, budget, keys):
     return func(*args)
 
 
-def _rebuild_parameter(func, args, budget, keys):
+def _rebuild_parameter(func: Callable[..., Any], args: tuple[Any, ...], budget: Budget, keys: Keys) -> Tensor:
     with_state = func is _utils._rebuild_parameter_with_state
     _need(
         len(args) == 3 + with_state
@@ -174,7 +185,7 @@ def _rebuild_parameter(func, args, budget, keys):
     return func(*args)
 
 
-def _state(state, func, args, budget):
+def _state(state: Any, func: Callable[..., Any], args: tuple[Any, ...], budget: Budget) -> None:
     for part in state if type(state) is tuple else (state,):
         _need(part is None or type(part) in _TABLES and all(type(name) is str for name in part), func, args)
         _sized(part or (), 100, budget)
@@ -184,7 +195,7 @@ def _state(state, func, args, budget):
                 raise UnpicklingError(f"the state of a tensor names its attribute {brief(name)}")
 
 
-def _from_type(func, args, budget, keys):
+def _from_type(func: Callable[..., Any], args: tuple[Any, ...], budget: Budget, keys: Keys) -> Tensor:
     _need(len(args) == 4 and isinstance(args[1], type) and type(args[2]) is tuple, func, args)
     build, cls, inner, state = args
     if getattr(cls, "__setstate__", None) is getattr(torch.Tensor, "__setstate__", None):
@@ -196,7 +207,7 @@ def _from_type(func, args, budget, keys):
     return func(build, cls, inner, state)  # one that the user allowed; the unpickler has looked
 
 
-def _never(func, args, budget, keys):
+def _never(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
     raise UnpicklingError(f"a file cannot make {brief(func)} by a call: storages are records of it")
 
 
@@ -229,7 +240,7 @@ _RULES = {
 }
 
 
-def call(func, args, budget, keys, new=False):
+def call(func: Any, args: Any, budget: Any, keys: Any, new: Any = False) -> Any:
     """func(*args) for a function or class that the file may call;
     with `new` only func.__new__, where the user allowed it."""
     if type(args) is not tuple:
@@ -243,7 +254,7 @@ def call(func, args, budget, keys, new=False):
     return func.__new__(func, *args) if new else func(*args)
 
 
-def build(obj, state, budget, user):
+def build(obj: Any, state: Any, budget: Budget, user: set[int]) -> Any:
     """BUILD: gives an object its state; `user` holds the ids of what the user allowed."""
     cls = type(obj)
     if cls is torch.Tensor or cls is torch.nn.Parameter:

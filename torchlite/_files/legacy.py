@@ -1,6 +1,9 @@
 """The formats of `torch.save` before the zip archive: a sequence of pickles followed by raw storages, and the tar files
 of PyTorch 0.1. Loaded on demand."""
 
+from __future__ import annotations
+
+
 import pickle
 import sys
 from types import FunctionType
@@ -10,6 +13,13 @@ import torchlite as torch
 from torchlite._files.limits import Budget, brief
 from torchlite._files import zip_records
 from torchlite import _utils, serialization as _s, storage as _storage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ..storage import TypedStorage
+
 
 MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
@@ -21,11 +31,11 @@ class RenamingPickler(pickle._Pickler):  # type: ignore[name-defined]
 
     dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
 
-    def __init__(self, file, protocol, persistent_id):
+    def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[..., Any]) -> None:
         super().__init__(file, protocol)
         self.persistent_id = persistent_id
 
-    def save_global(self, obj, name=None):
+    def save_global(self, obj: Any, name: str | None = None) -> Any:
         module = getattr(obj, "__module__", None) or ""
         if module != "torchlite" and not module.startswith("torchlite."):
             return super().save_global(obj, name)
@@ -34,7 +44,7 @@ class RenamingPickler(pickle._Pickler):  # type: ignore[name-defined]
         self.write(pickle.STACK_GLOBAL)
         self.memoize(obj)
 
-    def save_type(self, obj):
+    def save_type(self, obj: Any) -> Any:
         if obj in (type(None), type(NotImplemented), type(...)):
             return super().save_type(obj)
         return self.save_global(obj)
@@ -43,7 +53,7 @@ class RenamingPickler(pickle._Pickler):  # type: ignore[name-defined]
     dispatch[type] = save_type
 
 
-def legacy_save(obj, file, pickle_module, protocol):
+def legacy_save(obj: Any, file: IO[bytes], pickle_module: Any, protocol: int) -> None:
     """Writes magic number, version, system facts, the object's pickle, the storage keys, the storages."""
     module = pickle_module or pickle
     facts = {
@@ -63,7 +73,7 @@ def legacy_save(obj, file, pickle_module, protocol):
         file.write(memoryview(_storage._move(storage, "cpu", dtype)))
 
 
-def legacy_load(file, map_location, base, weights_only, pickle_load_args):
+def legacy_load(file: Any, map_location: Any, base: Any, weights_only: Any, pickle_load_args: Any) -> Any:
     """Reads what `legacy_save` (or a PyTorch before 1.6) wrote."""
     import io
 
@@ -79,13 +89,13 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
     budget = Budget(available)
     budget.take(available)
 
-    def unpickler(base):
+    def unpickler(base: type) -> Any:
         one = base(stream, **pickle_load_args)
         if weights_only:
             one.budget = budget
         return one
 
-    def load_next():
+    def load_next() -> Any:
         return unpickler(base).load()
 
     magic = load_next()
@@ -101,7 +111,7 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
     restore = _s._restorer(map_location)
     buffers, typed, moved = {}, {}, {}
 
-    def persistent_load(saved_id):
+    def persistent_load(saved_id: tuple[Any, ...]) -> TypedStorage:
         nonlocal declared
         kind = saved_id[0]
         if kind in ("module", b"module"):
@@ -139,7 +149,7 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
             )
         return typed[view_key]
 
-    def load_object():
+    def load_object() -> Any:
         stream.seek(object_at)
         one = unpickler(_s.unpickler_class(base, weights_only))
         one.persistent_load = persistent_load
@@ -172,7 +182,7 @@ def legacy_load(file, map_location, base, weights_only, pickle_load_args):
     return result
 
 
-def _load_tar(file, map_location, base, weights_only, pickle_load_args):
+def _load_tar(file: Any, map_location: Any, base: Any, weights_only: Any, pickle_load_args: Any) -> dict[str, Any]:
     import io
     import tarfile
     from struct import unpack
@@ -194,7 +204,7 @@ def _load_tar(file, map_location, base, weights_only, pickle_load_args):
         raise RuntimeError("the tar file has a part of impossible size") from None
     objects = {}
 
-    def load_next(stream):
+    def load_next(stream: IO[bytes]) -> Any:
         return wrapper(stream, **pickle_load_args).load()
 
     stream = parts["storages"]

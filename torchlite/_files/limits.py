@@ -1,7 +1,15 @@
 """What a file may ask of the program that loads it. PyTorch's own files stay far below these limits, which are in
 proportion to the size of the file; SECURITY.md lists them."""
 
+from __future__ import annotations
+
+
 from pickle import UnpicklingError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 # Containers in containers. Python frees, prints and hashes them recursively, and a page's stack is small.
 DEPTH = 1000
@@ -26,12 +34,12 @@ class Budget:
 
     __slots__ = ("_size", "memory", "work")
 
-    def __init__(self, size):
+    def __init__(self, size: int) -> None:
         self._size = size
         self.memory = MEMORY_FACTOR * size + MEMORY_FREE
         self.work = WORK_FACTOR * size + WORK_FREE
 
-    def take(self, nbytes):
+    def take(self, nbytes: int) -> None:
         """Notes an allocation, before it is made."""
         self.memory -= nbytes
         if self.memory < 0:
@@ -40,7 +48,7 @@ class Budget:
                 f"memory and {MEMORY_FREE >> 20} MB"
             )
 
-    def spend(self, items):
+    def spend(self, items: int) -> None:
         """Notes work on so many elements, before it is done."""
         self.work -= items
         if self.work < 0:
@@ -50,17 +58,17 @@ class Budget:
             )
 
 
-def too_deep():
+def too_deep() -> Any:
     """The error for nesting beyond the limit."""
     return UnpicklingError(f"the file nests objects more than {DEPTH} deep")
 
 
-def check_shared(obj, size):
+def check_shared(obj: Any, size: int) -> None:
     """An error where containers that stand in obj more than once make it so large that printing
     or comparing it does not end."""
     limit, sizes, path = TEXT_FACTOR * size + TEXT_FREE, {}, []
 
-    def enter(item):
+    def enter(item: Any) -> None:
         sizes[id(item)] = 1  # of one that holds itself, Python prints no more
         inner = [*item.keys(), *item.values()] if isinstance(item, dict) else item
         path.append((item, iter(inner), [1]))
@@ -87,7 +95,7 @@ def check_shared(obj, size):
                 path[-1][2][0] += total[0]
 
 
-def brief(obj):
+def brief(obj: Any) -> Any:
     """repr of an object from a file, in at most about 200 characters and without a look into containers."""
     cls = type(obj)
     if cls in (str, bytes):
@@ -107,14 +115,14 @@ def brief(obj):
 class Keys:
     """Puts keys from a file into dicts and sets, with limits on what their hashes cost."""
 
-    def __init__(self, budget):
+    def __init__(self, budget: Budget) -> None:
         import time
 
         # of this thread, where the system counts it: on a busy machine the file's own share
         self._clock, self._wall = getattr(time, "thread_time", time.perf_counter), time.perf_counter
         self._budget, self._seconds, self._waited, self._count = budget, 0.0, 0.0, 0
 
-    def check(self, key):
+    def check(self, key: Any) -> None:
         """Raises an error where the key is too large to be hashed and compared again and again."""
         if isinstance(key, (str, bytes)):
             if len(key) > 4096:
@@ -133,7 +141,7 @@ class Keys:
                     elif isinstance(item, (str, bytes)):
                         self._budget.spend(len(item) >> 6)
 
-    def set_item(self, target, key, value):
+    def set_item(self, target: Any, key: str, value: Any) -> None:
         """target[key] = value."""
         if key.__class__ is str and len(key) <= 4096 or key is None:
             target[key] = value
@@ -143,7 +151,7 @@ class Keys:
         else:
             self.set_items(target, [key, value])
 
-    def set_items(self, target, items):
+    def set_items(self, target: Any, items: list[Any]) -> None:
         """target[key] = value for a list of keys and values in turn."""
         if len(items) & 1:
             raise IndexError("list index out of range")
@@ -158,7 +166,7 @@ class Keys:
                 target[key] = value
             self._watch(self._clock() - begin, self._wall() - wall, len(keys))
 
-    def add(self, target, items):
+    def add(self, target: Any, items: list[Any]) -> None:
         """Adds the elements of a list or tuple to a set."""
         for start in range(0, len(items), 256):
             part = items[start : start + 256]
@@ -168,7 +176,7 @@ class Keys:
             target.update(part)
             self._watch(self._clock() - begin, self._wall() - wall, len(part))
 
-    def _watch(self, seconds, waited, n):
+    def _watch(self, seconds: float, waited: float, n: int) -> None:
         # Hashes of numbers are no secret, so a file can choose keys that all collide:
         # then each costs as much as all before.
         self._seconds += min(seconds, 0.1)  # one pause of the whole machine is not the file's fault

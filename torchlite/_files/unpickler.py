@@ -1,6 +1,9 @@
 """The unpickler behind `torch.load(weights_only=True)`: a small pickle machine that can only build containers, numbers,
 strings, tensors, and what the user allowed. It understands the opcodes that protocol 2 writes for those."""
 
+from __future__ import annotations
+
+
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from io import BytesIO
@@ -14,6 +17,11 @@ from torchlite import _utils
 from torchlite._files.limits import DEPTH, Budget, Keys, brief, check_shared, too_deep
 from torchlite._files.allowed_calls import build, call
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import IO
+
+
 _BLOCKED_MODULES = ("sys", "os", "posix", "nt")
 # names of Python 2 that protocol 2 writes
 _RENAMED = {"__builtin__": "builtins", "copy_reg": "copyreg"}
@@ -22,17 +30,17 @@ _user_allowed = []  # torch.serialization.add_safe_globals
 _allowed = {}
 
 
-def _public(name):
+def _public(name: str) -> str:
     """The path that files use: torch.x for torchlite.x."""
     return "torch" + name[9:] if name == "torchlite" or name.startswith("torchlite.") else name
 
 
-def _modern(module, name):
+def _modern(module: str, name: str) -> tuple[str, str]:
     """Python 3's module and name for what protocol 2 wrote."""
     return _RENAMED.get(module, module), name
 
 
-def _default_allowed():
+def _default_allowed() -> dict[str, Any]:
     if _allowed:
         return _allowed
     from codecs import encode
@@ -74,7 +82,7 @@ def _default_allowed():
     return _allowed
 
 
-def _user_globals():
+def _user_globals() -> dict[Any, Any]:
     found = {}
     for item in _user_allowed:
         if isinstance(item, tuple):
@@ -101,15 +109,15 @@ class Unpickler:
     """Reads one pickle from `file`; `persistent_load` gives the storages.
     `budget` limits what the pickle may ask for."""
 
-    def __init__(self, file, *, encoding="bytes"):
+    def __init__(self, file: IO[bytes], *, encoding: str = "bytes") -> None:
         self._file, self._encoding = file, encoding
         self.budget = None
 
-    def persistent_load(self, pid):
+    def persistent_load(self, pid: Any) -> Any:
         """Replaced by the loader."""
         raise UnpicklingError("unsupported persistent id encountered")
 
-    def load(self):
+    def load(self) -> Any:
         """The pickled object; the file is left behind it."""
         data, start, at = _contents(self._file)
         begin = at
@@ -125,7 +133,7 @@ class Unpickler:
         # Ids of objects that are gone may be in it: a new container always overwrites them.
         depths, late, shared = {}, 0, False
 
-        def depth_of(items):
+        def depth_of(items: list[Any] | tuple[Any, ...]) -> int:
             """1 + the depth of the deepest of `items`, which are put into a container."""
             nonlocal shared
             deepest = 0
@@ -143,7 +151,7 @@ class Unpickler:
                 raise too_deep()
             return deepest + 1
 
-        def deepen(target, items):
+        def deepen(target: Any, items: list[Any] | tuple[Any, ...]) -> None:
             """Notes that `items` are put into `target`."""
             nonlocal late
             depth, before = depth_of(items), depths.get(id(target), 0)
@@ -157,12 +165,12 @@ class Unpickler:
             elif depth > before:
                 depths[id(target)] = depth
 
-        def popped_mark():
+        def popped_mark() -> list[Any]:
             nonlocal stack
             items, stack = stack, marks.pop()
             return items
 
-        def settle():
+        def settle() -> None:
             nonlocal cost, most
             budget.take(cost)
             cost, most = 0, budget.memory
@@ -335,7 +343,7 @@ class Unpickler:
 
     _warned = False
 
-    def _persistent(self, pid):
+    def _persistent(self, pid: Any) -> Any:
         if type(pid) is not tuple and type(pid) is not int:
             raise UnpicklingError(f"persistent_load id must be tuple or int, but got {type(pid)}")
         if type(pid) is tuple and pid and (type(pid[0]) not in (str, bytes) or pid[0] not in ("storage", b"storage")):
@@ -343,7 +351,7 @@ class Unpickler:
         return self.persistent_load(pid)
 
     @staticmethod
-    def _global(data, at, defaults, user):
+    def _global(data: Any, at: int, defaults: dict[str, Any], user: dict[Any, Any]) -> tuple[int, Any]:
         at, module, name = _global_at(data, at)
         path = _public(f"{module}.{name}")
         shown = path if len(path) <= 1000 else path[:1000] + "..."
@@ -362,7 +370,7 @@ class Unpickler:
         )
 
 
-def _contents(file):
+def _contents(file: IO[bytes]) -> tuple[bytes, int, int]:
     """(all bytes of a file from its start or from here, where the first of them is in the file, where here is)."""
     at = file.tell()
     if type(file) is BytesIO:
@@ -370,7 +378,7 @@ def _contents(file):
     return file.read(), -at, 0
 
 
-def _global_at(data, at):
+def _global_at(data: Any, at: int) -> tuple[int, str, str]:
     """(end, module, name) of the GLOBAL whose argument is at `at`."""
     middle = data.find(b"\n", at)
     stop = data.find(b"\n", middle + 1)
@@ -379,7 +387,7 @@ def _global_at(data, at):
     return stop + 1, *_modern(data[at:middle].decode(), data[middle + 1 : stop].decode())
 
 
-def globals_named(data):
+def globals_named(data: Any) -> list[str]:
     """The names of the globals in a pickle, in order, without loading it."""
     at, found = 0, {}
     while True:
@@ -449,13 +457,13 @@ for _bytes, _codes in (
         _COSTS[_code] = _bytes
 
 
-def _list(target, verb):
+def _list(target: Any, verb: str) -> list[Any]:
     if type(target) is not list:
         raise UnpicklingError(f"Can only {verb} lists, but got {type(target)}")
     return target
 
 
-def _settable(target, opcode):
+def _settable(target: Any, opcode: str) -> dict[Any, Any]:
     if type(target) not in _TABLES:
         raise UnpicklingError(
             f"Can only {opcode} for dict, collections.OrderedDict, collections.Counter, but got {type(target)}"

@@ -1,11 +1,20 @@
 """The zip container of `torch.save`: records stored uncompressed, each starting at a multiple of 64 bytes, so that a
 file can be mapped. Written field by field as PyTorch's writer does."""
 
+from __future__ import annotations
+
+
 from binascii import crc32
 from struct import error, pack, unpack_from
 
 from torchlite._files.limits import Budget
 from torchlite.storage import UntypedStorage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, IO
+
 
 ALIGNMENT = 64
 _FLAGS = 0x0808  # UTF-8 names; sizes follow the data
@@ -21,15 +30,15 @@ _CORRUPT = (
 class Writer:
     """Writes records to `write` (a function that takes bytes); `name` is the folder all records are in."""
 
-    def __init__(self, write, name):
+    def __init__(self, write: Callable[..., Any], name: str) -> None:
         self._write_bytes, self._prefix = write, name + "/"
         self._position, self._entries = 0, []
 
-    def _write(self, data):
+    def _write(self, data: Any) -> None:
         self._write_bytes(data)
         self._position += len(data)
 
-    def record(self, name, data):
+    def record(self, name: str, data: Any) -> None:
         """Appends one record; `data` is bytes-like."""
         view = memoryview(data).cast("B") if len(data) else b""
         path, start, size, crc = (self._prefix + name).encode(), self._position, len(view), crc32(view)
@@ -45,7 +54,7 @@ class Writer:
             self._write(pack("<4sIQQ" if wide else "<4sIII", b"PK\7\x08", crc, size, size))
         self._entries.append((path, start, size, crc))
 
-    def close(self):
+    def close(self) -> None:
         """Writes the version and identity records and the directory."""
         self.record("version", b"3\n")
         names = crc32(b"".join(path for path, *_ in self._entries))
@@ -100,7 +109,7 @@ class Writer:
 class Reader:
     """Finds the records of a zip file that starts at the file's current position."""
 
-    def __init__(self, file):
+    def __init__(self, file: IO[bytes]) -> None:
         self._file, self._start = file, file.tell()
         file.seek(0, 2)
         size = self._size = file.tell() - self._start
@@ -128,17 +137,17 @@ class Reader:
         first = next(iter(self.entries), "")
         self._prefix = first[: first.find("/") + 1]
 
-    def _read(self, position, size):
+    def _read(self, position: int, size: int) -> bytes:
         if position + size > self._size:  # before a buffer of that size is made
             raise ValueError("beyond the end of the file")
         self._file.seek(self._start + position)
         return self._bytes(size)
 
-    def _bytes(self, size):
+    def _bytes(self, size: int) -> bytes:
         data = self._file.read(size)
         return data if data.__class__ is bytes else memoryview(data).tobytes()
 
-    def _directory(self, data, count):
+    def _directory(self, data: Any, count: int) -> dict[str, tuple[int, int, int, int]]:
         """{name: (offset, size, packed size, method)}. No two records may have a name or bytes in common."""
         if count * 46 > len(data):
             raise ValueError("more entries than the directory has room for")
@@ -174,14 +183,14 @@ class Reader:
         self._limits = {start: limit for (start, _), (limit, _) in zip(taken, following)}
         return entries
 
-    def __contains__(self, name):
+    def __contains__(self, name: str) -> bool:
         return self._prefix + name in self.entries
 
-    def names(self):
+    def names(self) -> Any:
         """Record names without the folder."""
         return [name[len(self._prefix) :] for name in self.entries]
 
-    def offset(self, name):
+    def offset(self, name: str) -> int:
         """Where the record's data starts in the file."""
         header, _, packed, _ = self._entry(name)
         local = self._read(header, 30)
@@ -193,21 +202,21 @@ class Reader:
             raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
         return self._start + start
 
-    def _entry(self, name):
+    def _entry(self, name: str) -> tuple[int, int, int, int]:
         try:
             return self.entries[self._prefix + name]
         except KeyError:
             raise RuntimeError(f"PytorchStreamReader failed locating file {name[:1000]}: file not found") from None
 
-    def size(self, name):
+    def size(self, name: str) -> int:
         """The number of bytes of a record."""
         return self._entry(name)[1]
 
-    def stored(self, name):
+    def stored(self, name: str) -> bool:
         """Whether a record's bytes are in the file as they are."""
         return self._entry(name)[3] == 0
 
-    def read(self, name, most=None):
+    def read(self, name: str, most: int | None = None) -> bytes:
         """The record's contents; an error where there are more than `most` bytes."""
         size = self.size(name)
         if most is not None and size > most:
@@ -224,14 +233,14 @@ class Reader:
         self._fill(name, memoryview(out))
         return bytes(out)
 
-    def storage(self, name, nbytes):
+    def storage(self, name: str, nbytes: int) -> Any:
         """A new storage with the first `nbytes` bytes of a record."""
         self._check(name, nbytes)
         result = UntypedStorage(nbytes)
         self._fill(name, memoryview(result))
         return result
 
-    def _check(self, name, nbytes):
+    def _check(self, name: str, nbytes: int) -> None:
         """Raises an error, before memory is made, for a record that cannot have so many bytes."""
         _, size, packed, method = self._entry(name)
         if method not in (0, 8):
@@ -241,7 +250,7 @@ class Reader:
             raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
         self.budget.take(nbytes)
 
-    def _fill(self, name, out):
+    def _fill(self, name: str, out: memoryview) -> None:
         """Fills the writable memoryview `out` with the first bytes of a record."""
         _, _, packed, method = self._entry(name)
         self._file.seek(self.offset(name))
@@ -251,7 +260,7 @@ class Reader:
             read_exactly(self._file, out, f"file {name}")
 
 
-def _inflate(file, packed, out):
+def _inflate(file: IO[bytes], packed: int, out: memoryview) -> None:
     """Fills `out` from a deflated record, in pieces: never more than the record says it has."""
     import zlib
 
@@ -271,7 +280,7 @@ def _inflate(file, packed, out):
         raise RuntimeError(_CORRUPT.format("decompression failed or archive is corrupted")) from None
 
 
-def read_exactly(file, out, what):
+def read_exactly(file: IO[bytes], out: memoryview, what: Any) -> None:
     """Fills `out` from the file's position; copes with files without readinto, and with short reads."""
     readinto = getattr(file, "readinto", None)
     done = readinto(out) if readinto and len(out) else 0

@@ -1,5 +1,8 @@
 """Reverse-mode differentiation: `backward`, `grad`, custom functions, grad modes."""
 
+from __future__ import annotations
+
+
 from typing import Any
 
 from .. import _C
@@ -16,6 +19,13 @@ from .grad_mode import (
     set_grad_enabled,
     set_multithreading_enabled,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from .._types import Node, Tensor
+
 
 TensorBase: Any = _C.TensorBase
 
@@ -46,7 +56,7 @@ _C.register("record_inplace", _inplace.record_inplace)
 _C.register("get_grad_fn", _inplace.get_grad_fn)
 
 
-def _set_grad(t, g):
+def _set_grad(t: Tensor, g: Tensor) -> None:
     if not isinstance(g, TensorBase):
         raise TypeError("assigned grad expected to be a Tensor or None but got grad of type %s" % type(g).__name__)
     if g is t:
@@ -70,7 +80,7 @@ def _set_grad(t, g):
     t._raw_grad = g
 
 
-def _set_requires_grad(t, value):
+def _set_requires_grad(t: Tensor, value: Any) -> None:
     if value is not True and value is not False:
         raise RuntimeError("requires_grad must be a bool")
     if t.grad_fn is not None:
@@ -93,11 +103,11 @@ _C.register("set_requires_grad", _set_requires_grad)
 _C._current_graph_task_id = graph.task_number
 
 
-def _tensors(x):
+def _tensors(x: Any) -> Any:
     return (x,) if isinstance(x, (TensorBase, graph.GradientEdge)) or x is None else tuple(x)
 
 
-def _meta_of(like):
+def _meta_of(like: Any) -> Any:
     """A tensor of this shape, dtype and device, in the place of one that only left its edge."""
     import torchlite as torch
 
@@ -105,7 +115,7 @@ def _meta_of(like):
     return torch.zeros((), dtype=dtype, device=device).expand(shape).requires_grad_()
 
 
-def _make_grads(outputs, grads, batched=False):
+def _make_grads(outputs: Any, grads: Any, batched: Any = False) -> Any:
     made = []
     for out, g in zip(outputs, grads):
         if isinstance(out, graph.GradientEdge):
@@ -158,7 +168,7 @@ def _make_grads(outputs, grads, batched=False):
     return made
 
 
-def _roots(tensors):
+def _roots(tensors: Any) -> Any:
     roots = []
     for i, t in enumerate(tensors):
         e = graph.edge_of(t)
@@ -168,7 +178,14 @@ def _roots(tensors):
     return roots
 
 
-def _run(roots, grads, retain_graph, create_graph, keys=None, inputs=None):
+def _run(
+    roots: list[tuple[Node, int]],
+    grads: Any,
+    retain_graph: bool,
+    create_graph: bool,
+    keys: dict[tuple[Any, int], int] | None = None,
+    inputs: list[Tensor] | tuple[Tensor, ...] | None = None,
+) -> Any:
     task = graph.Task(roots, inputs)
     graph.tasks.append(task)
     hooks = list(_node.saved_hooks)
@@ -182,13 +199,20 @@ def _run(roots, grads, retain_graph, create_graph, keys=None, inputs=None):
         _node.saved_hooks[:] = hooks  # without what a hook or a backward entered and did not leave
 
 
-def _check_inputs(inputs):
+def _check_inputs(inputs: Any) -> None:
     for t in inputs:
         if not isinstance(t, (TensorBase, graph.GradientEdge)):
             raise RuntimeError("all inputs have to be Tensors or GradientEdges, but got " + type(t).__name__)
 
 
-def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, grad_variables=None, inputs=None):
+def backward(
+    tensors: Any,
+    grad_tensors: Any = None,
+    retain_graph: Any = None,
+    create_graph: Any = False,
+    grad_variables: Any = None,
+    inputs: Any = None,
+) -> None:
     """Sums of gradients of `tensors` with respect to graph leaves, accumulated into `.grad`.
 
     grad_tensors: for each tensor the gradient flowing in, of its shape (None for 0-dim ones).
@@ -245,16 +269,16 @@ def backward(tensors, grad_tensors=None, retain_graph=None, create_graph=False, 
 
 
 def grad(
-    outputs,
-    inputs,
-    grad_outputs=None,
-    retain_graph=None,
-    create_graph=False,
-    only_inputs=True,
-    allow_unused=None,
-    is_grads_batched=False,
-    materialize_grads=False,
-):
+    outputs: Any,
+    inputs: Any,
+    grad_outputs: Any = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    only_inputs: bool = True,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Any:
     """Gradients of the sum of `outputs` with respect to `inputs`, as a tuple."""
     if allow_unused is None:
         allow_unused = materialize_grads
@@ -315,7 +339,7 @@ def grad(
     return tuple(result)
 
 
-def _rows(grads):
+def _rows(grads: Any) -> Any:
     """The gradients of each of the batch's passes."""
     sizes = []
     for g in grads:
@@ -334,7 +358,7 @@ def _rows(grads):
 
 
 class _VariableMeta(type):
-    def __instancecheck__(cls, other):
+    def __instancecheck__(cls, other: Any) -> Any:
         return isinstance(other, TensorBase)
 
 
@@ -343,15 +367,15 @@ class Variable(metaclass=_VariableMeta):
 
     _execution_engine = graph.Engine
 
-    def __new__(cls, data, requires_grad=False, volatile=False):
+    def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
         return data.detach().requires_grad_(requires_grad) if requires_grad else data
 
 
-def is_grad_enabled():
+def is_grad_enabled() -> bool:
     return _C.is_grad_enabled()
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Callable[..., Any] | ModuleType:
     import importlib
 
     if name in ("gradcheck", "gradgradcheck", "GradcheckError"):

@@ -1,5 +1,8 @@
 """The backward pass: pending nodes are taken in falling order of creation, so every consumer comes first."""
 
+from __future__ import annotations
+
+
 import heapq
 from typing import Any
 from sys import getrefcount
@@ -7,12 +10,24 @@ from sys import getrefcount
 from .. import _C
 from ._node import anomaly, eager
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from .._types import DType, Node, Size, Tensor
+
+
 TensorBase = _C.TensorBase
 # while torch.profiler records: (fn(node, grads) in place of node.apply, begin(grad) and end() around accumulate)
 profiled = None
 
 
-def run(roots, grads, retain_graph, create_graph, inputs=None):
+def run(
+    roots: list[tuple[Node, int]],
+    grads: list[Tensor],
+    retain_graph: bool,
+    create_graph: bool,
+    inputs: dict[tuple[Any, int], int] | None = None,
+) -> list[Tensor | None] | None:
     """Gradients flow from roots (edges) with `grads`.
 
     inputs: None to accumulate into every leaf, else a dict edge-key -> position whose gradients are collected; see
@@ -104,7 +119,15 @@ def run(roots, grads, retain_graph, create_graph, inputs=None):
     return collected
 
 
-def finish(t, value, create_graph, begin=None, end=None, hooked=False, outside=False):
+def finish(
+    t: Any,
+    value: Any,
+    create_graph: bool,
+    begin: Callable[..., Any] | None = None,
+    end: Callable[..., Any] | None = None,
+    hooked: bool = False,
+    outside: bool = False,
+) -> None:
     """A leaf has all of its gradient: hooks, the sum, hooks.
 
     hooked: the tensor's hooks have run. outside: the node was called by hand, and only hooks after the sum run.
@@ -131,7 +154,7 @@ def finish(t, value, create_graph, begin=None, end=None, hooked=False, outside=F
             _post_hooks(node, (), (given,))
 
 
-def _leaf_edges(roots):
+def _leaf_edges(roots: list[tuple[Node, int]]) -> dict[int, int]:
     """How many edges lead to each leaf, so that its gradient is seen to be complete before the pass ends."""
     counts, seen, stack = {}, set(), list(roots)
     while stack:
@@ -150,7 +173,7 @@ _leaf_class = None  # set to Tensor by torchlite.autograd: an exact class test i
 graph_edge = None  # set by torchlite.autograd.graph
 
 
-def key_of(t):
+def key_of(t: Tensor) -> tuple[Any, int]:
     """How an input is looked up while running: by node and output, or by identity for leaves."""
     if not isinstance(t, TensorBase):
         e = graph_edge(t)
@@ -159,7 +182,7 @@ def key_of(t):
     return (id(t), -1) if node is None else (node, t.output_nr)
 
 
-def _wanted(e, inputs, needed):
+def _wanted(e: Any, inputs: Any, needed: Any) -> Any:
     """Whether one of the inputs can be reached by an edge."""
     target, nr = e
     if isinstance(target, TensorBase):
@@ -167,7 +190,7 @@ def _wanted(e, inputs, needed):
     return target in needed or (target, nr) in inputs
 
 
-def _reachable(roots, inputs):
+def _reachable(roots: list[tuple[Any, int]], inputs: dict[tuple[Any, int], int]) -> set[Node]:
     """Nodes from which an input can be reached: the only ones that have to run."""
     targets = {k[0] for k in inputs if k[1] >= 0}
     leaves = {k[0] for k in inputs if k[1] < 0}
@@ -191,19 +214,21 @@ def _reachable(roots, inputs):
     return needed
 
 
-def _send(e, g, pending, heap, ready):
+def _send(e: tuple[Any, ...], g: Tensor, pending: dict[Any, Any], heap: list[Any], ready: dict[Any, Any]) -> None:
     if isinstance(e[0], TensorBase):
         _leaf(e[0], g, ready)
     else:
         _push(e[0], e[1], g, pending, heap)
 
 
-def _leaf(t, g, ready):
+def _leaf(t: Any, g: Tensor, ready: dict[int, tuple[Tensor, Tensor] | None]) -> None:
     old = ready.get(id(t))
     ready[id(t)] = (t, g if old is None else old[1] + g)
 
 
-def _push(node, nr, g, pending, heap):
+def _push(
+    node: Node, nr: int, g: Tensor, pending: dict[Node, list[Tensor | None]], heap: list[tuple[int, Node]]
+) -> None:
     have = pending.get(node)
     if have is None:
         outs = node.outs
@@ -212,7 +237,7 @@ def _push(node, nr, g, pending, heap):
     have[nr] = g if have[nr] is None else have[nr] + g
 
 
-def _fill(g, outs, node):
+def _fill(g: list[Tensor | None], outs: list[tuple[Size, DType] | None], node: Node) -> list[Tensor | None]:
     if not getattr(node, "materialize", True):
         return g
     import torchlite as torch
@@ -227,7 +252,7 @@ def _fill(g, outs, node):
     return [torch.zeros(m[0], dtype=m[1], device=device) if x is None and m is not None else x for x, m in zip(g, outs)]
 
 
-def _tensor_hooks(node, g):
+def _tensor_hooks(node: Node, g: list[Tensor]) -> list[Tensor]:
     """Hooks of the tensors that the node made."""
     for nr, hook in list(node.pre_hooks.values()):
         if nr is not None and g[nr] is not None:
@@ -239,7 +264,7 @@ def _tensor_hooks(node, g):
     return g
 
 
-def _pre_hooks(node, g):
+def _pre_hooks(node: Node, g: list[Tensor]) -> list[Tensor]:
     """Hooks of the node itself, which see all of its gradients."""
     for nr, hook in list(node.pre_hooks.values()):
         if nr is None:
@@ -249,7 +274,7 @@ def _pre_hooks(node, g):
     return g
 
 
-def _post_hooks(node, result, g):
+def _post_hooks(node: Any, result: Any, g: Any) -> Any:
     """Hooks of a node see the gradients of its inputs, which they may replace, and of its outputs."""
     for hook in list(node.post_hooks.values()):
         new = hook(tuple(result), tuple(g))
@@ -258,7 +283,7 @@ def _post_hooks(node, result, g):
     return result
 
 
-def _check_tuple(hook, old, new):
+def _check_tuple(hook: Callable[..., Any], old: Any, new: tuple[Any, ...]) -> list[Tensor]:
     if not isinstance(new, tuple):
         raise TypeError("expected tuple, but hook returned '%s'" % type(new).__name__)
     if len(new) != len(old):
@@ -274,7 +299,7 @@ def _check_tuple(hook, old, new):
     return list(new)
 
 
-def _leaf_hooks(t, value):
+def _leaf_hooks(t: Any, value: Any) -> Any:
     m = t._meta
     if m is not None and m.hooks:
         for hook in list(m.hooks.values()):
@@ -285,7 +310,7 @@ def _leaf_hooks(t, value):
     return value
 
 
-def _check_hooked(hook, old, new):
+def _check_hooked(hook: Callable[..., Any], old: Tensor, new: Tensor) -> None:
     """A hook's gradient must be like the one it replaces."""
     if not isinstance(new, TensorBase):
         raise TypeError("expected Variable, but hook returned '%s'" % type(new).__name__)
@@ -298,11 +323,11 @@ def _check_hooked(hook, old, new):
         raise RuntimeError("hook '%s' has changed the size of value" % name)
 
 
-def _type_name(t):
+def _type_name(t: Tensor) -> Any:
     return t.type().replace("torch.Complex", "CPUComplex").replace("Tensor", "Type") if t.is_complex() else t.type()
 
 
-def accumulate(t, g, create_graph):
+def accumulate(t: Any, g: Any, create_graph: bool) -> None:
     """t.grad += g, taking g over where nobody else holds it and it lies in memory as t does."""
     have = t._raw_grad
     if g.shape != t.shape:
@@ -325,7 +350,7 @@ def accumulate(t, g, create_graph):
         have.add_(g)
 
 
-def _grad_strides(t):
+def _grad_strides(t: Any) -> Any:
     """Strides that t.grad gets: those of t where t is dense, else (None) those of a contiguous tensor."""
     if t.is_contiguous():
         return None
@@ -333,7 +358,7 @@ def _grad_strides(t):
     return strides if _C.empty_like(t).stride() == strides else None
 
 
-def _lies_so(g, strides):
+def _lies_so(g: Tensor, strides: Any) -> bool:
     return (
         g.is_contiguous() if strides is None else all(a == b or n == 1 for a, b, n in zip(g.stride(), strides, g.shape))
     )
@@ -343,12 +368,12 @@ class _Leaf:
     _meta = None
 
 
-def _calibrate():
+def _calibrate() -> int:
     """References to a gradient that only the engine holds, as accumulate sees them: it varies with the interpreter."""
     global accumulate
     real, seen, leaf = accumulate, [], _Leaf()
 
-    def accumulate(t, g, create_graph):
+    def accumulate(t: Tensor | _Leaf, g: Any, create_graph: bool) -> None:
         seen.append(getrefcount(g))
 
     ready = {id(leaf): (leaf, object())}
@@ -365,19 +390,19 @@ def _calibrate():
 _OWNED = _calibrate()
 
 
-def _torch():
+def _torch() -> Any:
     import torchlite
 
     return torchlite
 
 
-def _contiguous_format():
+def _contiguous_format() -> Any:
     from .._core.device import contiguous_format
 
     return contiguous_format
 
 
-def _apply_traced(node, g):
+def _apply_traced(node: Node, g: list[Tensor]) -> list[Tensor]:
     """Anomaly mode: errors and NaNs name the forward call that made the node."""
     import warnings
 

@@ -5,11 +5,19 @@ fast mode compares v^T J u for random u and v. A complex output counts as two re
 For a complex input z = x + iy the entry is d/dx + i d/dy, as gradients have it.
 """
 
+from __future__ import annotations
+
+
 import itertools
 import warnings
 from typing import Any
 
 import torchlite as torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from .._types import Generator, Tensor
 
 
 class GradcheckError(RuntimeError):
@@ -40,19 +48,19 @@ _SLOW_PASSES = (
 )
 
 
-def _tuple(x):
+def _tuple(x: Any) -> tuple[Tensor, ...]:
     return tuple(x) if isinstance(x, (tuple, list)) else (x,)
 
 
-def _with_grad(tensors):
+def _with_grad(tensors: tuple[Tensor, ...]) -> list[Tensor]:
     return [t for t in tensors if isinstance(t, torch.Tensor) and t.requires_grad]
 
 
-def _differentiable(out):
+def _differentiable(out: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
     return tuple(o for o in _tuple(out) if o.requires_grad)
 
 
-def _check_inputs(inputs):
+def _check_inputs(inputs: Any) -> None:
     for i, t in enumerate(inputs):
         if not isinstance(t, torch.Tensor) or not t.requires_grad:
             continue
@@ -76,7 +84,7 @@ def _check_inputs(inputs):
 
 
 # ---- differences -----------------------------------------------------------------------------------------------------
-def _difference(fn, inputs, spot, step, eps, where=""):
+def _difference(fn: Callable[..., Any], inputs: Any, spot: Tensor, step: Any, eps: float, where: str = "") -> Any:
     """(f(x + step) - f(x - step)) / (2 eps) of each output, flat;
     `spot` is a part of an input that shares its memory."""
     keep = spot.clone()
@@ -97,7 +105,7 @@ def _difference(fn, inputs, spot, step, eps, where=""):
     return [((b - a) / (2 * eps)).reshape(-1) for a, b in zip(low, high)]
 
 
-def _numerical(fn, inputs, x, eps):
+def _numerical(fn: Callable[..., Any], inputs: tuple[Tensor, ...], x: Tensor, eps: float) -> list[Tensor]:
     """J for each output."""
     data, columns = x.data, []  # changes of x.data are undone, and do not count as changes of x
     for index in itertools.product(*map(range, x.shape)):
@@ -114,7 +122,7 @@ def _numerical(fn, inputs, x, eps):
     return [torch.stack(c) for c in zip(*columns)]
 
 
-def _numerical_fast(fn, inputs, x, u, eps):
+def _numerical_fast(fn: Any, inputs: Any, x: Any, u: Any, eps: Any) -> list[Tensor]:
     """J u for each output."""
     if not x.is_complex():
         return _difference(fn, inputs, x.data, u.view(x.shape) * eps, eps)
@@ -125,25 +133,25 @@ def _numerical_fast(fn, inputs, x, u, eps):
 
 
 # ---- autograd --------------------------------------------------------------------------------------------------------
-def _vjp(output, wanted, v):
+def _vjp(output: Tensor, wanted: list[Tensor], v: Tensor) -> Any:
     return torch.autograd.grad(output, wanted, v, retain_graph=True, allow_unused=True)
 
 
-def _units(output):
+def _units(output: Tensor) -> Iterator[Any]:
     for k in range(output.numel()):
         v = torch.zeros(output.numel(), dtype=output.dtype, device=output.device)
         v[k] = 1
         yield v.view(output.shape)
 
 
-def _column(x, g):
+def _column(x: Tensor, g: Tensor | None) -> Tensor:
     """One output's gradient of the input x, flat; zeros where there is none."""
     if g is None or g.shape != x.shape:
         return torch.zeros_like(x).reshape(-1)
     return g.detach().to(x.dtype).reshape(-1)
 
 
-def _matrix(wanted, rows):
+def _matrix(wanted: list[Tensor], rows: list[tuple[Tensor | None, ...]]) -> list[Tensor]:
     """J for each input, from the gradients of each element of an output."""
     return [
         torch.stack(
@@ -156,7 +164,7 @@ def _matrix(wanted, rows):
     ]
 
 
-def _analytical(output, wanted, vectors, nondet_tol, check_grad_dtypes):
+def _analytical(output: Any, wanted: Any, vectors: Any, nondet_tol: Any, check_grad_dtypes: Any) -> Any:
     """J, or v^T J as its only column, for each input; computed twice, to see whether it comes out the same."""
     first, again = ([_vjp(output, wanted, v) for v in vectors] for _ in range(2))
     for row in first:
@@ -171,21 +179,28 @@ def _analytical(output, wanted, vectors, nondet_tol, check_grad_dtypes):
     return first
 
 
-def _close(a, n, rtol, atol):
+def _close(a: Tensor, n: Tensor, rtol: float, atol: float) -> bool:
     dtype = torch.promote_types(a.dtype, n.dtype)
     return torch.allclose(a.to(dtype), n.to(a.device, dtype), rtol, atol)
 
 
-def _mismatch(part, i, j, n, a):
+def _mismatch(part: _NoPart, i: int, j: int, n: Tensor, a: Tensor) -> str:
     return part[i] + f"Jacobian mismatch for output {i} with respect to input {j},\nnumerical:{n}\nanalytical:{a}\n"
 
 
 class _NoPart(dict):
-    def __missing__(self, key):
+    def __missing__(self, key: int) -> str:
         return ""
 
 
-def _compare_all(fn, inputs, made, wanted, part, o):
+def _compare_all(
+    fn: Callable[..., Any],
+    inputs: tuple[Tensor, ...],
+    made: tuple[Tensor, ...],
+    wanted: list[Tensor],
+    part: _NoPart,
+    o: _Options,
+) -> None:
     numerical = [_numerical(fn, inputs, x, o.eps) for x in wanted]
     if not _differentiable(made):
         if any(bool((j != 0).any()) for js in numerical for j in js):
@@ -197,12 +212,19 @@ def _compare_all(fn, inputs, made, wanted, part, o):
                 raise GradcheckError(_mismatch(part, i, j, numerical[j][k], a))
 
 
-def _random(x, generator):
+def _random(x: Tensor, generator: Generator) -> Tensor:
     v = torch.rand(x.numel(), generator=generator, dtype=torch.float64)
     return (v / v.norm()).to(x.dtype.to_real() if x.is_complex() else x.dtype).to(x.device)
 
 
-def _compare_projected(fn, inputs, made, wanted, part, o):
+def _compare_projected(
+    fn: Callable[..., Any],
+    inputs: tuple[Tensor | int, ...],
+    made: tuple[Tensor, ...],
+    wanted: list[Tensor],
+    part: _NoPart,
+    o: _Options,
+) -> None:
     generator = torch.Generator().manual_seed(0)  # the caller's random numbers stay as they are
     us: list[Any] = [
         (_random(x, generator), _random(x, generator)) if x.is_complex() else _random(x, generator) for x in wanted
@@ -228,18 +250,20 @@ def _compare_projected(fn, inputs, made, wanted, part, o):
                 raise GradcheckError(_mismatch(part, i, j, n, a) + _in_slow_mode(fn, inputs, wanted, j, k, output, o))
 
 
-def _in_slow_mode(fn, inputs, wanted, j, k, output, o):
+def _in_slow_mode(
+    fn: Callable[..., Any], inputs: Any, wanted: list[Tensor], j: int, k: int, output: Tensor, o: _Options
+) -> str:
     n = _numerical(fn, inputs, wanted[j], o.eps)[k]
     a = _analytical(output, wanted, list(_units(output)), o.nondet_tol, False)[j]
     return _SLOW_TOO % (n, a, (n - a).abs().max()) + (_SLOW_PASSES if _close(a, n, o.rtol, o.atol) else "")
 
 
 # ---- the other checks ------------------------------------------------------------------------------------------------
-def _check_batched(inputs, output, i):
+def _check_batched(inputs: tuple[Tensor, ...], output: Tensor, i: int) -> None:
     """vmap over the backward gives the gradients of each vector by itself."""
     wanted = _with_grad(inputs)
 
-    def vjp(v):
+    def vjp(v: Tensor) -> tuple[Tensor, ...]:
         return tuple(torch.zeros_like(x) if g is None else g for g, x in zip(_vjp(output, wanted, v), wanted))
 
     vs = [torch.randn_like(output) for _ in range(2)]
@@ -255,7 +279,7 @@ def _check_batched(inputs, output, i):
             )
 
 
-def _check_zero_in_zero_out(outputs, inputs, masked):
+def _check_zero_in_zero_out(outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], masked: bool | None) -> None:
     wanted = _with_grad(inputs)
     grads = (
         torch.autograd.grad(
@@ -277,7 +301,7 @@ def _check_zero_in_zero_out(outputs, inputs, masked):
             raise GradcheckError("grad is incorrect size")
 
 
-def _undefined_everywhere(outputs):
+def _undefined_everywhere(outputs: tuple[Tensor, ...]) -> list[Any]:
     """The gradients that come of no gradient at all.
 
     The engine runs no node then, so the nodes are asked here:
@@ -303,10 +327,10 @@ def _undefined_everywhere(outputs):
     return found
 
 
-def _check_undefined(func, inputs):
+def _check_undefined(func: Callable[..., Any], inputs: tuple[Tensor, ...]) -> None:
     wanted = _with_grad(inputs)
 
-    def check(gradients):
+    def check(gradients: Callable[..., Any]) -> int:
         outputs = _differentiable(func(*inputs))
         try:
             grads = gradients(outputs)
@@ -321,8 +345,8 @@ def _check_undefined(func, inputs):
             )
         return len(outputs)
 
-    def without(skip):
-        def gradients(outputs):
+    def without(skip: int | None) -> Callable[..., Any]:
+        def gradients(outputs: tuple[Tensor, ...]) -> tuple[Tensor | None, ...]:
             rest = [o for i, o in enumerate(outputs) if i != skip]
             return torch.autograd.grad(rest, wanted, [torch.zeros_like(o) for o in rest], allow_unused=True)
 
@@ -335,28 +359,28 @@ def _check_undefined(func, inputs):
 
 
 class _Options:
-    def __init__(self, **options):
+    def __init__(self, **options: float) -> None:
         self.__dict__.update(options)
 
 
 def gradcheck(
-    func,
-    inputs,
+    func: Callable[..., Any],
+    inputs: list[Tensor] | tuple[Tensor, ...],
     *,
-    eps=1e-6,
-    atol=1e-5,
-    rtol=1e-3,
-    raise_exception=True,
-    nondet_tol=0.0,
-    check_undefined_grad=True,
-    check_grad_dtypes=False,
-    check_batched_grad=False,
-    check_batched_forward_grad=False,
-    check_forward_ad=False,
-    check_backward_ad=True,
-    fast_mode=False,
-    masked=None,
-):
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
     """True when the gradients of func's outputs agree with central differences to atol + rtol * |numerical|.
 
     inputs: double or complex128 tensors (those that require grad are checked).
@@ -397,14 +421,22 @@ def gradcheck(
     return True
 
 
-def _gradcheck(func, inputs, compare, options, check_batched_grad, check_undefined_grad, masked):
+def _gradcheck(
+    func: Callable[..., Any],
+    inputs: tuple[Tensor, ...],
+    compare: Callable[..., Any],
+    options: _Options,
+    check_batched_grad: bool,
+    check_undefined_grad: bool,
+    masked: bool | None,
+) -> None:
     _check_inputs(inputs)
     wanted = _with_grad(inputs)
     made = _tuple(func(*inputs))
     outputs = _differentiable(made)
     if any(o.is_complex() for o in made):
 
-        def part_of(part):
+        def part_of(part: Any) -> Callable[..., Any]:
             return lambda *args: tuple(part(o) if o.is_complex() else o for o in _tuple(func(*args)))
 
         numbers = [i for i, o in enumerate(outputs) if o.is_complex()]
@@ -429,24 +461,24 @@ def _gradcheck(func, inputs, compare, options, check_batched_grad, check_undefin
 
 
 def gradgradcheck(
-    func,
-    inputs,
-    grad_outputs=None,
+    func: Callable[..., Any],
+    inputs: list[Tensor],
+    grad_outputs: Any = None,
     *,
-    eps=1e-6,
-    atol=1e-5,
-    rtol=1e-3,
-    gen_non_contig_grad_outputs=False,
-    raise_exception=True,
-    nondet_tol=0.0,
-    check_undefined_grad=True,
-    check_grad_dtypes=False,
-    check_batched_grad=False,
-    check_fwd_over_rev=False,
-    check_rev_over_rev=True,
-    fast_mode=False,
-    masked=False,
-):
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
     """gradcheck of the gradients themselves, as functions of the inputs and of the output gradients.
 
     grad_outputs: random ones when left out; with gen_non_contig_grad_outputs they are not contiguous.
@@ -486,7 +518,7 @@ def gradgradcheck(
     count = len(inputs)
     picked = [i for i, t in enumerate(inputs) if isinstance(t, torch.Tensor) and t.requires_grad]
 
-    def gradients(*args):
+    def gradients(*args: Any) -> tuple[Tensor, ...]:
         outs = _differentiable(func(*args[:count]))
         found = torch.autograd.grad(outs, [args[i] for i in picked], args[count:], create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)

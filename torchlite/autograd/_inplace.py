@@ -4,12 +4,21 @@ Changing a view changes its base: the base's new history is a CopySlices node (t
 replaced), and every view of it finds its grad_fn anew, as a strided view of the base.
 """
 
+from __future__ import annotations
+
+
 import math
 import weakref
 
 from .. import _C
 from . import _node
 from ._node import Node, edge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from .._types import Overload, Size, Tensor
+
 
 _alias = _C.alias
 
@@ -26,7 +35,7 @@ _MANY = (
 )
 
 
-def check_view(t, change):
+def check_view(t: Tensor, change: str) -> Any:
     """Raises where t is a view that cannot follow a change in place:
     one made under no_grad, one of several that an op returned, or a Function's."""
     own = t._meta
@@ -53,7 +62,7 @@ def check_view(t, change):
     raise RuntimeError("%s and %s%s" % (place, change, why))
 
 
-def check_inplace(t):
+def check_inplace(t: Tensor) -> None:
     """Raises where PyTorch forbids an in-place change under grad mode."""
     base = t._base
     if base is not None:
@@ -64,7 +73,7 @@ def check_inplace(t):
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def record_inplace(ov, args):
+def record_inplace(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     """op_(self, ...) with a gradient: runs it, then rebases self's history."""
     spec, self = ov.spec, args[0]
     check_inplace(self)
@@ -103,7 +112,7 @@ def record_inplace(ov, args):
     return self
 
 
-def old_value(t):
+def old_value(t: Tensor) -> Tensor:
     """A copy of t with t's history: what an in-place op saves of the tensor that it is about to change.
 
     Its gradient is that of the value before the change, so second derivatives flow through it too.
@@ -116,7 +125,7 @@ def old_value(t):
     return old
 
 
-def before_change(t):
+def before_change(t: Tensor) -> Tensor:
     """t for an op that is about to overwrite t with a function of it; where that is recorded, its old value."""
     if not (_C.is_grad_enabled() and _C.requires_grad(t)):
         return t
@@ -134,7 +143,7 @@ class Zeros(Node):
     __slots__ = ("likes", "filled")
     kinds = {}
 
-    def apply(self, grads):
+    def apply(self, grads: list[Tensor] | tuple[Tensor]) -> Any:
         import torchlite as torch
 
         if self.filled:  # laid out as what came
@@ -145,7 +154,7 @@ class Zeros(Node):
         ]
 
 
-def cut(inputs, name, filled=False):
+def cut(inputs: list[Tensor], name: str, filled: bool = False) -> Node:
     """A node of this name that says that the new values do not depend on these inputs."""
     kind = Zeros.kinds.get(name)
     if kind is None:
@@ -161,14 +170,14 @@ class NotDifferentiable(Node):
 
     __slots__ = ("op",)
 
-    def name(self):
+    def name(self) -> str:
         return "torch::autograd::NotImplemented"
 
-    def apply(self, grads):
+    def apply(self, grads: Any) -> Any:
         raise RuntimeError("derivative for %s is not implemented" % self.op)
 
 
-def refuse(t, op):
+def refuse(t: Tensor, op: Any) -> None:
     """Cuts t off from its history, for a change by `op`."""
     node = NotDifferentiable([edge(t)])
     node.op = op
@@ -180,10 +189,10 @@ class CopyBackwards(Node):
 
     __slots__ = ("shape", "dtype", "device", "filled")
 
-    def name(self):
+    def name(self) -> str:
         return "torch::autograd::CopyBackwards"
 
-    def apply(self, grads):
+    def apply(self, grads: list[Tensor] | tuple[Tensor]) -> Any:
         import torchlite as torch
 
         g = grads[0]
@@ -201,7 +210,7 @@ class CopyBackwards(Node):
         return [old, src]
 
 
-def copy_in(dst, src, filled=False):
+def copy_in(dst: Tensor, src: Tensor, filled: bool = False) -> Tensor:
     """dst.copy_(src) recorded."""
     check_inplace(dst)
     node = CopyBackwards([edge(dst), edge(src)])
@@ -217,10 +226,10 @@ class CopySlices(Node):
 
     __slots__ = ("inner", "slot", "base", "view", "parts", "signs")
 
-    def name(self):
+    def name(self) -> str:
         return "torch::autograd::CopySlices"
 
-    def apply(self, grads):
+    def apply(self, grads: list[Tensor]) -> Any:
         import torchlite as torch
 
         if self.inner is None:
@@ -238,7 +247,7 @@ class CopySlices(Node):
         found[self.slot] = whole
         return found
 
-    def release(self):
+    def release(self) -> None:
         if self.inner is not None:
             self.inner.release()
             self.inner = None
@@ -249,7 +258,7 @@ class AsStridedBackward0(Node):
 
     __slots__ = ("base", "view", "parts", "signs")
 
-    def apply(self, grads):
+    def apply(self, grads: list[Tensor]) -> Any:
         import torchlite as torch
 
         g, base = with_signs(grads[0], self.signs), self.base
@@ -265,12 +274,12 @@ class AsStridedBackward0(Node):
 SPLIT, JOINED = "split", "joined"
 
 
-def _as_real(layout):
+def _as_real(layout: Any) -> Any:
     shape, strides, offset = layout
     return (*shape, 2), (*(2 * s for s in strides), 1), 2 * offset
 
 
-def _window(whole, view, parts):
+def _window(whole: Tensor, view: tuple[Size, tuple[int, ...], int], parts: str | None) -> Tensor:
     import torchlite as torch
 
     if parts == SPLIT:
@@ -280,7 +289,7 @@ def _window(whole, view, parts):
     return whole.as_strided(*view)
 
 
-def with_signs(t, signs):
+def with_signs(t: Tensor, signs: tuple[bool, bool]) -> Tensor:
     """A view of t's conjugates, negatives, or both."""
     conjugated, negated = signs
     if conjugated:
@@ -288,11 +297,13 @@ def with_signs(t, signs):
     return t._neg_view() if negated else t
 
 
-def span(shape, strides, offset):
+def span(shape: Size | tuple[int, ...], strides: tuple[int, ...], offset: int) -> int:
     return 0 if 0 in shape else offset + 1 + sum((n - 1) * s for n, s in zip(shape, strides))
 
 
-def scatter_strided(g, base, view):
+def scatter_strided(
+    g: Tensor, base: tuple[Any, tuple[int, ...], int], view: tuple[Any, tuple[int, ...], int]
+) -> Tensor:
     """The gradient of x.as_strided(*view) for an x of layout `base`; overlapping elements add up."""
     import torchlite as torch
 
@@ -317,7 +328,7 @@ def scatter_strided(g, base, view):
     return flat.as_strided(shape, strides, start)
 
 
-def _apart(shape, strides):
+def _apart(shape: Size | tuple[int], strides: tuple[int, ...]) -> bool:
     """Whether each element surely has a place of its own."""
     reach = 0
     for step, n in sorted((s, n) for s, n in zip(strides, shape) if n != 1):
@@ -327,7 +338,7 @@ def _apart(shape, strides):
     return True
 
 
-def set_history(t, node, slot=0):
+def set_history(t: Tensor, node: CopyBackwards | Node, slot: int = 0) -> None:
     """Makes node the maker of t, after an in-place change;
     slot: which of node's edges is that of t before the change."""
     base = t._base
@@ -344,7 +355,7 @@ def set_history(t, node, slot=0):
     regenerate(t)
 
 
-def set_geometry_history(t, node, nr):
+def set_geometry_history(t: Tensor, node: Node, nr: int) -> None:
     """The same for a change of t's geometry, which leaves the base of a view as it was."""
     _move_retained(t, t._raw_grad_fn, node, nr)
     t._raw_grad_fn, t._output_nr = node, nr
@@ -352,7 +363,7 @@ def set_geometry_history(t, node, nr):
         t._stamp = t._version
 
 
-def _move_retained(t, old, new, nr):
+def _move_retained(t: Tensor, old: Any, new: Any, nr: int) -> None:
     """retain_grad() means the tensor's last value."""
     if t._retains and isinstance(old, Node) and old.retain:
         ref = old.retain.pop(t.output_nr, None)
@@ -360,7 +371,7 @@ def _move_retained(t, old, new, nr):
             new.retain = {nr: ref}
 
 
-def _relate(node, base, t):
+def _relate(node: AsStridedBackward0 | CopySlices, base: Tensor, t: Tensor) -> None:
     """Where t lies in base, and how its signs differ; the base's own offset does not count."""
     node.base = base.shape, base.stride(), 0
     conjugated, negated = t.is_conj() != base.is_conj(), t.is_neg() != base.is_neg()
@@ -383,14 +394,14 @@ def _relate(node, base, t):
     node.view = t.shape, t.stride(), t.storage_offset() - start
 
 
-def view_of(cs):
+def view_of(cs: CopySlices) -> AsStridedBackward0:
     """History of the view that was changed in place: a view of the base that cs made."""
     node = AsStridedBackward0([(cs, 0)])
     node.base, node.view, node.parts, node.signs = cs.base, cs.view, cs.parts, cs.signs
     return node
 
 
-def regenerate(t):
+def regenerate(t: Tensor) -> AsStridedBackward0:
     base = t._base
     node = AsStridedBackward0([edge(base)])
     _relate(node, base, t)
@@ -399,7 +410,7 @@ def regenerate(t):
     return node
 
 
-def get_grad_fn(t):
+def get_grad_fn(t: Tensor) -> AsStridedBackward0 | None:
     """grad_fn of a view whose memory was changed since it was made."""
     base, made = t._base, t._raw_grad_fn
     if made is None and not _C.requires_grad(base):

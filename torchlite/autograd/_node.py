@@ -4,11 +4,20 @@ A node's edges name, for each input that needs a gradient, the node that made it
 for a leaf, the tensor itself. `seq` grows with creation, so the largest pending one has all its consumers behind it.
 """
 
+from __future__ import annotations
+
+
 import weakref
 from typing import Any
 
 from .. import _C
 from ..ops import _schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from .._types import Overload, Tensor
+
 
 _call_below, _call_inplace_below, _requires_grad = _C.call_below, _C.call_inplace_below, _C.requires_grad
 _alias = _C.alias
@@ -33,13 +42,14 @@ class Meta:
 
     __slots__ = ("hooks", "post_hooks", "node", "frozen")
 
-    def __init__(self):
-        self.hooks = self.post_hooks = None
+    def __init__(self) -> None:
+        self.hooks: dict[int, Any] | None = None
+        self.post_hooks: dict[int, Any] | None = None
         self.frozen = None  # of a view that must not be changed in place: what it is, and why
         self.node = None  # a weak reference to its AccumulateGrad
 
 
-def meta(t):
+def meta(t: Tensor) -> Meta:
     m = t._meta
     if m is None:
         t._meta = m = Meta()
@@ -52,10 +62,12 @@ class Node(_C.NodeBase):
     __slots__ = ("seq", "metadata_", "pre_hooks", "post_hooks", "retain", "outs", "trace", "faces", "__weakref__")
     __module__ = "torch.autograd.graph"
 
-    def __init__(self, edges, outs=1):
+    def __init__(self, edges: list[tuple[Any, int] | None], outs: int = 1) -> None:
         self.next = edges
         _seq[0] = self.seq = _seq[0] + 1
-        self.pre_hooks = self.post_hooks = self.retain = None
+        self.pre_hooks: dict[int, Any] | None = None
+        self.post_hooks: dict[int, Any] | None = None
+        self.retain: dict[int, Any] | None = None
         self.metadata_: dict[Any, Any] | None = None
         self.outs = outs  # shapes and dtypes of the outputs when there are several, else 1
         self.trace = None
@@ -64,34 +76,34 @@ class Node(_C.NodeBase):
 
             self.trace = traceback.format_stack()[:-2]
 
-    def apply(self, grads):
+    def apply(self, grads: Any) -> Any:
         """Gradients for each edge from those of the outputs."""
         raise NotImplementedError
 
-    def release(self):
+    def release(self) -> None:
         """Drops what was saved for the backward."""
 
     rec_nondiff = ()  # output numbers without a gradient
 
     # PyTorch's public face of a node
-    def name(self):
+    def name(self) -> str:
         return type(self).__name__
 
     @property
-    def metadata(self):
+    def metadata(self) -> Any:
         if self.metadata_ is None:
             self.metadata_ = {}
         return self.metadata_
 
     @property
-    def next_functions(self):
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         shown = tuple(map(_shown_edge, self.next))
         self.faces = [
             n for n, _ in shown if type(n) is AccumulateGrad
         ]  # the nodes of leaves live as long as their graph
         return shown
 
-    def register_hook(self, fn):
+    def register_hook(self, fn: Any) -> Any:
         from ..utils.hooks import RemovableHandle
 
         if self.post_hooks is None:
@@ -100,7 +112,7 @@ class Node(_C.NodeBase):
         self.post_hooks[handle.id] = fn
         return handle
 
-    def register_prehook(self, fn):
+    def register_prehook(self, fn: Any) -> Any:
         from ..utils.hooks import RemovableHandle
 
         if self.pre_hooks is None:
@@ -109,13 +121,13 @@ class Node(_C.NodeBase):
         self.pre_hooks[handle.id] = (None, fn)
         return handle
 
-    def _sequence_nr(self):
+    def _sequence_nr(self) -> int:
         return self.seq
 
-    def __call__(self, *grads):
+    def __call__(self, *grads: Any) -> Any:
         return self.apply(grads)
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         return "<%s object at %#x>" % (type(self).__name__, id(self))
 
 
@@ -125,22 +137,22 @@ class AccumulateGrad(Node):
     __slots__ = ("variable",)
     __module__ = "torch.autograd"
 
-    def __init__(self, variable):
+    def __init__(self, variable: Tensor) -> None:
         self.variable, self.next, self.outs = variable, [], 1
         self.seq = (1 << 64) - 1
         self.pre_hooks = self.post_hooks = self.retain = self.metadata_ = self.trace = None
 
-    def name(self):
+    def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
-    def apply(self, grads):
+    def apply(self, grads: Any) -> Any:
         from . import _engine
 
         if grads[0] is not None:
             _engine.finish(self.variable, grads[0], _C.is_grad_enabled(), outside=True)
         return ()
 
-    def register_hook(self, fn):
+    def register_hook(self, fn: Callable[..., Any]) -> Any:
         eager[0] = True
         return Node.register_hook(self, fn)
 
@@ -148,7 +160,7 @@ class AccumulateGrad(Node):
 eager = [False]  # whether a leaf ever got a hook that runs after its gradient was added
 
 
-def leaf_node(t):
+def leaf_node(t: Any) -> Node:
     """The AccumulateGrad of a leaf: the same object while somebody holds it."""
     m = meta(t)
     node = m.node and m.node()
@@ -158,14 +170,14 @@ def leaf_node(t):
     return node
 
 
-def _shown_edge(e):
+def _shown_edge(e: Any) -> tuple[Node | None, int]:
     """An edge as next_functions has it: a node and an output number."""
     if e is None:
         return None, 0
     return (leaf_node(e[0]), 0) if isinstance(e[0], TensorBase) else e
 
 
-def edge(t):
+def edge(t: Tensor | None) -> tuple[Any, int] | None:
     """(node or leaf, output number), or None when t takes no gradient."""
     if t is None or not _requires_grad(t):
         return None
@@ -175,11 +187,11 @@ def edge(t):
     return node, t.output_nr
 
 
-def freed_error():
+def freed_error() -> Any:
     return RuntimeError(FREED_TEXT)
 
 
-def pack(t, is_output):
+def pack(t: Any, is_output: bool) -> Any:
     """(value, version) of a tensor to keep; an output loses its history, so that node and output form no cycle."""
     if not isinstance(t, TensorBase):
         return t, None  # a number where torch.mul(2, x) takes one for a tensor
@@ -197,7 +209,7 @@ def pack(t, is_output):
 class _Packed:
     __slots__ = ("value", "unpack", "grad_edge")
 
-    def __init__(self, t, is_output, hooks=None):
+    def __init__(self, t: Any, is_output: bool, hooks: Any = None) -> None:
         packer, self.unpack = hooks or saved_hooks[-1]
         self.grad_edge = None if is_output else edge(t)
         if is_output:
@@ -218,11 +230,11 @@ class _Of(Node):
 
     __slots__ = ()
 
-    def apply(self, grads):
+    def apply(self, grads: list[Tensor]) -> Any:
         return [grads[0]]
 
 
-def unpack(item, node, output=None):
+def unpack(item: tuple[Any, ...], node: Node, output: int | None = None) -> Tensor:
     """The saved tensor, after the version check; `output` is its number when it is a result of `node`."""
     value, version = item
     if version is None:
@@ -255,7 +267,7 @@ def unpack(item, node, output=None):
     return value
 
 
-def maker(node, output):
+def maker(node: Node, output: int) -> tuple[Node, int]:
     """The history of a saved result: node, or where node changed a view in place,
     the view of the base that followed from it.
 
@@ -269,7 +281,7 @@ def maker(node, output):
     return view_of(whole()), 0
 
 
-def changed_error(t, version, node, output):
+def changed_error(t: Tensor, version: int, node: Any, output: int | None) -> Any:
     kind = {
         "Float": "FloatTensor",
         "Double": "DoubleTensor",
@@ -303,7 +315,7 @@ def changed_error(t, version, node, output):
 # ---- recorder: what one overload's nodes keep ------------------------------------------------------------------------
 
 
-def _used(fn, names, seen):
+def _used(fn: Any, names: set[str], seen: set[Callable[..., Any]]) -> None:
     """Adds the names that fn and the functions of its module that it calls use as attributes."""
     if fn in seen:
         return
@@ -322,7 +334,7 @@ def _used(fn, names, seen):
             _used(cell.cell_contents, names, seen)
 
 
-def _node_name(spec, schema):
+def _node_name(spec: Any, schema: str) -> str:
     if spec.node:
         return spec.node[spec.schemas.index(schema)] if isinstance(spec.node, tuple) else spec.node
     base = _schema.split(schema)[0].strip("_")
@@ -330,15 +342,15 @@ def _node_name(spec, schema):
     return "".join(p[:1].upper() + p[1:] for p in base.split("_")) + "Backward%d" % min(index, 1)
 
 
-def _node_class(name):
+def _node_class(name: str) -> type:
     return type(name, (OpNode,), {"__slots__": (), "__module__": "torch.autograd"})
 
 
-def _choose(name_of):
+def _choose(name_of: Callable[..., Any]) -> Callable[..., Any]:
     """For ops whose node is named by their arguments (matmul of matrices is MmBackward0)."""
     classes = {}
 
-    def make(rec, args, edges):
+    def make(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> Any:
         name = name_of(args)
         if name not in classes:
             classes[name] = _node_class(name)
@@ -375,7 +387,7 @@ class Recorder:
         "index",
     )
 
-    def __init__(self, ov):
+    def __init__(self, ov: Overload) -> None:
         spec = ov.spec
         self.spec = spec
         params = _schema.parse(ov.schema)
@@ -388,7 +400,7 @@ class Recorder:
         self.index = {name: n for n, (_, _, name) in enumerate(self.inputs)}
         grad = spec.grad
         self.joint = grad if callable(grad) else None
-        self.grad = None if self.joint else (grad or {})
+        self.grad: Any = None if self.joint else (grad or {})
         fields = set(spec.save or ())
         users = {}  # field -> positions of the inputs whose gradients use it, where one function does not serve all
         if self.joint:
@@ -429,7 +441,7 @@ class Recorder:
         self.single = self.inputs[0][0] if len(self.inputs) == 1 and not self.inputs[0][1] else None
         self.view = spec.view
         # some argument has no derivative: an error only where that is asked for
-        self.partial = self.joint is None and bool(self.grad) and any(n not in self.grad for _, _, n in self.inputs)
+        self.partial = self.joint is None and bool(self.grad) and any(n not in self.grad for _, _, n in self.inputs)  # type: ignore[operator]
         names = [
             n
             for part in (
@@ -448,7 +460,7 @@ class Recorder:
         self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
 
 
-def _field(arg, name):
+def _field(arg: Any, name: str) -> Any:
     """shape or dtype of a tensor, of each tensor of a list, None of None"""
     if isinstance(arg, (list, tuple)):
         return [getattr(t, name) for t in arg]
@@ -461,10 +473,10 @@ class SavedTensor:
     __slots__ = ("node", "at", "output")
     __module__ = "torch._C._autograd"
 
-    def __init__(self, *args):
+    def __init__(self, *args: Any) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
-    def register_hooks(self, pack_hook, unpack_hook):
+    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
         kept = self.node.kept
         if kept is FREED:
             raise RuntimeError(
@@ -498,10 +510,10 @@ class OpNode(Node):
     __slots__ = ("rec", "kept", "plain", "input_meta")
 
     @property
-    def rec_nondiff(self):
+    def rec_nondiff(self) -> tuple[int, ...]:
         return self.rec.spec.nondiff
 
-    def __init__(self, rec, args, edges):
+    def __init__(self, rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> None:
         Node.__init__(self, edges)
         self.rec = rec
         self.kept = [
@@ -524,14 +536,14 @@ class OpNode(Node):
                 for (i, many, _), e in zip(rec.inputs, _groups(rec, args, edges))
             ]
 
-    def feeds(self, users):
+    def feeds(self, users: tuple[int, ...]) -> bool:
         """Whether a gradient is wanted of any of these inputs."""
         for at in users:
             if self.next[at] is not None:
                 return True
         return False
 
-    def keep_results(self, out):
+    def keep_results(self, out: Tensor | tuple[Tensor, ...]) -> None:
         rec = self.rec
         one = rec.nresults == 1
         for _, i, users in rec.results:
@@ -540,14 +552,14 @@ class OpNode(Node):
             else:
                 self.kept.append(None)
 
-    def release(self):
+    def release(self) -> None:
         kept = self.kept
         if kept and kept is not FREED and (kept[0] is not None or any(kept)):
             self.kept = FREED
         if self.rec.holds:
             self.plain = FREED
 
-    def make_context(self, needs):
+    def make_context(self, needs: dict[str, bool]) -> Any:
         rec = self.rec
         if self.kept is FREED or self.plain is FREED:
             raise freed_error()
@@ -567,7 +579,7 @@ class OpNode(Node):
             setattr(c, name, needs.get(arg, False))
         return c
 
-    def apply(self, grads, wanted=None):
+    def apply(self, grads: Any, wanted: Any = None) -> Any:
         """`wanted`: which edges lead to something, where not all do and some argument has no derivative."""
         rec = self.rec
         if rec.joint is None and not rec.grad:
@@ -585,7 +597,7 @@ class OpNode(Node):
         c = self.make_context(needs)
         g = grads[0] if rec.nresults == 1 else grads
         if rec.joint is not None:
-            found = rec.joint(c, g)
+            found: Any = rec.joint(c, g)
             if not isinstance(found, dict):
                 if not isinstance(found, (tuple, list)):
                     found = (found,)
@@ -620,7 +632,7 @@ class OpNode(Node):
             result.append(v if needs[name] else None)
         return result
 
-    def list_lengths(self):
+    def list_lengths(self) -> dict[int, int]:
         """Entries of each input among the edges; only lists have other than one."""
         lists = [n for n, (_, many, _) in enumerate(self.rec.inputs) if many]
         total = len(self.next) - (len(self.rec.inputs) - len(lists))
@@ -628,7 +640,7 @@ class OpNode(Node):
             return {lists[0]: total}
         return self.metadata["lengths"] if lists else {}
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name.startswith("_raw_saved_"):
             rec = self.rec
             outputs = [None] * len(rec.saved) + [i for _, i, _ in rec.results]
@@ -647,7 +659,7 @@ class OpNode(Node):
         raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
 
 
-def _groups(rec, args, edges):
+def _groups(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> list[tuple[Any, int] | None]:
     """The edges by input; a list counts as one (its first edge)."""
     at, out = 0, []
     for i, many, _ in rec.inputs:
@@ -662,14 +674,14 @@ def _groups(rec, args, edges):
     return out
 
 
-def recorder(ov):
+def recorder(ov: Overload) -> Recorder:
     rec = ov.spec.recorders.get(ov.schema)
     if rec is None:
         rec = ov.spec.recorders[ov.schema] = Recorder(ov)
     return rec
 
 
-def make_edges(rec, args):
+def make_edges(rec: Recorder, args: tuple[Any, ...]) -> tuple[list[tuple[Any, Any] | None], dict[int, int] | None]:
     edges, lengths = [], None
     for n, (i, many, _) in enumerate(rec.inputs):
         a = args[i]
@@ -682,7 +694,7 @@ def make_edges(rec, args):
     return edges, lengths
 
 
-def record(ov, args):
+def record(ov: Overload, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
     """Runs an op below autograd and hangs a node on its results."""
     rec = ov.spec.recorders.get(ov.schema)
     if rec is None:
@@ -732,6 +744,6 @@ def record(ov, args):
     return out
 
 
-def hang_view(out, source):
+def hang_view(out: Tensor, source: Tensor) -> None:
     """Names the base of a recorded view."""
     out._base = source if source._base is None else source._base

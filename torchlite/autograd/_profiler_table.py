@@ -1,11 +1,31 @@
 """The table of a profile, as PyTorch prints it."""
 
+from __future__ import annotations
+
+
 from .profiler_util import DeviceType, _format_memory, _format_time_share, _in_unit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ..autograd.profiler_util import EventList
+
 
 NAMES = {"webgpu": "WebGPU"}
 
 
-def table(events, sort_by, row_limit, max_src, max_name, max_shapes, header, top_level_only, unit):
+def table(
+    events: EventList,
+    sort_by: str | None,
+    row_limit: int,
+    max_src: int,
+    max_name: int,
+    max_shapes: int,
+    header: str | None,
+    top_level_only: bool,
+    unit: str | None,
+) -> str:
     if not events:
         return ""
     memory = events._profile_memory
@@ -33,15 +53,15 @@ def table(events, sort_by, row_limit, max_src, max_name, max_shapes, header, top
         e.self_device_time_total for e in rows if e.device_type is not DeviceType.CPU and not e.is_user_annotation
     )
 
-    def short(text, most):
+    def short(text: str, most: int) -> str:
         return text[: most - 3] + "..." if most is not None and len(text) >= most - 3 else text
 
-    def tail(path):
+    def tail(path: str) -> str:
         return path if len(path) <= source else "..." + path[len(path) - source + 3 :]
 
     columns = [("Name", names, ">", lambda e: short(e.key, max_name))]
 
-    def column(title, fn, width=12, align=">"):
+    def column(title: str, fn: Callable[..., Any], width: int = 12, align: str = ">") -> None:
         columns.append((title, width, align, fn))
 
     if has_overload:
@@ -65,7 +85,7 @@ def table(events, sort_by, row_limit, max_src, max_name, max_shapes, header, top
     if has_stack:
         column("Source Location", lambda e: tail(e.stack[0]) if e.stack else "", source, "<")
 
-    def line(cells):
+    def line(cells: list[str]) -> str:
         return "".join("{:{}{}}  ".format(text, align, width) for text, (_, width, align, _) in zip(cells, columns))
 
     rule = "".join("-" * width + "  " for _, width, _, _ in columns)

@@ -1,7 +1,14 @@
 """Forward-mode differentiation is not available; the names exist to say so."""
 
+from __future__ import annotations
 
-def _refuse(*args, **kwargs):
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
+def _refuse(*args: Any, **kwargs: Any) -> Any:
     raise NotImplementedError(
         "forward-mode AD is not supported; torch.autograd.grad with create_graph=True gives jvp by double backward "
         "(torch.autograd.functional.jvp)"

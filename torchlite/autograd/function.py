@@ -1,10 +1,19 @@
 """User-defined functions with their own backward: torch.autograd.Function."""
 
+from __future__ import annotations
+
+
 from typing import Any
 
 from .. import _C
 from . import _node
 from ._node import Node, edge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from .._types import Tensor
+
 
 TensorBase: Any = _C.TensorBase
 
@@ -41,11 +50,11 @@ _SAVED_INPUT = (
 class FunctionCtx:
     """What forward leaves for backward; it is also the graph node."""
 
-    def save_for_backward(self, *tensors):
+    def save_for_backward(self, *tensors: Tensor) -> None:
         """Keeps tensors (inputs or outputs of forward, or None) for `ctx.saved_tensors`."""
         self.to_save = tensors
 
-    def save_for_forward(self, *tensors):
+    def save_for_forward(self, *tensors: Any) -> None:
         for t in tensors:
             if t is not None and not isinstance(t, TensorBase):
                 raise TypeError(
@@ -54,15 +63,15 @@ class FunctionCtx:
                 )
         self.saved_for_forward = tensors
 
-    def mark_dirty(self, *args):
+    def mark_dirty(self, *args: Any) -> None:
         """Inputs that forward changed in place."""
         self.dirty_tensors = args
 
-    def mark_non_differentiable(self, *args):
+    def mark_non_differentiable(self, *args: Any) -> None:
         """Outputs that carry no gradient."""
         self.non_differentiable = args
 
-    def set_materialize_grads(self, value):
+    def set_materialize_grads(self, value: Any) -> None:
         """With False, absent output gradients arrive as None instead of zeros."""
         self.materialize = value
 
@@ -75,7 +84,7 @@ class BackwardCFunction(FunctionCtx, Node):
     needs_input_grad = ()
 
     @property
-    def saved_tensors(self):
+    def saved_tensors(self) -> tuple[Tensor, ...]:
         if self.saved is _node.FREED:
             raise _node.freed_error()
         if self.saved is None:
@@ -83,13 +92,13 @@ class BackwardCFunction(FunctionCtx, Node):
         return tuple(None if item is None else _node.unpack(item[0], self, item[1]) for item in self.saved)
 
     @property
-    def saved_variables(self):
+    def saved_variables(self) -> Any:
         import warnings
 
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
-    def apply(self, grads):
+    def apply(self, grads: list[Tensor]) -> Any:
         function = self._function
         backward = function.backward
         if function.vjp is not Function.vjp:
@@ -141,7 +150,7 @@ class BackwardCFunction(FunctionCtx, Node):
                 out.append(r)
         return out
 
-    def release(self):
+    def release(self) -> None:
         if self.saved:
             self.saved = _node.FREED
 
@@ -149,7 +158,7 @@ class BackwardCFunction(FunctionCtx, Node):
 class Function:
     """Base of custom functions: static `forward` and `backward` (and optionally `setup_context`)."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         import warnings
 
         warnings.warn(
@@ -160,7 +169,7 @@ class Function:
             stacklevel=2,
         )
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. "
             "Please use new-style autograd function with static forward method. (Example: "
@@ -170,15 +179,15 @@ class Function:
     generate_vmap_rule = False
 
     @staticmethod
-    def forward(*args, **kwargs):
+    def forward(*args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
-    def setup_context(ctx, inputs, output):
+    def setup_context(ctx: Any, inputs: Any, output: Any) -> Any:
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
-    def backward(ctx, *grad_outputs):
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
         raise NotImplementedError(
             "You must implement either the backward or vjp method for your custom autograd.Function to use it with "
             "backward mode AD."
@@ -187,13 +196,13 @@ class Function:
     vjp = backward
 
     @staticmethod
-    def jvp(ctx, *grad_inputs):
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         raise NotImplementedError(
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
     @classmethod
-    def apply(cls, *args, **kwargs):
+    def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward without recording, and records this function as the maker of its outputs."""
         kind: Any = cls.__dict__.get("_backward_cls")
         if kind is None:
@@ -274,7 +283,9 @@ class Function:
         return tuple(result) if isinstance(out, tuple) else result[0]
 
 
-def _positional(forward, apart, args, kwargs):
+def _positional(
+    forward: Callable[..., Any], apart: bool, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Tensor, int]:
     """All arguments by position: keywords go where forward's parameters of these names are."""
     import inspect
 
@@ -301,7 +312,7 @@ def _positional(forward, apart, args, kwargs):
     return (*args, *(kwargs[name] for name in names[len(args) : last + 1]))
 
 
-def _marked(tensors, refusal):
+def _marked(tensors: tuple[Tensor, ...] | None, refusal: str) -> set[int]:
     """The identities of tensors that forward marked."""
     for t in tensors or ():
         if not isinstance(t, TensorBase):
@@ -309,17 +320,17 @@ def _marked(tensors, refusal):
     return {id(t) for t in tensors or ()}
 
 
-def _continuous(t):
+def _continuous(t: Tensor) -> bool:
     return t.dtype.is_floating_point or t.dtype.is_complex
 
 
-def _view_of_input(t):
+def _view_of_input(t: Tensor) -> Tensor:
     """What an input that forward returned as it is comes out as."""
     with _C.GradMode(False):
         return t.view_as(t)
 
 
-def _rebase(t, ctx, nr, count, slot):
+def _rebase(t: Tensor, ctx: Node, nr: int, count: int, slot: int) -> None:
     """Makes ctx the maker of an input that forward changed in place."""
     from ._inplace import check_view, set_history
 
@@ -336,7 +347,7 @@ def _rebase(t, ctx, nr, count, slot):
         t._output_nr = nr
 
 
-def _keep(ctx, outs, fixed):
+def _keep(ctx: Node, outs: tuple[Tensor, ...], fixed: set[Any]) -> None:
     """Packs what forward gave to save_for_backward."""
     saved = ctx.to_save
     if saved is None:
@@ -358,12 +369,12 @@ def _keep(ctx, outs, fixed):
     ctx.to_save = None
 
 
-def once_differentiable(fn):
+def once_differentiable(fn: Callable[..., Any]) -> Any:
     """Marks a backward whose result cannot be differentiated again."""
     import functools
 
     @functools.wraps(fn)
-    def wrapper(ctx, *args):
+    def wrapper(ctx: Any, *args: Any) -> Any:
         with _C.GradMode(False):
             outs = fn(ctx, *args)
         if not _C.is_grad_enabled() or not any(isinstance(a, TensorBase) and a.requires_grad for a in args):
@@ -381,7 +392,7 @@ def once_differentiable(fn):
 
 
 class _Once(Node):
-    def apply(self, grads):
+    def apply(self, grads: Any) -> Any:
         raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 

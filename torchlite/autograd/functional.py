@@ -3,9 +3,19 @@
 All are reverse mode. J v is the gradient of u -> J^T u, which is linear in u, so its value does not matter (0 here).
 """
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from .._types import Tensor
+
 
 _NOT = " This is not allowed in strict mode."
 _NO_INPUT = "The output of the user-provided function is independent of input {}." + _NOT
@@ -49,7 +59,7 @@ _BOTH_WAYS = (
 )
 
 
-def _tuple_of(value, what, name):
+def _tuple_of(value: Any, what: Any, name: str) -> Any:
     """(the tensors as a tuple, whether they came as one)"""
     many = isinstance(value, tuple)
     values = value if many else (value,)
@@ -63,12 +73,12 @@ def _tuple_of(value, what, name):
     return values, many
 
 
-def _fresh(inputs, create_graph, needs=True):
+def _fresh(inputs: tuple[Tensor], create_graph: bool, needs: bool = True) -> Any:
     """New tensors, so that an input is told from the same tensor used inside the function."""
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(needs) for t in inputs)
 
 
-def _require(tensors, text):
+def _require(tensors: Any, text: str) -> None:
     """strict: each tensor is there and has a graph."""
     for i, t in enumerate(tensors):
         if t is None:
@@ -77,7 +87,7 @@ def _require(tensors, text):
             raise RuntimeError(text.format(i))
 
 
-def _cotangents(v, like, many, name, create_graph):
+def _cotangents(v: Tensor, like: tuple[Tensor], many: bool, name: str, create_graph: bool) -> Any:
     """v, which has to look like the tensors it multiplies."""
     v = _fresh(_tuple_of(v, "v", name)[0], create_graph, False)
     if len(v) != len(like):
@@ -94,7 +104,9 @@ def _cotangents(v, like, many, name, create_graph):
     return v
 
 
-def _grad(outputs, inputs, cotangents=None, create_graph=False, retain_graph=None):
+def _grad(
+    outputs: Any, inputs: Any, cotangents: Any = None, create_graph: bool = False, retain_graph: bool | None = None
+) -> Any:
     """torch.autograd.grad of those outputs that have a graph; None for an input that none depends on."""
     cotangents = cotangents or (None,) * len(outputs)
     pairs = [(o, g) for o, g in zip(outputs, cotangents) if o is not None and o.requires_grad]
@@ -110,7 +122,9 @@ def _grad(outputs, inputs, cotangents=None, create_graph=False, retain_graph=Non
     )
 
 
-def _filled(grads, like, strict, create_graph, missing, order):
+def _filled(
+    grads: tuple[Tensor], like: tuple[Tensor], strict: bool, create_graph: bool, missing: str, order: str
+) -> Any:
     """Zeros for None; strict makes that an error, and with create_graph a gradient without a graph too."""
     out = []
     for i, (g, t) in enumerate(zip(grads, like)):
@@ -124,12 +138,14 @@ def _filled(grads, like, strict, create_graph, missing, order):
     return tuple(out)
 
 
-def _shown(values, many, create_graph):
+def _shown(values: list[Tensor] | tuple[Tensor], many: bool, create_graph: bool) -> Any:
     values = tuple(values) if create_graph else tuple(v.detach() for v in values)
     return values if many else values[0]
 
 
-def _run(func, inputs, name, create_graph, strict):
+def _run(
+    func: Callable[..., Any], inputs: Any, name: str, create_graph: bool, strict: bool
+) -> tuple[tuple[Tensor], bool, tuple[Tensor], bool]:
     """(inputs, whether a tuple, outputs, whether a tuple)"""
     ins, many_in = _tuple_of(inputs, "inputs", name)
     ins = _fresh(ins, create_graph)
@@ -139,7 +155,7 @@ def _run(func, inputs, name, create_graph, strict):
     return ins, many_in, outs, many_out
 
 
-def _v_for_inputs(v, inputs, name, create_graph, whose):
+def _v_for_inputs(v: Any, inputs: Tensor, name: str, create_graph: bool, whose: str) -> tuple[Tensor] | None:
     ins, many = _tuple_of(inputs, "inputs", name)
     if v is not None:
         return _cotangents(v, ins, many, name, create_graph)
@@ -150,7 +166,7 @@ def _v_for_inputs(v, inputs, name, create_graph, whose):
     return None
 
 
-def vjp(func, inputs, v=None, create_graph=False, strict=False):
+def vjp(func: Callable[..., Any], inputs: Tensor, v: Any = None, create_graph: Any = False, strict: Any = False) -> Any:
     """(func(*inputs), v^T J): v has the shapes of the outputs, and may be left out for a single number."""
     with torch.enable_grad():
         ins, many_in, outs, many_out = _run(func, inputs, "vjp", create_graph, strict)
@@ -166,7 +182,7 @@ def vjp(func, inputs, v=None, create_graph=False, strict=False):
     return _shown(outs, many_out, create_graph), _shown(found, many_in, create_graph)
 
 
-def jvp(func, inputs, v=None, create_graph=False, strict=False):
+def jvp(func: Callable[..., Any], inputs: Tensor, v: Any = None, create_graph: Any = False, strict: Any = False) -> Any:
     """(func(*inputs), J v): v has the shapes of the inputs, and may be left out for a single number."""
     with torch.enable_grad():
         v = _v_for_inputs(v, inputs, "jvp", create_graph, "the user-provided function")
@@ -180,7 +196,14 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
     return _shown(outs, many, create_graph), _shown(found, many, create_graph)
 
 
-def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
+def jacobian(
+    func: Callable[..., Any],
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """J[i][j], of the shape of output i followed by that of input j; without the indices of what was not a tuple.
 
     The result is computed row by row, whatever `vectorize` and `strategy` say: they choose between ways of the same
@@ -216,7 +239,7 @@ def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, st
     return rows if many_out else rows[0]
 
 
-def _blocks(i, out, ins, create_graph, strict):
+def _blocks(i: int, out: Tensor, ins: tuple[Tensor], create_graph: bool, strict: bool) -> list[Tensor]:
     """The derivatives of one output for each input."""
     parts = [[] for _ in ins]
     for unit in out.reshape(-1).unbind():
@@ -234,10 +257,10 @@ def _blocks(i, out, ins, create_graph, strict):
     ]
 
 
-def _single_number(func, name, strict):
+def _single_number(func: Callable[..., Any], name: str, strict: bool) -> Callable[..., Any]:
     """func, checked to give a single tensor of one element."""
 
-    def number(*ins):
+    def number(*ins: Tensor) -> Tensor:
         out = func(*ins)
         outs, many = _tuple_of(out, "outputs of the user-provided function", name)
         if strict:
@@ -251,14 +274,21 @@ def _single_number(func, name, strict):
     return number
 
 
-def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, outer_jacobian_strategy="reverse-mode"):
+def hessian(
+    func: Callable[..., Any],
+    inputs: Tensor,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
     """H[i][j] of a function with a single number as its output; without the indices if `inputs` is one tensor."""
     _, many = _tuple_of(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
     number = _single_number(func, "hessian", strict)
 
-    def gradient(*xs):
+    def gradient(*xs: Tensor) -> Any:
         found = jacobian(lambda *ys: number(*ys).squeeze(), xs, create_graph=True)
         if strict:
             _require(found, _FIXED_JACOBIAN)
@@ -268,7 +298,7 @@ def hessian(func, inputs, create_graph=False, strict=False, vectorize=False, out
     return rows if many else rows[0]
 
 
-def _gradient_of_number(func, inputs, v, name, create_graph, strict):
+def _gradient_of_number(func: Any, inputs: Any, v: Any, name: str, create_graph: Any, strict: Any) -> Any:
     """(v, inputs, whether a tuple, output, gradient), for the products with the Hessian"""
     v = _v_for_inputs(v, inputs, name, create_graph, "the user-provided function")
     ins, many, outs, _ = _run(_single_number(func, name, strict), inputs, name, create_graph, strict)
@@ -278,7 +308,7 @@ def _gradient_of_number(func, inputs, v, name, create_graph, strict):
     return v, ins, many, outs[0], first
 
 
-def vhp(func, inputs, v=None, create_graph=False, strict=False):
+def vhp(func: Any, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
     """(func(*inputs), v^T H) of a function with a single number as its output."""
     with torch.enable_grad():
         v, ins, many, out, first = _gradient_of_number(func, inputs, v, "vhp", create_graph, strict)
@@ -287,7 +317,7 @@ def vhp(func, inputs, v=None, create_graph=False, strict=False):
     return _shown((out,), False, create_graph), _shown(found, many, create_graph)
 
 
-def hvp(func, inputs, v=None, create_graph=False, strict=False):
+def hvp(func: Any, inputs: Any, v: Any = None, create_graph: Any = False, strict: Any = False) -> Any:
     """(func(*inputs), H v) of a function with a single number as its output, by differentiating twice more."""
     with torch.enable_grad():
         v, ins, many, out, first = _gradient_of_number(func, inputs, v, "hvp", create_graph, strict)

@@ -1,13 +1,22 @@
 """Switching recording on and off: no_grad, enable_grad, set_grad_enabled, inference_mode, detect_anomaly."""
 
+from __future__ import annotations
+
+
 from .. import _C
 from . import _node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+    from .._types import Tensor
 
 
 class _Switch:
     """Context manager and decorator (functions, generators, coroutines)."""
 
-    def __call__(self, fn):
+    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         if isinstance(fn, type):
             raise TypeError("%s decorates functions, not classes" % type(self).__name__)
         import functools
@@ -16,7 +25,7 @@ class _Switch:
         if inspect.isgeneratorfunction(fn):
 
             @functools.wraps(fn)
-            def generator(*args, **kwargs):
+            def generator(*args: Any, **kwargs: Any) -> Iterator[Any]:
                 gen = fn(*args, **kwargs)
                 value, error = None, None
                 while True:
@@ -36,20 +45,20 @@ class _Switch:
             return generator
 
         @functools.wraps(fn)
-        def wrapped(*args, **kwargs):
+        def wrapped(*args: Any, **kwargs: Any) -> Tensor:
             with self.clone():
                 return fn(*args, **kwargs)
 
         return wrapped
 
-    def clone(self):
+    def clone(self) -> Any:
         return type(self)()
 
-    def __reduce__(self):
+    def __reduce__(self) -> Any:
         return _made, (type(self), self.__dict__)
 
 
-def _made(kind, fields):
+def _made(kind: Any, fields: Any) -> Any:
     """A copy of a switch, which switches nothing yet."""
     self = kind.__new__(kind, fields["mode"]) if "mode" in fields else kind.__new__(kind)
     self.__dict__.update(fields)
@@ -59,47 +68,47 @@ def _made(kind, fields):
 class no_grad(_C.GradMode, _Switch):
     """Nothing is recorded inside; results do not require grad."""
 
-    def __new__(cls, orig_func=None):
+    def __new__(cls, orig_func: Any = None) -> Any:
         self = _C.GradMode.__new__(cls, False)
         return self if orig_func is None else self(orig_func)
 
-    def __init__(self, orig_func=None):
+    def __init__(self, orig_func: Any = None) -> None:
         pass
 
 
 class enable_grad(_C.GradMode, _Switch):
     """Recording is on inside, also within no_grad."""
 
-    def __new__(cls, orig_func=None):
+    def __new__(cls, orig_func: Any = None) -> Any:
         self = _C.GradMode.__new__(cls, True)
         return self if orig_func is None else self(orig_func)
 
-    def __init__(self, orig_func=None):
+    def __init__(self, orig_func: Any = None) -> None:
         pass
 
 
 class set_grad_enabled(_C.GradMode, _Switch):
     """Switches recording at once; as a context manager it restores the former state at the end."""
 
-    def __new__(cls, mode):
+    def __new__(cls, mode: Any) -> Any:
         return _C.GradMode.__new__(cls, bool(mode))
 
-    def __init__(self, mode):
+    def __init__(self, mode: bool) -> None:
         self.mode = bool(mode)
         self.begin()
 
-    def __call__(self, fn):
+    def __call__(self, fn: Callable[..., Any]) -> Any:
         _C.set_grad_enabled(self.prev)
         return _Switch.__call__(self, fn)
 
-    def clone(self):
+    def clone(self) -> Any:
         return set_grad_enabled(self.mode)
 
 
 class inference_mode(_C.GradMode, _Switch):
     """Like no_grad; tensors made inside never take part in recording."""
 
-    def __new__(cls, mode=True):
+    def __new__(cls, mode: Any = True) -> Any:
         on = callable(mode) or bool(mode)
         self = _C.GradMode.__new__(cls, not on, on)
         if callable(mode):
@@ -107,10 +116,10 @@ class inference_mode(_C.GradMode, _Switch):
             return self(mode)
         return self
 
-    def __init__(self, mode=True):
+    def __init__(self, mode: bool = True) -> None:
         self.mode = mode
 
-    def clone(self):
+    def clone(self) -> Any:
         return inference_mode(self.mode)
 
 
@@ -120,28 +129,28 @@ _threads = [True]
 class set_multithreading_enabled(_Switch):
     """Accepted for compatibility: the backward pass has one thread."""
 
-    def __init__(self, mode):
+    def __init__(self, mode: Any) -> None:
         self.prev, _threads[0] = _threads[0], mode
         self.mode = mode
 
-    def __call__(self, fn):
+    def __call__(self, fn: Callable[..., Any]) -> Any:
         _threads[0] = self.prev
         return _Switch.__call__(self, fn)
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         pass
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> Any:
         _threads[0] = self.prev
 
-    def clone(self):
+    def clone(self) -> Any:
         return set_multithreading_enabled(self.mode)
 
 
 class detect_anomaly:
     """Backward errors and NaNs name the forward call they come from."""
 
-    def __init__(self, check_nan=True):
+    def __init__(self, check_nan: bool = True) -> None:
         import warnings
 
         warnings.warn(
@@ -149,34 +158,35 @@ class detect_anomaly:
             "be enabled for debugging.",
             stacklevel=2,
         )
-        self.state, self.prev = [True, check_nan], None
+        self.state = [True, check_nan]
+        self.prev: list[bool] = []
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         self.prev, _node.anomaly[:] = list(_node.anomaly), self.state
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> Any:
         _node.anomaly[:] = self.prev
 
 
 class set_detect_anomaly(detect_anomaly):
     """The same as a function: set_detect_anomaly(True)."""
 
-    def __init__(self, mode, check_nan=True):
+    def __init__(self, mode: Any, check_nan: Any = True) -> None:
         self.prev = list(_node.anomaly)
         self.state = [mode, check_nan]
         _node.anomaly[:] = self.state
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         pass
 
 
-def is_multithreading_enabled():
+def is_multithreading_enabled() -> Any:
     return _threads[0]
 
 
-def is_anomaly_enabled():
+def is_anomaly_enabled() -> Any:
     return _node.anomaly[0]
 
 
-def is_anomaly_check_nan_enabled():
+def is_anomaly_check_nan_enabled() -> Any:
     return _node.anomaly[1]

@@ -1,11 +1,21 @@
 """Looking at the graph and at what it saves: torch.autograd.graph."""
 
+from __future__ import annotations
+
+
 import contextlib
 import functools
 
 from ..utils.hooks import RemovableHandle
 from . import _engine, _node
 from ._node import Node, edge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+    from .._types import Tensor
+
 
 __all__ = [
     "Node",
@@ -30,19 +40,20 @@ class Task:
     __slots__ = ("roots", "inputs", "nodes", "key", "callbacks", "number")
     made = 0
 
-    def __init__(self, roots, inputs=None):
-        self.roots, self.inputs, self.nodes = roots, inputs, None
+    def __init__(self, roots: Any, inputs: list[Tensor] | tuple[Tensor, ...] | None = None) -> None:
+        self.roots, self.inputs = roots, inputs
+        self.nodes: set[Any] | None = None
         self.key = object()  # names the pass without keeping its graph
         self.callbacks = []  # what runs at its end
         self.number = Task.made
         Task.made += 1
 
-    def executes(self, node):
+    def executes(self, node: Any) -> bool:
         if self.nodes is None:
             self.nodes = self._executed()
         return node in self.nodes
 
-    def _executed(self):
+    def _executed(self) -> set[Node]:
         """The nodes that will run: those reached, and only those that lead to `inputs` where these are given."""
         seen, todo = set(), [_face(e) for e in self.roots]
         while todo:
@@ -59,7 +70,7 @@ class Task:
         return wanted
 
 
-def _face(e):
+def _face(e: Any) -> Node:
     """The node of an edge; of a leaf its AccumulateGrad."""
     return e[0] if isinstance(e[0], Node) else _node.leaf_node(e[0])
 
@@ -68,14 +79,14 @@ class Engine:
     """What PyTorch's programs ask of the engine itself: Variable._execution_engine."""
 
     @staticmethod
-    def queue_callback(fn):
+    def queue_callback(fn: Callable[..., Any]) -> None:
         """Calls fn at the end of the running backward pass."""
         if not tasks:
             raise RuntimeError("Final callbacks can only be installed during backward pass.")
         tasks[-1].callbacks.append(fn)
 
 
-def task_number():
+def task_number() -> Any:
     """A number of the running backward pass, -1 outside."""
     return tasks[-1].number if tasks else -1
 
@@ -83,11 +94,11 @@ def task_number():
 class saved_tensors_hooks:
     """Inside, every saved tensor passes through pack_hook; unpack_hook gives it back in the backward."""
 
-    def __init__(self, pack_hook, unpack_hook):
+    def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
         self.hooks = (pack_hook, unpack_hook)
         self.depths = []
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         if _disabled[0] is not None:
             raise RuntimeError(_disabled[0])
         self.depths.append(len(_node.saved_hooks))
@@ -95,7 +106,7 @@ class saved_tensors_hooks:
             self.hooks
         ]  # no call: after one Python looks for an interrupt, and nobody would leave
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: type | None) -> Any:
         del _node.saved_hooks[self.depths[-1] :]  # with what was entered inside and, after an error, never left
         del self.depths[-1]
 
@@ -103,12 +114,12 @@ class saved_tensors_hooks:
 class save_on_cpu(saved_tensors_hooks):
     """Saved tensors wait on the CPU."""
 
-    def __init__(self, pin_memory=False, device_type="cuda"):
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda t: (t.device, t.cpu()), lambda packed: packed[1].to(packed[0]))
 
 
 @contextlib.contextmanager
-def disable_saved_tensors_hooks(error_message):
+def disable_saved_tensors_hooks(error_message: Any) -> Iterator[Any]:
     """Inside, setting saved-tensor hooks raises an error with this message;
     so does this where hooks are set already."""
     if _node.saved_hooks:
@@ -123,10 +134,10 @@ def disable_saved_tensors_hooks(error_message):
 class _AllowMutationOnSavedContext:
     """What allow_mutation_on_saved_tensors() gives; clear() forgets the copies."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.copies = {}
 
-    def clear(self):
+    def clear(self) -> None:
         self.copies.clear()
 
 
@@ -134,19 +145,19 @@ _mutating = []  # the context of allow_mutation_on_saved_tensors that is entered
 
 
 @contextlib.contextmanager
-def allow_mutation_on_saved_tensors():
+def allow_mutation_on_saved_tensors() -> Iterator[Any]:
     """Inside, tensors that are saved for the backward pass may be changed: a copy is saved.
     (PyTorch copies at the change.)"""
     if _mutating:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = _AllowMutationOnSavedContext()
 
-    def pack(t):
+    def pack(t: Any) -> Any:
         key = object()
         context.copies[key] = t.detach().clone()
         return key
 
-    def unpack(key):
+    def unpack(key: Any) -> Any:
         if context not in _mutating or key not in context.copies:
             raise AssertionError(
                 "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
@@ -168,14 +179,14 @@ class GradientEdge(tuple):
 
     like = None  # (shape, dtype, device) of the tensor that the edge was taken from
 
-    def __new__(cls, node, output_nr):
+    def __new__(cls, node: Any, output_nr: Any) -> Any:
         return tuple.__new__(cls, (node, output_nr))
 
     node = property(lambda self: self[0])
     output_nr = property(lambda self: self[1])
 
 
-def get_gradient_edge(tensor):
+def get_gradient_edge(tensor: Tensor) -> Any:
     e = edge(tensor)
     if e is None:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -184,14 +195,14 @@ def get_gradient_edge(tensor):
     return found
 
 
-def edge_of(x):
+def edge_of(x: Tensor) -> Any:
     """The engine's edge of a tensor or GradientEdge, None where it takes no gradient."""
     if not isinstance(x, GradientEdge):
         return edge(x)
     return (x[0].variable, 0) if type(x[0]) is _node.AccumulateGrad else tuple(x)
 
 
-def increment_version(tensor):
+def increment_version(tensor: Tensor) -> None:
     for t in (tensor,) if hasattr(tensor, "_bump_version") else tensor:
         t._bump_version()
 
@@ -202,21 +213,21 @@ _engine.graph_edge = edge_of
 class _MultiHandle(RemovableHandle):
     """The handle of several hooks."""
 
-    def __init__(self, handles):
+    def __init__(self, handles: Any) -> None:
         self.handles = tuple(handles)
 
-    def remove(self):
+    def remove(self) -> None:
         for handle in self.handles:
             handle.remove()
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         return self.handles
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.handles = state
 
 
-def register_multi_grad_hook(tensors, fn, *, mode="all"):
+def register_multi_grad_hook(tensors: tuple[Tensor, ...], fn: Callable[..., Any], *, mode: str = "all") -> _MultiHandle:
     """Calls fn(grads) once all gradients of a backward pass have arrived ("all"), or fn(grad) at the first ("any").
 
     Tensors that the pass does not compute a gradient for are not waited for; their place holds None.
@@ -227,7 +238,7 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
         last = [None]
 
         @functools.wraps(fn)
-        def first(grad):
+        def first(grad: Tensor) -> None:
             if last[0] is not tasks[-1].key:
                 last[0] = tasks[-1].key
                 fn(grad)
@@ -239,8 +250,8 @@ def register_multi_grad_hook(tensors, fn, *, mode="all"):
     nodes = [_face(e) for e in edges]
     buffers = {}  # key of a pass -> [gradients still to come, gradients]
 
-    def hook(i):
-        def inner(grad):
+    def hook(i: int) -> Callable[..., Any]:
+        def inner(grad: Tensor) -> None:
             task = tasks[-1]
             if not task.executes(nodes[i]):
                 return

@@ -1,7 +1,17 @@
 """torch.autograd.profiler: `record_function`, and `profile` in its older form."""
 
+from __future__ import annotations
+
+
 from .. import _C
 from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, Kernel  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from .._types import Tensor
+
 
 __all__ = ["profile", "record_function", "EventList", "FunctionEvent", "FunctionEventAvg", "Kernel", "kineto_available"]
 
@@ -11,21 +21,21 @@ class record_function:
     a row in the tables of torch.profiler, with what runs inside below it.
     Costs next to nothing while nothing is recorded."""
 
-    def __init__(self, name, args=None):
+    def __init__(self, name: str, args: tuple[Any, ...] = None) -> None:
         self.name, self.args, self._open = name, args, []
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         self._open.append(_C.profile_enter(self.name, 2))
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> Any:
         _C.profile_exit(self._open.pop())
 
-    def __call__(self, fn):
+    def __call__(self, fn: Callable[..., Any]) -> Callable[..., Any]:
         from functools import wraps
 
         @wraps(fn)
-        def named(*args, **kwargs):
+        def named(*args: Any, **kwargs: Any) -> Tensor:
             with type(self)(self.name, self.args):
                 return fn(*args, **kwargs)
 
@@ -42,22 +52,22 @@ class profile:
 
     def __init__(
         self,
-        enabled=True,
+        enabled: bool = True,
         *,
-        use_cuda=False,
-        use_device=None,
-        record_shapes=False,
-        with_flops=False,
-        profile_memory=False,
-        with_stack=False,
-        with_modules=False,
-        use_kineto=False,
-        use_cpu=True,
-        experimental_config=None,
-        acc_events=False,
-        custom_trace_id_callback=None,
-        post_processing_timeout_s=None,
-    ):
+        use_cuda: bool = False,
+        use_device: Any = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = False,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Any = None,
+        post_processing_timeout_s: Any = None,
+    ) -> None:
         self.enabled, self.entered = enabled, False
         if not enabled:
             return
@@ -85,7 +95,7 @@ class profile:
             post_processing_timeout_s=post_processing_timeout_s,
         )
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         if not self.enabled:
             return None
         if self.entered:
@@ -94,40 +104,42 @@ class profile:
         self._profile.start()
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> Any:
         if self.enabled:
             self._profile.stop()
         return False
 
-    def _finished(self):
+    def _finished(self) -> Any:
         if not self.enabled or self._profile._events is None:
             raise RuntimeError("Profiler didn't finish running")
         return self._profile
 
     @property
-    def function_events(self):
+    def function_events(self) -> EventList:
         return self._finished().events()
 
-    def key_averages(self, group_by_input_shape=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         return self.function_events.key_averages(group_by_input_shape, group_by_stack_n, group_by_overload_name)
 
-    def table(self, *args, **kwargs):
+    def table(self, *args: Any, **kwargs: Any) -> str:
         return self.function_events.table(*args, **kwargs)
 
-    def total_average(self):
+    def total_average(self) -> Any:
         return self.function_events.total_average()
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> float:
         return self.function_events.self_cpu_time_total
 
-    def export_chrome_trace(self, path):
+    def export_chrome_trace(self, path: str) -> None:
         self._finished().export_chrome_trace(path)
 
-    def export_stacks(self, path, metric="self_cpu_time_total"):
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
         self._finished().export_stacks(path, metric)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return (
             str(self.function_events)
             if self.enabled and self._profile._events is not None
@@ -137,13 +149,13 @@ class profile:
     __repr__ = __str__
 
 
-def kineto_available():
+def kineto_available() -> bool:
     """False: Kineto is PyTorch's collector, this is another."""
     return False
 
 
-def _not_there(name):
-    def refuse(*args, **kwargs):
+def _not_there(name: str) -> Callable[..., Any]:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
             "torch.autograd.profiler.%s belongs to other devices and is not supported by torchlite" % name
         )

@@ -5,6 +5,9 @@ Times are microseconds. `device_time` and its relatives are the GPU's. A kernel 
 element-wise ops are put off and fused, so no call of an op owns a kernel, and the device times of the ops' rows are 0.
 """
 
+from __future__ import annotations
+
+
 import enum
 from typing import Any
 from collections import namedtuple
@@ -38,27 +41,27 @@ class DeviceType(enum.IntEnum):
     WebGPU = 20
     PrivateUse1 = 20
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         return "<DeviceType.%s: %d>" % (self.name, self.value)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return "DeviceType." + self.name
 
 
 class Interval:
     """From start to end, in microseconds."""
 
-    def __init__(self, start, end):
+    def __init__(self, start: float, end: float) -> None:
         self.start, self.end = start, end
 
-    def elapsed_us(self):
+    def elapsed_us(self) -> float:
         return self.end - self.start
 
 
 Kernel = namedtuple("Kernel", ["name", "device", "duration"])
 
 
-def _format_time(time_us):
+def _format_time(time_us: float) -> str:
     if time_us >= 1e6:
         return "%.3fs" % (time_us / 1e6)
     if time_us >= 1e3:
@@ -66,27 +69,27 @@ def _format_time(time_us):
     return "%.3fus" % time_us
 
 
-def _in_unit(time_us, unit):
+def _in_unit(time_us: float, unit: Any) -> str:
     scale = {"s": 1e6, "ms": 1e3, "us": 1.0}.get(unit)
     return _format_time(time_us) if scale is None else "%.3f%s" % (time_us / scale, unit)
 
 
-def _format_time_share(time_us, total_time_us):
+def _format_time_share(time_us: float, total_time_us: float) -> str:
     return "NaN" if total_time_us == 0 else "%.2f%%" % (time_us * 100.0 / total_time_us)
 
 
-def _format_memory(nbytes):
+def _format_memory(nbytes: int) -> str:
     for unit, size in (("GB", 1 << 30), ("MB", 1 << 20), ("KB", 1 << 10)):
         if abs(nbytes) >= size:
             return "%.2f %s" % (nbytes / size, unit)
     return "%d B" % nbytes
 
 
-def _text(name):
+def _text(name: str) -> Any:
     return property(lambda self: _format_time(getattr(self, name)))
 
 
-def _share(name):
+def _share(name: str) -> Any:
     return property(lambda self: 0.0 if self.count == 0 else 1.0 * getattr(self, name) / self.count)
 
 
@@ -97,7 +100,7 @@ class _Times:
     cpu_time, device_time = _share("cpu_time_total"), _share("device_time_total")
 
 
-def _device_field(name):
+def _device_field(name: str) -> str:
     """webgpu_time_total, cuda_time_total and the like as device_time_total."""
     for kind in ("webgpu", "cuda", "xpu", "privateuse1"):
         name = name.replace(kind, "device")
@@ -115,33 +118,33 @@ class FunctionEvent(_Times):
 
     def __init__(
         self,
-        id,
-        name,
-        thread,
-        start_us,
-        end_us,
-        overload_name="",
-        input_shapes=None,
-        stack=None,
-        scope=0,
-        use_device=None,
-        cpu_memory_usage=0,
-        device_memory_usage=0,
-        is_async=False,
-        is_remote=False,
-        sequence_nr=-1,
-        node_id=-1,
-        device_type=DeviceType.CPU,
-        device_index=0,
-        is_legacy=False,
-        flops=0,
-        trace_name=None,
-        is_user_annotation=False,
-        activity_type=None,
-        structured_input_shapes=None,
-        input_dtypes=None,
-        metadata=None,
-    ):
+        id: int,
+        name: str,
+        thread: int,
+        start_us: float,
+        end_us: float,
+        overload_name: str = "",
+        input_shapes: list[list[int]] | None = None,
+        stack: Any = None,
+        scope: int = 0,
+        use_device: str | None = None,
+        cpu_memory_usage: int = 0,
+        device_memory_usage: int = 0,
+        is_async: bool = False,
+        is_remote: bool = False,
+        sequence_nr: int = -1,
+        node_id: int = -1,
+        device_type: DeviceType = DeviceType.CPU,
+        device_index: int = 0,
+        is_legacy: bool = False,
+        flops: int = 0,
+        trace_name: Any = None,
+        is_user_annotation: bool = False,
+        activity_type: str | None = None,
+        structured_input_shapes: list[list[int]] | None = None,
+        input_dtypes: list[str] | None = None,
+        metadata: dict[str, str] | None = None,
+    ) -> None:
         self.id, self.name, self.thread, self.overload_name = id, name, thread, overload_name
         self.time_range = Interval(start_us, end_us)
         self.trace_name = name if trace_name is None else trace_name
@@ -157,36 +160,36 @@ class FunctionEvent(_Times):
         self.count, self.kernels, self.cpu_children, self.cpu_parent = 1, [], [], None
 
     @property
-    def key(self):
+    def key(self) -> str:
         return self.name
 
     @property
-    def _on_cpu(self):
+    def _on_cpu(self) -> bool:
         return self.device_type is DeviceType.CPU
 
     @property
-    def cpu_time_total(self):
+    def cpu_time_total(self) -> float:
         return self.time_range.elapsed_us() if self._on_cpu else 0
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> float:
         return self.cpu_time_total - sum(c.cpu_time_total for c in self.cpu_children) if self._on_cpu else 0
 
     @property
-    def device_time_total(self):
+    def device_time_total(self) -> float:
         return 0 if self._on_cpu else self.time_range.elapsed_us()
 
     self_device_time_total = device_time_total
 
     @property
-    def self_cpu_memory_usage(self):
+    def self_cpu_memory_usage(self) -> int:
         return self.cpu_memory_usage - sum(c.cpu_memory_usage for c in self.cpu_children) if self._on_cpu else 0
 
     @property
-    def self_device_memory_usage(self):
+    def self_device_memory_usage(self) -> int:
         return self.device_memory_usage if self._on_cpu else 0
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         return (
             "<FunctionEvent id=%s name=%s overload_name=%s device_type=%s node_id=%s cpu_time=%s start_us=%s "
             "end_us=%s cpu_children=%s %s_time=%s name=%s thread=%s input_shapes=%s cpu_memory_usage=%s "
@@ -252,14 +255,14 @@ class FunctionEventAvg(_Times):
 
     key: Any
 
-    def __init__(self):
+    def __init__(self) -> None:
         for name in _FIRST:
             setattr(self, name, None)
         for name in _SUMS:
             setattr(self, name, 0)
         self.device_type = DeviceType.CPU
 
-    def add(self, other):
+    def add(self, other: FunctionEvent) -> FunctionEventAvg:
         if self.key is None:
             for name in _FIRST:
                 setattr(self, name, getattr(other, name))
@@ -273,7 +276,7 @@ class FunctionEventAvg(_Times):
 
     __iadd__ = add
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         device = self.use_device or "cuda"
         return (
             "<FunctionEventAvg key=%s self_cpu_time=%s cpu_time=%s  self_%s_time=%s %s_time=%s input_shapes=%s "
@@ -297,18 +300,20 @@ class FunctionEventAvg(_Times):
 class EventList(list):
     """Events with PyTorch's `table()`; `print(events)` shows it."""
 
-    def __init__(self, *args, use_device=None, profile_memory=False, with_flops=False):
+    def __init__(
+        self, *args: Any, use_device: str | None = None, profile_memory: bool = False, with_flops: bool = False
+    ) -> None:
         super().__init__(*args)
         self._use_device, self._profile_memory, self._with_flops = use_device, profile_memory, with_flops
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.table()
 
     @property
-    def self_cpu_time_total(self):
+    def self_cpu_time_total(self) -> float:
         return sum(e.self_cpu_time_total for e in self)
 
-    def _remove_dup_nodes(self):
+    def _remove_dup_nodes(self) -> None:
         """A call whose only child has the same name is one with it, as in PyTorch."""
         gone = set()
         for e in self:  # parents come before their children
@@ -320,7 +325,9 @@ class EventList(list):
                 gone.add(id(e))
         self[:] = [e for e in self if id(e) not in gone]
 
-    def key_averages(self, group_by_input_shapes=False, group_by_stack_n=0, group_by_overload_name=False):
+    def key_averages(
+        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """The events added up by name (and by input shapes, or by the first entries of their stacks),
         as an EventList."""
         found = {}
@@ -352,7 +359,7 @@ class EventList(list):
                 e.overload_name = ""
         return out
 
-    def total_average(self):
+    def total_average(self) -> FunctionEventAvg:
         """All events as one FunctionEventAvg, named Total."""
         total = FunctionEventAvg()
         for e in self:
@@ -363,15 +370,15 @@ class EventList(list):
 
     def table(
         self,
-        sort_by=None,
-        row_limit=100,
-        max_src_column_width=75,
-        max_name_column_width=55,
-        max_shapes_column_width=80,
-        header=None,
-        top_level_events_only=False,
-        time_unit=None,
-    ):
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int = 75,
+        max_name_column_width: int = 55,
+        max_shapes_column_width: int = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
+    ) -> str:
         """PyTorch's table of the events, as text.
 
         sort_by: name of a field, for example "cpu_time_total", "self_cpu_time_total",
@@ -392,16 +399,16 @@ class EventList(list):
             time_unit,
         )
 
-    def export_chrome_trace(self, path):
+    def export_chrome_trace(self, path: str) -> None:
         """Writes the events for chrome://tracing or https://ui.perfetto.dev."""
         from ..profiler._trace import write
 
         write(path, self, {})
 
-    def supported_export_stacks_metrics(self):
+    def supported_export_stacks_metrics(self) -> list[str]:
         return ["self_cpu_time_total", "self_cuda_time_total", "self_xpu_time_total", "self_privateuse1_time_total"]
 
-    def export_stacks(self, path, metric):
+    def export_stacks(self, path: Any, metric: str) -> None:
         """Lines "outer;inner microseconds" for flame graphs (with_stack=True)."""
         if metric not in self.supported_export_stacks_metrics():
             raise ValueError("metric should be one of: " + str(self.supported_export_stacks_metrics()))

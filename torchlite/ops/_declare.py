@@ -10,9 +10,18 @@ A function with nothing but a docstring is a primitive: its kernel is its meanin
 Otherwise the body, written with other ops, is the meaning on every device, and the kernel only makes it faster.
 """
 
+from __future__ import annotations
+
+
 import copyreg
 
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 F_GRAD, F_NODIFF, F_INPLACE, F_FACTORY, F_VIEW, F_ARITHMETIC, F_NO_OUT, F_OWN, F_ORDERED = (
     1,
@@ -66,12 +75,12 @@ class Spec:
     )
 
 
-def _has_body(fn):
+def _has_body(fn: Callable[..., Any]) -> bool:
     code = fn.__code__
     return not (len(code.co_code) <= 8 and code.co_consts[-1] is None and not code.co_names)
 
 
-def _add(table, kind, name, overload, allow_out, doc):
+def _add(table: dict[Any, Any], kind: Any, name: Any, overload: Any, allow_out: Any, doc: Any) -> None:
     op = table.get(name)
     if op is None:
         table[name] = op = kind(name, [], allow_out)
@@ -85,26 +94,26 @@ def _add(table, kind, name, overload, allow_out, doc):
 
 
 def op(
-    *schemas,
-    kernel=None,
-    grad=None,
-    differentiable=True,
-    node=None,
-    save=None,
-    variants="function, method",
-    module="",
-    alias=(),
-    inplace=False,
-    out=False,
-    view=False,
-    nondiff=(),
-    samples=None,
-    tol=None,
-    tags="",
-):
+    *schemas: Any,
+    kernel: str | None = None,
+    grad: Any = None,
+    differentiable: bool = True,
+    node: Any = None,
+    save: Any = None,
+    variants: str = "function, method",
+    module: str = "",
+    alias: Any = (),
+    inplace: bool = False,
+    out: bool = False,
+    view: bool = False,
+    nondiff: Any = (),
+    samples: Callable[..., Any] | None = None,
+    tol: Any = None,
+    tags: str = "",
+) -> Any:
     """Decorator that declares an op; see the module's text and the contributor page for the options."""
 
-    def declare(fn):
+    def declare(fn: Callable[..., Any]) -> Any:
         s = Spec()
         s.schemas, s.kernel, s.grad, s.node, s.save, s.tags, s.view = schemas, kernel, grad, node, save, tags, view
         s.nondiff, s.samples, s.tol, s.differentiable = nondiff, samples, tol, differentiable
@@ -159,7 +168,7 @@ def op(
 
 
 class _Lookup(type):
-    def __getattr__(cls, name):
+    def __getattr__(cls, name: str) -> Any:
         import torchlite
 
         return getattr(torchlite, name)
@@ -173,7 +182,7 @@ _VariableFunctionsClass.__module__ = "torchlite._C"
 _C._VariableFunctionsClass = _VariableFunctionsClass
 
 
-def _reduce(op):
+def _reduce(op: Any) -> Any:
     if op.is_method:
         import torchlite
 
@@ -187,7 +196,7 @@ copyreg.pickle(_C.Op, _reduce)
 copyreg.pickle(_C.OpMethod, _reduce)
 
 
-def public(fn, module="", method=False):
+def public(fn: Callable[..., Any], module: str = "", method: bool = False) -> Callable[..., Any]:
     """Makes a plain Python function public as it is, for arguments that no schema can say (f(*tensors))."""
     _functions.setdefault(module, {})[fn.__name__] = fn
     if method:
@@ -195,21 +204,21 @@ def public(fn, module="", method=False):
     return fn
 
 
-def _inplace_name(name):
+def _inplace_name(name: str) -> str:
     return "__i" + name[2:] if name.startswith("__") else name + "_"
 
 
-def namespace(module=""):
+def namespace(module: str = "") -> Any:
     """The declared functions of a namespace: "" (torch), "nn", "linalg", "special", "fft"."""
     return _functions.get(module, {})
 
 
-def methods():
+def methods() -> Any:
     """The declared methods of Tensor."""
     return _methods
 
 
-def python(*functions, method=True):
+def python(*functions: Callable[..., Any], method: bool = True) -> None:
     """Makes plain Python functions part of torch (and of Tensor): those whose results depend on their flags."""
     for fn in functions:
         _functions.setdefault("", {})[fn.__name__] = fn

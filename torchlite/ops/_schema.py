@@ -3,7 +3,16 @@
 Read when an overload is first called, not at import.
 """
 
+from __future__ import annotations
+
+
 from .._core import device as _device, dtypes as _dtypes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
 
 # numbers shared with native/src/core/op.c
 KINDS = {
@@ -51,7 +60,7 @@ class Param:
     __slots__ = ("name", "type", "default", "kwonly", "nullable", "size")
 
 
-def split(schema):
+def split(schema: str) -> tuple[str, str, str, str]:
     """(name, overload name, argument text, result text)"""
     head, _, rest = schema.partition("(")
     args, _, result = rest.rpartition(") -> ")
@@ -59,7 +68,7 @@ def split(schema):
     return name, overload, args, result
 
 
-def _pieces(text):
+def _pieces(text: str) -> Iterator[Any]:
     depth = start = 0
     quoted = False
     for i, c in enumerate(text):
@@ -78,7 +87,7 @@ def _pieces(text):
         yield text[start:].strip()
 
 
-def _value(text, p):
+def _value(text: str, p: Param | None) -> Any:
     if text in _CONSTANTS:
         value = _CONSTANTS[text]
     elif text[0] in "'\"":
@@ -92,7 +101,7 @@ def _value(text, p):
     return value
 
 
-def parse(schema):
+def parse(schema: str) -> list[Param]:
     """The list of Param of a schema."""
     params, kwonly = [], False
     for piece in _pieces(split(schema)[2]):
@@ -129,7 +138,7 @@ def parse(schema):
 _NUMBERS_AS_TENSORS = ("add", "sub", "mul", "div", "floor_divide")
 
 
-def compile(schema):
+def compile(schema: str) -> tuple[tuple[Any, ...], ...]:
     """What the native binder wants: tuples (name, alias, default, kind, nullable, keyword-only, list size;
     for a tensor, 1 when a number will do)."""
     params = parse(schema)
@@ -149,7 +158,7 @@ def compile(schema):
     )
 
 
-def result_count(schema):
+def result_count(schema: str) -> int:
     """Number of results; 1 for a plain Tensor, -1 for Tensor[]."""
     result = split(schema)[3]
     if result.endswith("[]"):

@@ -1,8 +1,14 @@
 """Special functions: gamma, error function and relatives, Bessel functions, orthogonal polynomials."""
 
+from __future__ import annotations
+
 import math
 
 import torchlite as torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 from ._declare import op
 from .binary import _floats, _xlogy_self
 from .unary import _float
@@ -328,7 +334,7 @@ def special_i1e(self):
     """exp(-|x|) * i1(x)."""
 
 
-_NODIFF = {"out": True, "tags": "pointwise", "module": "special", "grad": None, "differentiable": False}
+_NODIFF: dict[str, Any] = {"out": True, "tags": "pointwise", "module": "special", "grad": None, "differentiable": False}
 
 
 def _plain(name, doc, sample=_line, body=None):

@@ -1,11 +1,22 @@
 """`Optimizer`: parameter groups, state, hooks and the state_dict every optimizer shares."""
 
+from __future__ import annotations
+
+
 from collections import OrderedDict, defaultdict
 from itertools import chain
 
 import torchlite as torch
 from torchlite import _C
 from torchlite.utils.hooks import RemovableHandle
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any
+    from .._types import DType, Tensor
+
 
 __all__ = ["Optimizer", "register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"]
 
@@ -16,14 +27,14 @@ _global_optimizer_post_hooks = OrderedDict()
 class _RequiredParameter:
     """Marks a default that every parameter group must give."""
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         return "<required parameter>"
 
 
 required = _RequiredParameter()
 
 
-def _add(hooks, hook, prepend=False):
+def _add(hooks: dict[Any, Any], hook: Callable[..., Any], prepend: Any = False) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:
@@ -31,27 +42,27 @@ def _add(hooks, hook, prepend=False):
     return handle
 
 
-def register_optimizer_step_pre_hook(hook):
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Runs `hook(optimizer, args, kwargs)` before every optimizer's step."""
     return _add(_global_optimizer_pre_hooks, hook)
 
 
-def register_optimizer_step_post_hook(hook):
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Runs `hook(optimizer, args, kwargs)` after every optimizer's step."""
     return _add(_global_optimizer_post_hooks, hook)
 
 
-def _get_scalar_dtype(is_fused=None):
+def _get_scalar_dtype(is_fused: Any = None) -> DType:
     if is_fused:
         return torch.float32
     return torch.float64 if torch.get_default_dtype() == torch.float64 else torch.float32
 
 
-def _get_value(x):
+def _get_value(x: Any) -> float:
     return x.item() if isinstance(x, torch.Tensor) else x
 
 
-def check_lr(lr, extra=True):
+def check_lr(lr: float, extra: bool = True) -> None:
     """The checks of a learning rate, a number or a 1-element tensor."""
     if isinstance(lr, torch.Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
@@ -59,7 +70,7 @@ def check_lr(lr, extra=True):
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
-def check_min(**values):
+def check_min(**values: float) -> None:
     """ValueError "Invalid <what>: x" for each negative value."""
     words = {"eps": "epsilon value", "weight_decay": "weight_decay value", "momentum": "momentum value"}
     for name, v in values.items():
@@ -67,13 +78,13 @@ def check_min(**values):
             raise ValueError(f"Invalid {words.get(name, name + ' value')}: {v}")
 
 
-def check_betas(betas):
+def check_betas(betas: tuple[float, float]) -> None:
     for i, b in enumerate(betas):
         if not 0.0 <= b < 1.0:
             raise ValueError(f"Invalid beta parameter at index {i}: {b}")
 
 
-def check_fused(fused, foreach, differentiable):
+def check_fused(fused: Any, foreach: Any, differentiable: bool) -> None:
     if fused:
         if differentiable:
             raise RuntimeError("`fused` does not support `differentiable`")
@@ -85,11 +96,11 @@ class _StepFunction:
     """Marks and wraps a class's `step` so that its hooks run."""
 
     @staticmethod
-    def wrap(func):
+    def wrap(func: Callable[..., Any]) -> Callable[..., Any]:
         from functools import wraps
 
         @wraps(func)
-        def step(*args, **kwargs):
+        def step(*args: Any, **kwargs: Any) -> Any:
             self = args[0]
             if not (
                 self._optimizer_step_pre_hooks
@@ -125,7 +136,7 @@ class Optimizer:
     Args: params (iterable of Tensors, of (name, Tensor), or of dicts that define groups), defaults (dict of options).
     """
 
-    def __init__(self, params, defaults):
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._optimizer_step_pre_hooks = OrderedDict()
         self._optimizer_step_post_hooks = OrderedDict()
@@ -149,16 +160,16 @@ class Optimizer:
         for group in param_groups:
             self.add_param_group(dict(group))
 
-    def _patch_step_function(self):
+    def _patch_step_function(self) -> None:
         cls = self.__class__
         if not getattr(cls.step, "hooked", None):
             cls.step = _StepFunction.wrap(cls.step)
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{cls.__name__}.zero_grad"
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
         for name in (
             "_optimizer_step_pre_hooks",
@@ -172,7 +183,7 @@ class Optimizer:
         self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         s = self.__class__.__name__ + " ("
         for i, group in enumerate(self.param_groups):
             s += f"\nParameter Group {i}\n"
@@ -182,32 +193,32 @@ class Optimizer:
         return s + ")"
 
     # ---- hooks -----------------------------------------------------------------------------------------------------
-    def register_step_pre_hook(self, hook):
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Runs `hook(optimizer, args, kwargs)` before step; it may return changed (args, kwargs)."""
         return _add(self._optimizer_step_pre_hooks, hook)
 
-    def register_step_post_hook(self, hook):
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Runs `hook(optimizer, args, kwargs)` after step."""
         return _add(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook, prepend=False):
+    def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> Any:
         """Runs `hook(optimizer)` before state_dict."""
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook, prepend=False):
+    def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> Any:
         """Runs `hook(optimizer, state_dict)` after state_dict; a returned dict replaces it."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook, prepend=False):
+    def register_load_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> Any:
         """Runs `hook(optimizer, state_dict)` before loading; a returned dict replaces it."""
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook, prepend=False):
+    def register_load_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> Any:
         """Runs `hook(optimizer)` after loading."""
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
     # ---- state_dict ------------------------------------------------------------------------------------------------
-    def state_dict(self):
+    def state_dict(self) -> dict[str, Any]:
         """{"state": by parameter number, "param_groups": options, with parameter numbers for parameters}."""
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
@@ -228,7 +239,9 @@ class Optimizer:
         return out
 
     @staticmethod
-    def _process_value_according_to_param_policy(param, value, param_id, param_groups, key=None):
+    def _process_value_according_to_param_policy(
+        param: Tensor, value: Tensor, param_id: int, param_groups: list[dict[str, Any]], key: str | None = None
+    ) -> Tensor:
         # "step" stays as it is unless a group asks for it on the device
         if key == "step":
             for pg in param_groups:
@@ -239,7 +252,7 @@ class Optimizer:
             return value.to(dtype=param.dtype, device=param.device)
         return value.to(device=param.device)
 
-    def load_state_dict(self, state_dict):
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Takes the state and options of `state_dict`; its groups must match ours in number and size."""
         state_dict = state_dict.copy()
         for hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
@@ -262,7 +275,7 @@ class Optimizer:
             )
         )
 
-        def cast(param, value, number, key=None):
+        def cast(param: Tensor, value: Any, number: int, key: str | None = None) -> Any:
             if isinstance(value, torch.Tensor):
                 return Optimizer._process_value_according_to_param_policy(
                     param, value, number, state_dict["param_groups"], key
@@ -288,7 +301,7 @@ class Optimizer:
             hook(self)
 
     # ---- gradients and steps ---------------------------------------------------------------------------------------
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Clears the gradients of all parameters."""
         if _C.profiling():
             mark = _C.profile_enter(self._zero_grad_profile_name, 2)
@@ -299,7 +312,7 @@ class Optimizer:
         else:
             self._zero_grad(set_to_none)
 
-    def _zero_grad(self, set_to_none):
+    def _zero_grad(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for p in group["params"]:
                 if p.grad is not None:
@@ -312,11 +325,11 @@ class Optimizer:
                             p.grad.requires_grad_(False)
                         p.grad.zero_()
 
-    def step(self, closure=None):
+    def step(self, closure: Any = None) -> Any:
         """Makes one update. Args: closure, which evaluates the model again and returns the loss."""
         raise NotImplementedError
 
-    def add_param_group(self, param_group):
+    def add_param_group(self, param_group: dict[str, list[Tensor]]) -> None:
         """Adds parameters with their own options."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -376,7 +389,7 @@ class _PerParameter(Optimizer):
     _late = {}  # options that older files lack, with their defaults
     _state_step = True  # state["step"] is a tensor
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
             for k, v in self._late.items():
@@ -387,7 +400,7 @@ class _PerParameter(Optimizer):
                     if len(st) != 0 and not isinstance(st["step"], torch.Tensor):
                         st["step"] = torch.tensor(float(st["step"]), dtype=_get_scalar_dtype())
 
-    def step(self, closure=None):
+    def step(self, closure: Any = None) -> Any:
         """Makes one update. Args: closure, which evaluates the model again and returns the loss."""
         loss = None
         if closure is not None:
@@ -400,7 +413,7 @@ class _PerParameter(Optimizer):
                 self._step_group(group)
         return loss
 
-    def _step_group(self, group):
+    def _step_group(self, group: dict[str, Any]) -> None:
         for p in group["params"]:
             grad = p.grad
             if grad is None:
@@ -418,14 +431,14 @@ class _PerParameter(Optimizer):
             else:
                 self._update(p, -grad if group["maximize"] else grad, state, group)
 
-    def _init(self, state, p, group):
+    def _init(self, state: Any, p: Any, group: Any) -> Any:
         raise NotImplementedError
 
-    def _update(self, p, grad, state, group):
+    def _update(self, p: Any, grad: Any, state: Any, group: Any) -> Any:
         raise NotImplementedError
 
 
-def device_steps(params):
+def device_steps(params: list[Tensor]) -> ModuleType | None:
     """The kernels for parameters that are on webgpu, if any are."""
     for p in params:
         if not p.is_cpu:
@@ -435,15 +448,15 @@ def device_steps(params):
     return None
 
 
-def zeros_like(p):
+def zeros_like(p: Tensor) -> Tensor:
     return torch.zeros_like(p, memory_format=torch.preserve_format)
 
 
-def new_step():
+def new_step() -> Tensor:
     return torch.tensor(0.0, dtype=_get_scalar_dtype())
 
 
-def count_step(state):
+def count_step(state: Any) -> float:
     """Adds 1 to state["step"] and returns it as a number."""
     state["step"] += 1
     return _get_value(state["step"])

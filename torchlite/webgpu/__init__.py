@@ -5,6 +5,9 @@ runPythonAsync, in a browser with stack switching) the device is opened when it 
 `await torch.webgpu.ready()` comes first.
 """
 
+from __future__ import annotations
+
+
 from .transport import bridge as _bridge
 from .transport.bridge import DeviceLostError, ready  # noqa: F401
 from .memory import (
@@ -22,8 +25,14 @@ from .memory import (
     set_per_process_memory_fraction,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import Any
+    from .._types import Device
 
-def _check(device):
+
+def _check(device: Any) -> None:
     """A device argument: None, an index, a string or a device; there is one GPU."""
     from .._core.device import device as make
 
@@ -38,33 +47,33 @@ def _check(device):
         raise RuntimeError("webgpu device %d is not there: a page has one GPU, webgpu:0" % device.index)
 
 
-def _bridge_of(device=None):
+def _bridge_of(device: Any = None) -> Any:
     _check(device)
     return _bridge.require()
 
 
-def is_available():
+def is_available() -> bool:
     """Whether tensors can be made on webgpu now. False also where there is a GPU that first has to be waited for:
     `await ready()`."""
     return _bridge.available()
 
 
-def is_initialized():
+def is_initialized() -> bool:
     """Whether the device is open."""
     return _bridge.current is not None
 
 
-def init():
+def init() -> None:
     """Opens the device; RuntimeError where there is none or this code cannot wait for it."""
     _bridge.require()
 
 
-def why_not():
+def why_not() -> str:
     """Why is_available() is False, as text; empty when it is True."""
     return _bridge.why_not()
 
 
-def use_as_cuda(on=True):
+def use_as_cuda(on: bool = True) -> None:
     """Lets "cuda" mean this device, for scripts that know no other name:
     `torch.device("cuda")`, `x.cuda()`, `torch.cuda.is_available()`.
     Tensors and devices still call themselves webgpu.
@@ -74,16 +83,16 @@ def use_as_cuda(on=True):
     _device.use_webgpu_as_cuda(on)
 
 
-def device_count():
+def device_count() -> int:
     return int(is_available())
 
 
-def current_device():
+def current_device() -> int:
     _bridge.require()
     return 0
 
 
-def set_device(device):
+def set_device(device: Any) -> None:
     """Accepts the one device there is."""
     _check(device)
 
@@ -91,21 +100,21 @@ def set_device(device):
 class device:
     """Context manager with torch.cuda.device's form; there is one device, so it changes nothing."""
 
-    def __init__(self, device):
+    def __init__(self, device: int) -> None:
         _check(device)
         self.idx = 0
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> Any:
         return False
 
 
 class _DeviceProperties:
     """What the browser tells of the GPU."""
 
-    def __init__(self, info):
+    def __init__(self, info: dict[str, Any]) -> None:
         self.name = (
             info.get("description")
             or info.get("device")
@@ -125,7 +134,7 @@ class _DeviceProperties:
         self.major, self.minor, self.multi_processor_count = 0, 0, 0  # not told by browsers
         self.total_memory = get_memory_budget()
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         return "_WebGPUDeviceProperties(name='%s', is_software=%s, max_buffer_size=%dMB, halves='%s', features=%s)" % (
             self.name,
             self.is_software,
@@ -135,26 +144,26 @@ class _DeviceProperties:
         )
 
 
-def get_device_properties(device=None):
+def get_device_properties(device: Any = None) -> _DeviceProperties:
     return _DeviceProperties(_bridge_of(device).info())
 
 
-def get_device_name(device=None):
+def get_device_name(device: Any = None) -> str:
     return get_device_properties(device).name
 
 
-def get_device_capability(device=None):
+def get_device_capability(device: Device | str | int | None = None) -> Any:
     """WebGPU has no compute capabilities; (0, 0)."""
     _bridge_of(device)
     return (0, 0)
 
 
-def is_bf16_supported(including_emulation=True):
+def is_bf16_supported(including_emulation: bool = True) -> Any:
     """bfloat16 is stored as such and computed in float32."""
     return including_emulation
 
 
-def debug(*kinds):
+def debug(*kinds: str) -> debug:
     """Says on stderr what the device does, from now on or for a `with` block; debug() switches it off.
     TORCHLITE_DEBUG=kernels,timing in the environment does the same from the first use.
 
@@ -168,13 +177,13 @@ def debug(*kinds):
     return _debug.debug(*kinds)
 
 
-def _commands():
+def _commands() -> ModuleType | None:
     import sys
 
     return sys.modules.get(__name__ + ".lazy.stream")
 
 
-def _flush(everything=False):
+def _flush(everything: bool = False) -> None:
     """Hands all commands over; everything: with what was put off in the hope of a larger kernel."""
     stream = _commands()
     if stream is not None:
@@ -183,13 +192,13 @@ def _flush(everything=False):
         stream.flush()
 
 
-def _failed(error):
+def _failed(error: Any) -> None:
     stream = _commands()
     if stream is not None:
         stream.failed(error)
 
 
-def synchronize(device=None):
+def synchronize(device: Any = None) -> None:
     """Waits until the GPU has done all that was asked of it."""
     bridge = _bridge_of(device)
     _flush(True)
@@ -204,7 +213,7 @@ def synchronize(device=None):
         checks.verify()  # indices out of range are told here
 
 
-async def synchronize_async(device=None):
+async def synchronize_async(device: Any = None) -> None:
     """As synchronize(), where Python cannot wait in the middle of synchronous code."""
     _check(device)
     if not await ready():
@@ -221,14 +230,14 @@ async def synchronize_async(device=None):
         await checks.verify_async()
 
 
-def empty_cache():
+def empty_cache() -> None:
     """Gives memory that is kept for reuse back to the browser."""
     if _bridge.current is not None:
         _flush()
         _bridge.current.empty_cache()
 
 
-async def reset():
+async def reset() -> bool:
     """Starts a new device, after the old one was lost; tensors of the old one are void.
     False where there is none to be had."""
     if _bridge.current is None:
@@ -240,7 +249,7 @@ async def reset():
     return done
 
 
-def manual_seed(seed):
+def manual_seed(seed: Any) -> None:
     """Seeds the generator: random numbers are drawn by the CPU's, and are the same on every device."""
     from ..random import manual_seed
 

@@ -7,6 +7,9 @@ and only where an argument is laid out in an unusual way. The elements are then 
 which an element-wise consumer of the same order takes in.
 """
 
+from __future__ import annotations
+
+
 import functools
 
 import torchlite as torch
@@ -14,13 +17,20 @@ import torchlite as torch
 from .. import _C
 from .lazy.expression import dense_strides, expression, operand, result
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from .._types import Overload
+
+
 Tensor = _C.TensorBase
 _orders = {}
 MOST = 4096
 ALL = 1 << 40
 
 
-def relaid(r, order):
+def relaid(r: Any, order: Any) -> Any:
     """r, a new tensor in the usual order, with its dims in `order` in memory, from the outermost to the innermost."""
     if not r.numel() or all(d == i for i, d in enumerate(order)):
         return r
@@ -36,19 +46,19 @@ def relaid(r, order):
     return laid_back(c, sorted(range(len(order)), key=order.__getitem__))
 
 
-def channels_last(ndim):
+def channels_last(ndim: Any) -> Any:
     """The order of dims of that format; of 3 dims as of an image of height 1."""
     return (0, *range(2, ndim), 1)
 
 
-def order_of(shape, strides):
+def order_of(shape: Any, strides: Any) -> Any:
     """The dims from the outermost in memory to the innermost; None for the usual order."""
     order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
     held = [d for d in order if shape[d] != 1]
     return None if held == sorted(held) else tuple(order)
 
 
-def _usual(args):
+def _usual(args: tuple[Any, ...]) -> bool:
     for a in args:
         if isinstance(a, Tensor):
             if not a.is_contiguous() or 1 in a.shape and a.stride() != dense_strides(a.shape):
@@ -58,7 +68,7 @@ def _usual(args):
     return True
 
 
-def _few(a, images):
+def _few(a: Any, images: Any) -> Any:
     """(shape, strides) of what stands for a tensor: `images` of its images at the most; else two elements along each
     dim, whose strides are in the same order."""
     shape, strides = tuple(a.shape), a.stride()
@@ -72,27 +82,27 @@ def _few(a, images):
     return shape, tuple(small)
 
 
-def _key(a, images):
+def _key(a: Any, images: Any) -> Any:
     if isinstance(a, Tensor):
         return (*_few(a, images), a.dtype)
     return tuple([_key(x, images) for x in a]) if type(a) in (list, tuple) else a
 
 
-def _stand_in(a, key):
+def _stand_in(a: Any, key: Any) -> Any:
     if isinstance(a, Tensor):
         t = _C.empty_strided(*key)
         return _C.fill(t, int(t.dtype is torch.bool or t.dtype is torch.uint8))
     return type(a)(map(_stand_in, a, key)) if type(a) in (list, tuple) else a
 
 
-def as_on_cpu(images=None, shape=None, last=None, always=False):
+def as_on_cpu(images: Any = None, shape: Any = None, last: Any = None, always: bool = False) -> Any:
     """For planners of rows with a CPU kernel: lays out what they return as the CPU does. `images`: their tensors are
     images, of which the kernel has to see so many whole ones; `shape`: the position of an argument that is a shape of
     such; `last`: of one that asks for channels last; `always`: the usual arguments have an unusual result, too."""
 
-    def wrap(fn):
+    def wrap(fn: Callable[..., Any]) -> Any:
         @functools.wraps(fn)
-        def run(ov, args):
+        def run(ov: Overload, args: tuple[Any, ...]) -> Any:
             r = fn(ov, args)
             if (
                 r is NotImplemented

@@ -1,11 +1,19 @@
 """GPU memory in the words of torch.cuda. Browsers do not say how much a GPU has; a budget can be set."""
 
+from __future__ import annotations
+
+
 from .transport import bridge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 _budget = [None]  # bytes; None: as much as the GPU gives
 
 
-def _stats(device=None):
+def _stats(device: Any = None) -> dict[str, int]:
     from . import _check, _flush
 
     _check(device)
@@ -16,25 +24,25 @@ def _stats(device=None):
     return bridge.current.stats()
 
 
-def memory_allocated(device=None):
+def memory_allocated(device: Any = None) -> int:
     """Bytes in tensors."""
     return _stats(device).get("allocated", 0)
 
 
-def max_memory_allocated(device=None):
+def max_memory_allocated(device: Any = None) -> int:
     return _stats(device).get("allocated_peak", 0)
 
 
-def memory_reserved(device=None):
+def memory_reserved(device: Any = None) -> int:
     """Bytes in tensors and in memory that is kept for reuse."""
     return _stats(device).get("reserved", 0)
 
 
-def max_memory_reserved(device=None):
+def max_memory_reserved(device: Any = None) -> int:
     return _stats(device).get("reserved_peak", 0)
 
 
-def memory_stats(device=None):
+def memory_stats(device: Any = None) -> dict[str, int]:
     """Figures by torch.cuda.memory_stats' names, and the device's own under "webgpu."."""
     stats = _stats(device)
     if not stats:
@@ -51,7 +59,7 @@ def memory_stats(device=None):
     return {**named, **{"webgpu." + name: n for name, n in stats.items()}}
 
 
-def reset_peak_memory_stats(device=None):
+def reset_peak_memory_stats(device: Any = None) -> None:
     from . import _check, _flush
 
     _check(device)
@@ -63,10 +71,10 @@ def reset_peak_memory_stats(device=None):
 reset_accumulated_memory_stats = reset_peak_memory_stats
 
 
-def memory_summary(device=None, abbreviated=False):
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
     """A table of the figures, to read."""
 
-    def mega(n):
+    def mega(n: int) -> str:
         return "%12.1f MB" % (n / 1e6)
 
     s = _stats(device)
@@ -85,12 +93,12 @@ def memory_summary(device=None, abbreviated=False):
     return "\n".join(lines)
 
 
-def get_memory_budget():
+def get_memory_budget() -> int:
     """Bytes that set_memory_budget allowed; 0 without one."""
     return _budget[0] or 0
 
 
-def set_memory_budget(nbytes):
+def set_memory_budget(nbytes: int | None) -> None:
     """The most bytes on the GPU, beyond which allocations raise OutOfMemoryError; None lifts it."""
     if nbytes is not None and nbytes <= 0:
         raise ValueError("the budget has to be positive, got %s" % nbytes)
@@ -98,14 +106,14 @@ def set_memory_budget(nbytes):
     _budget[0] = nbytes
 
 
-def set_per_process_memory_fraction(fraction, device=None):
+def set_per_process_memory_fraction(fraction: float, device: Any = None) -> Any:
     """PyTorch's limit; it needs to know how much memory there is, which browsers do not say."""
     raise NotImplementedError(
         "browsers do not say how much memory the GPU has: use torch.webgpu.set_memory_budget(nbytes)"
     )
 
 
-def mem_get_info(device=None):
+def mem_get_info(device: Any = None) -> tuple[int, int]:
     """(free, total) within the budget; an error without one."""
     if not _budget[0]:
         raise NotImplementedError(

@@ -5,6 +5,9 @@ planner(ov, args) with the op's arguments in schema order; it returns the result
 do. The file is loaded when the first tensor asks for the device.
 """
 
+from __future__ import annotations
+
+
 import os
 from typing import Any
 
@@ -17,6 +20,12 @@ from .lazy.expression import Number, before_write, expression, operand, result
 from .plan.pointwise import ROWS, assign, pointwise
 from .lazy.stream import Buffer, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from .._types import DType, Overload, Tensor
+
+
 Tensor = _C.TensorBase
 WEBGPU = 1
 PLANNERS = {}
@@ -27,10 +36,10 @@ on_fallback = []  # functions that are told of each, by the op's name
 strict = os.environ.get("TORCHLITE_WEBGPU_STRICT", "") not in ("", "0")
 
 
-def planner(*rows):
+def planner(*rows: str) -> Callable[..., Any]:
     """Registers a function for kernel rows."""
 
-    def register(fn):
+    def register(fn: Callable[..., Any]) -> Callable[..., Any]:
         for row in rows:
             PLANNERS[row] = fn
         return fn
@@ -38,7 +47,7 @@ def planner(*rows):
     return register
 
 
-def device_run(ov, args):
+def device_run(ov: Any, args: Any) -> Any:
     """Runs an overload that has a CPU kernel, with tensors on webgpu."""
     name = ov.kernel
     row = ROWS.get(name)
@@ -58,12 +67,12 @@ def device_run(ov, args):
 
 
 # ---- tensors ---------------------------------------------------------------------------------------------------------
-def empty(shape, dtype, strides=None):
+def empty(shape: Any, dtype: DType, strides: tuple[int, int] | None = None) -> Tensor:
     """An uninitialised tensor on webgpu."""
     return _C.empty_on(WEBGPU, tuple(shape), strides, dtype)
 
 
-def upload(t):
+def upload(t: Any) -> Tensor:
     """A copy of a CPU tensor on webgpu, of the same shape, contiguous."""
     r = empty(t.shape, t.dtype)
     if t.numel():
@@ -75,13 +84,13 @@ def upload(t):
     return r
 
 
-def _laid_out(strides):
+def _laid_out(strides: tuple[int, ...]) -> tuple[list[int], list[int]]:
     """The dims from the widest stride to the narrowest, and the way back."""
     order = sorted(range(len(strides)), key=lambda d: -strides[d])
     return order, sorted(range(len(order)), key=order.__getitem__)
 
 
-def _upload_as(t):
+def _upload_as(t: Tensor) -> Tensor:
     """As upload, with t's strides where its elements lie densely in another order."""
     if t.is_contiguous():
         return upload(t)
@@ -95,7 +104,7 @@ def _upload_as(t):
     return r
 
 
-def _host_copy_as(t):
+def _host_copy_as(t: Tensor) -> Tensor:
     """As host_copy, with the strides of empty_like(t): a kernel's result may be laid out by them."""
     if t.is_contiguous():
         return host_copy(t)
@@ -103,12 +112,12 @@ def _host_copy_as(t):
     return host_copy(t.detach().permute(order)).permute(back)
 
 
-def contiguous(t):
+def contiguous(t: Tensor) -> Tensor:
     """t with its elements in order from offset on; a copy where they are not."""
     return t if t.is_contiguous() else _copy_of(t)
 
 
-def _copy_of(t):
+def _copy_of(t: Tensor) -> Tensor:
     shape = tuple(t.shape)
     if not t.numel() or t.dtype.is_complex:
         r = empty(shape, t.dtype)
@@ -117,20 +126,20 @@ def _copy_of(t):
     return result(expression("cast", [operand(t, shape)], t.dtype.name, None, shape), t.dtype)
 
 
-def host_copy(t):
+def host_copy(t: Tensor) -> Tensor:
     """A contiguous copy in the CPU's memory; waits for the GPU."""
     if t.device.type == "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
     return _from_bytes(*_span(t))
 
 
-def _span(t):
+def _span(t: Tensor) -> tuple[Buffer, int, Tensor]:
     """(contiguous tensor's buffer, byte offset, tensor)"""
     t = contiguous(t.detach())
     return _C.geometry(t)[0], t.storage_offset() * t.itemsize, t
 
 
-def _from_bytes(buffer, offset, t, data=None):
+def _from_bytes(buffer: Buffer, offset: int, t: Tensor, data: Any = None) -> Tensor:
     r = _C.empty(tuple(t.shape), t.dtype)
     if t.numel():
         if data is None:
@@ -139,7 +148,7 @@ def _from_bytes(buffer, offset, t, data=None):
     return r
 
 
-def laid_like(t):
+def laid_like(t: Tensor) -> tuple[Tensor, list[int], list[int]]:
     """t with its dims from the outermost in memory to the innermost, that order, and the one back; see laid_back."""
     t = t.detach()
     if t.is_contiguous():
@@ -149,7 +158,7 @@ def laid_like(t):
     return t.permute(order), order, back
 
 
-def laid_back(r, back):
+def laid_back(r: Tensor, back: list[int]) -> Tensor:
     """The new tensor that was computed of laid_like(t), with the dims of t and the strides of empty_like(t).
     It is no view."""
     if back == [*range(r.dim())] and not r._is_view():
@@ -158,14 +167,14 @@ def laid_back(r, back):
     return _C.device_tensor(1, buffer, buffer.nbytes, r.dtype, tuple(v.shape), v.stride())
 
 
-async def host_copy_async(t):
+async def host_copy_async(t: Tensor) -> Tensor:
     """As host_copy, without blocking."""
     buffer, offset, t = _span(t)
     data = await stream.read_async(buffer, offset, t.nbytes) if t.numel() else b""
     return _from_bytes(buffer, offset, t, data)
 
 
-def device_alloc(code, nbytes):
+def device_alloc(code: int, nbytes: int) -> Buffer:
     if code != WEBGPU:
         raise NotImplementedError("device meta is not supported by torchlite; available devices: cpu, webgpu")
     from .transport.bridge import require
@@ -174,7 +183,7 @@ def device_alloc(code, nbytes):
     return Buffer(nbytes)
 
 
-def device_resize(buffer, old, new):
+def device_resize(buffer: Buffer, old: Any, new: Any) -> Buffer:
     """A buffer of another size with the old one's contents."""
     fresh = Buffer(new)
     if old and new:
@@ -185,7 +194,7 @@ def device_resize(buffer, old, new):
     return fresh
 
 
-def device_fill(t, value):
+def device_fill(t: Tensor, value: Any) -> None:
     """t[...] = value below autograd."""
     probe = _C.empty((1,), t.dtype)
     _C.fill(probe, value)  # the core's conversion and its errors
@@ -223,7 +232,7 @@ def device_fill(t, value):
     assign(t, expression("cast", [Number(probe.item(), number)], name, None, shape))
 
 
-def buffer_overwritten(buffer):
+def buffer_overwritten(buffer: Buffer) -> None:
     """As before_write where all of the buffer is about to change: what was to come, and nobody reads, is dropped."""
     if buffer.pending is not None and buffer.handle == 0 and buffer.readers == 0:
         buffer.pending = None
@@ -231,7 +240,7 @@ def buffer_overwritten(buffer):
     before_write(buffer)
 
 
-def device_copy(dst, src):
+def device_copy(dst: Tensor, src: Any) -> None:
     """dst[...] = src below autograd, src broadcast and cast; either may be on the CPU."""
     if not dst.numel():
         return
@@ -281,7 +290,7 @@ def device_copy(dst, src):
     assign(dst, expression("cast", [operand(src, shape)], dtype.name, None, shape))
 
 
-def _detached_copy(t):
+def _detached_copy(t: Tensor) -> Any:
     """A copy that is made now."""
     if t.dtype.is_complex:
         return upload(host_copy(t))
@@ -290,7 +299,7 @@ def _detached_copy(t):
     return r
 
 
-def _copy_complex(dst, src):
+def _copy_complex(dst: Tensor, src: Tensor) -> None:
     """Complex elements move as pairs of float32."""
     if dst.dtype is torch.complex64 and not src.dtype.is_complex:
         pair = torch.view_as_real(dst.detach())
@@ -306,7 +315,7 @@ def _copy_complex(dst, src):
             _C.copy(dst, pair.select(-1, 0), False)
 
 
-def _copy_in(dst, src):
+def _copy_in(dst: Tensor, src: Tensor) -> None:
     """From the CPU."""
     if src.numel() != dst.numel() or src.dtype is not dst.dtype or tuple(src.shape) != tuple(dst.shape):
         src = _C.copy(_C.empty(tuple(dst.shape), dst.dtype), src.detach(), False)
@@ -343,17 +352,17 @@ _LIKE_ONLY = frozenset(("dropout_noise",))  # random tensors like their first ar
 _CHANGED = {"batch_norm": (3, 4), "native_batch_norm": (3, 4)}
 
 
-def _without_device(args):
+def _without_device(args: tuple[Any, ...]) -> tuple[Any, ...]:
     return tuple(
         [None if isinstance(a, torch.device) or type(a) is str and a.startswith("webgpu") else a for a in args]
     )
 
 
-def made_on_cpu(ov, args):
+def made_on_cpu(ov: Overload, args: tuple[Any, ...]) -> Any:
     return _up(_C.call_below(ov, _without_device(args)))
 
 
-def random_in_place(ov, args):
+def random_in_place(ov: Overload, args: tuple[Any, ...]) -> Any:
     self = args[0]
     if any([isinstance(a, Tensor) for a in args[1:]]):
         return NotImplemented
@@ -361,11 +370,11 @@ def random_in_place(ov, args):
     return self
 
 
-def like_only(ov, args):
+def like_only(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     return _upload_as(_C.call_below(ov, (_stand_in(args[0]), *args[1:])))
 
 
-def _stand_in(t):
+def _stand_in(t: Tensor) -> Tensor:
     """On the CPU, with t's strides: numbers are drawn in the order of memory."""
     return (
         _C.empty(tuple(t.shape), t.dtype)
@@ -382,7 +391,7 @@ for _row in _LIKE_ONLY:
     PLANNERS[_row] = like_only
 
 
-def check_devices(args):
+def check_devices(args: tuple[Any, ...]) -> None:
     """PyTorch's error for tensors of several devices; 0-dim CPU tensors go with any."""
     for a in args:
         for t in a if isinstance(a, (list, tuple)) else (a,):
@@ -392,7 +401,7 @@ def check_devices(args):
                 )
 
 
-def on_cpu(ov, args):
+def on_cpu(ov: Any, args: Any) -> Any:
     """Runs the CPU's kernel on copies and brings the results back: said once for each op, an error in strict mode."""
     name = ov.spec.name
     check_devices(args)
@@ -409,14 +418,14 @@ def on_cpu(ov, args):
     return _up(r)
 
 
-def through_cpu(name, fn, *tensors):
+def through_cpu(name: str, fn: Callable[..., Any], *tensors: Any) -> Any:
     """fn(*tensors) on the CPU, recorded: for bodies that compute in float64."""
     note(name)
     with torch.device("cpu"):  # for what fn makes itself
         return fn(*[t.cpu() for t in tensors]).to(tensors[0].device)
 
 
-def note(name):
+def note(name: str) -> None:
     """Says that the CPU runs an op in the device's place: a warning the first time, an error in strict mode."""
     for fn in on_fallback:
         fn(name)
@@ -434,7 +443,7 @@ def note(name):
     fallbacks[name] = fallbacks.get(name, 0) + 1
 
 
-def _warn(text):
+def _warn(text: str) -> None:
     """A warning that points at the user's line."""
     import sys
     import warnings
@@ -446,7 +455,7 @@ def _warn(text):
     warnings.warn(text, UserWarning, stacklevel=level)
 
 
-def _down(a):
+def _down(a: Any) -> Any:
     if isinstance(a, Tensor):
         return _host_copy_as(a) if not a.is_cpu else a
     if isinstance(a, (list, tuple)) and any(isinstance(x, Tensor) for x in a):
@@ -454,7 +463,7 @@ def _down(a):
     return a
 
 
-def _up(r):
+def _up(r: Any) -> Tensor | tuple[Tensor | None, ...] | None:
     if isinstance(r, Tensor):
         return _upload_as(r) if r.is_cpu else r
     if type(r) in (list, tuple):
@@ -463,7 +472,7 @@ def _up(r):
 
 
 # ---- factories -------------------------------------------------------------------------------------------------------
-def _dtype_of(dtype, value=None):
+def _dtype_of(dtype: DType | None, value: Any = None) -> DType:
     if dtype is not None:
         return dtype
     if value is not None:
@@ -477,7 +486,7 @@ def _dtype_of(dtype, value=None):
     return torch.get_default_dtype()
 
 
-def _filled(shape, dtype, value):
+def _filled(shape: Any, dtype: DType, value: Any) -> Tensor:
     r = empty(shape, dtype)
     if r.numel():
         device_fill(r, value)
@@ -485,19 +494,19 @@ def _filled(shape, dtype, value):
 
 
 @planner("empty")
-def _empty(ov, a):
+def _empty(ov: Overload, a: tuple[Any, ...]) -> Any:
     if a[5] is not None and a[5] is not torch.contiguous_format and a[5] is not torch.preserve_format:
         return NotImplemented
     return empty(a[0], _dtype_of(a[1]))
 
 
 @planner("zeros", "ones")
-def _zeros(ov, a):
+def _zeros(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     return _filled(a[0], _dtype_of(a[1]), 0 if ov.kernel == "zeros" else 1)
 
 
 @planner("full")
-def _full(ov, a):
+def _full(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     return _filled(a[0], _dtype_of(a[2], a[1]), a[1])
 
 
@@ -514,7 +523,7 @@ _LIKE = {
 
 
 @planner(*_LIKE)
-def _like(ov, a):
+def _like(ov: Any, a: tuple[Any, ...]) -> Tensor:
     """*_like and new_*: on self's device unless another is named."""
     kind = ov.kernel
     self, rest = a[0], list(a[1:])

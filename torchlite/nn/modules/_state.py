@@ -1,5 +1,8 @@
 """The state_dict half of `Module`: saving, loading and their hooks."""
 
+from __future__ import annotations
+
+
 from collections import OrderedDict, namedtuple
 
 import torchlite as torch
@@ -7,13 +10,20 @@ from torchlite import __future__ as _future
 from torchlite.nn.parameter import Parameter, is_lazy
 from torchlite.utils.hooks import RemovableHandle
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ..._types import Tensor
+
+
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
 
 class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpected_keys"])):
     __slots__ = ()
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return super().__repr__()
@@ -21,7 +31,7 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
     __str__ = __repr__
 
 
-def _add(hooks, hook, *extra):
+def _add(hooks: dict[Any, Any], hook: Callable[..., Any] | _WrappedHook, *extra: Any) -> RemovableHandle:
     handle = RemovableHandle(hooks, extra_dict=[d for d in extra if d is not None] or None)
     hooks[handle.id] = hook
     return handle
@@ -30,7 +40,7 @@ def _add(hooks, hook, *extra):
 class _WrappedHook:
     """A state_dict hook that gets the module first, without keeping it alive."""
 
-    def __init__(self, hook, module=None):
+    def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         import weakref
 
         self.hook = hook
@@ -39,7 +49,7 @@ class _WrappedHook:
         if hasattr(hook, "__name__"):
             self.__name__ = hook.__name__
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.with_module:
             module = self.module()
             if module is None:
@@ -47,14 +57,14 @@ class _WrappedHook:
             return self.hook(module, *args, **kwargs)
         return self.hook(*args, **kwargs)
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         return {
             "hook": self.hook,
             "with_module": self.with_module,
             "module": self.module() if self.with_module else None,
         }
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         import weakref
 
         self.hook, self.with_module = state["hook"], state["with_module"]
@@ -62,7 +72,7 @@ class _WrappedHook:
 
 
 class _StateDict:
-    def get_extra_state(self):
+    def get_extra_state(self) -> Any:
         """Extra state to put in the state_dict; a subclass defines it together with `set_extra_state`."""
         raise RuntimeError(
             "Reached a code path in Module.get_extra_state() that should never be called. Please file an "
@@ -70,7 +80,7 @@ class _StateDict:
             "bug."
         )
 
-    def set_extra_state(self, state):
+    def set_extra_state(self, state: Any) -> Any:
         """Receives what `get_extra_state` gave."""
         raise RuntimeError(
             "Reached a code path in Module.set_extra_state() that should never be called. Please file an "
@@ -79,7 +89,7 @@ class _StateDict:
         )
 
     # ---- state_dict ------------------------------------------------------------------------------------------------
-    def _register_state_dict_hook(self, hook):
+    def _register_state_dict_hook(self, hook: Any) -> Any:
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
                 "Cannot register the same function as the state dict post hook that was previously registered "
@@ -87,16 +97,16 @@ class _StateDict:
             )
         return _add(self._state_dict_hooks, hook)
 
-    def register_state_dict_post_hook(self, hook):
+    def register_state_dict_post_hook(self, hook: Any) -> Any:
         """Runs `hook(module, state_dict, prefix, local_metadata)` after `state_dict()`; it may change the dict."""
         hook._from_public_api = True
         return _add(self._state_dict_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook):
+    def register_state_dict_pre_hook(self, hook: Any) -> Any:
         """Runs `hook(module, prefix, keep_vars)` before `state_dict()`."""
         return _add(self._state_dict_pre_hooks, hook)
 
-    def _save_to_state_dict(self, destination, prefix, keep_vars):
+    def _save_to_state_dict(self, destination: Any, prefix: Any, keep_vars: Any) -> None:
         for name, param in self._parameters.items():
             if param is not None:
                 destination[prefix + name] = param if keep_vars else param.detach()
@@ -106,7 +116,9 @@ class _StateDict:
         if type(self).get_extra_state is not _StateDict.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
-    def state_dict(self, *args, destination=None, prefix="", keep_vars=False):
+    def state_dict(
+        self, *args: Any, destination: dict[str, Tensor] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Tensor]:
         """All parameters and persistent buffers, by dotted name, detached unless `keep_vars`."""
         if args:
             import warnings
@@ -145,21 +157,30 @@ class _StateDict:
                 raise RuntimeError("state_dict post-hook must return None")
         return destination
 
-    def _register_load_state_dict_pre_hook(self, hook, with_module=False):
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
         return _add(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
-    def register_load_state_dict_pre_hook(self, hook):
+    def register_load_state_dict_pre_hook(self, hook: Any) -> Any:
         """Runs `hook(module, state_dict, prefix, local_metadata, strict, missing, unexpected, errors)` before
         loading."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def register_load_state_dict_post_hook(self, hook):
+    def register_load_state_dict_post_hook(self, hook: Any) -> Any:
         """Runs `hook(module, incompatible_keys)` after loading; it may edit the key lists in place."""
         return _add(self._load_state_dict_post_hooks, hook)
 
     def _load_from_state_dict(
-        self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs
-    ):
+        self,
+        state_dict: dict[str, Tensor],
+        prefix: str,
+        local_metadata: dict[str, int],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
@@ -226,7 +247,7 @@ class _StateDict:
                     elif head[0] not in local:
                         unexpected_keys.append(key)
 
-    def load_state_dict(self, state_dict, strict=True, assign=False):
+    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
         """Copies (or with `assign` adopts) the values of `state_dict`; returns (missing_keys, unexpected_keys).
 
         With `strict` any difference in the keys is a RuntimeError; a difference in shape always is.
@@ -239,7 +260,7 @@ class _StateDict:
         if metadata is not None:
             state_dict._metadata = metadata
 
-        def load(module, local_state, prefix=""):
+        def load(module: Any, local_state: dict[str, Tensor], prefix: str = "") -> None:
             local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
             if assign:
                 local_metadata["assign_to_params_buffers"] = assign

@@ -1,5 +1,8 @@
 """Modules that hold modules or parameters."""
 
+from __future__ import annotations
+
+
 import operator
 from typing import Any
 from collections import OrderedDict
@@ -9,13 +12,19 @@ import torchlite as torch
 from torchlite.nn.parameter import Parameter
 from .module import Module, _addindent
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..._types import Tensor
+    from ...nn.utils.parametrize import ParametrizationList
+
+
 __all__ = ["Container", "Sequential", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"]
 
 
 class Container(Module):
     """Deprecated; kept for old code."""
 
-    def __init__(self, **kwargs):
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__()
         import warnings
 
@@ -29,7 +38,7 @@ class Container(Module):
             self.add_module(key, value)
 
 
-def _index(i, size):
+def _index(i: int, size: int) -> int:
     i = operator.index(i)
     if not -size <= i < size:
         raise IndexError(f"index {i} is out of range")
@@ -39,7 +48,7 @@ def _index(i, size):
 class Sequential(Module):
     """Runs its modules one after the other. Args: modules, or one OrderedDict of named modules."""
 
-    def __init__(self, *args):
+    def __init__(self, *args: Any) -> None:
         super().__init__()
         if len(args) == 1 and isinstance(args[0], OrderedDict):
             for key, module in args[0].items():
@@ -48,29 +57,29 @@ class Sequential(Module):
             for i, module in enumerate(args):
                 self.add_module(str(i), module)
 
-    def _key(self, i):
+    def _key(self, i: int) -> str:
         return next(islice(self._modules, _index(i, len(self)), None))
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: int) -> Module:
         if isinstance(idx, slice):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
         return self._modules[self._key(idx)]
 
-    def __setitem__(self, idx, module):
+    def __setitem__(self, idx: Any, module: Any) -> None:
         setattr(self, self._key(idx), module)
 
-    def _renumber(self):
+    def _renumber(self) -> None:
         self._modules = {str(i): m for i, m in enumerate(self._modules.values())}
 
-    def __delitem__(self, idx):
+    def __delitem__(self, idx: Any) -> None:
         for key in list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]:
             delattr(self, key)
         self._renumber()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         if not isinstance(other, Sequential):
             raise ValueError(
                 f"add operator supports only objects of Sequential class, but {str(type(other))} is given."
@@ -82,7 +91,7 @@ class Sequential(Module):
             ret.append(layer)
         return ret
 
-    def __iadd__(self, other):
+    def __iadd__(self, other: Any) -> Any:
         if not isinstance(other, Sequential):
             raise ValueError(
                 f"add operator supports only objects of Sequential class, but {str(type(other))} is given."
@@ -92,7 +101,7 @@ class Sequential(Module):
             self.add_module(str(i + offset), module)
         return self
 
-    def __mul__(self, other):
+    def __mul__(self, other: Any) -> Any:
         if not isinstance(other, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
@@ -105,7 +114,7 @@ class Sequential(Module):
 
     __rmul__ = __mul__
 
-    def __imul__(self, other):
+    def __imul__(self, other: Any) -> Any:
         if not isinstance(other, int):
             raise TypeError(f"unsupported operand type(s) for *: {type(self)} and {type(other)}")
         if other <= 0:
@@ -116,24 +125,24 @@ class Sequential(Module):
                 self.add_module(str(k + i * n), self[k])
         return self
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [k for k in super().__dir__() if not k.isdigit()]
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._modules.values())
 
-    def forward(self, input):
+    def forward(self, input: Tensor) -> Tensor:
         """Feeds `input` through every module in turn."""
         for module in self._modules.values():
             input = module(input)
         return input
 
-    def append(self, module):
+    def append(self, module: Any) -> Any:
         """Adds a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def insert(self, index, module):
+    def insert(self, index: Any, module: Any) -> Any:
         """Puts a module before position `index`."""
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -147,13 +156,13 @@ class Sequential(Module):
         self._modules[str(index)] = module
         return self
 
-    def extend(self, sequential):
+    def extend(self, sequential: Any) -> Any:
         """Adds every module of another Sequential."""
         for layer in sequential:
             self.append(layer)
         return self
 
-    def pop(self, key):
+    def pop(self, key: Any) -> Any:
         """Removes and returns the module at `key`."""
         v = self[key]
         del self[key]
@@ -163,23 +172,23 @@ class Sequential(Module):
 class ModuleList(Module):
     """A list of modules."""
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: list[Any] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self += modules
 
-    def _abs(self, idx):
+    def _abs(self, idx: int) -> str:
         return str(_index(idx, len(self)))
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: int) -> Any:
         if isinstance(idx, slice):
             return self.__class__(list(self._modules.values())[idx])
         return self._modules[self._abs(idx)]
 
-    def __setitem__(self, idx, module):
+    def __setitem__(self, idx: Any, module: Any) -> None:
         setattr(self, self._abs(idx), module)
 
-    def __delitem__(self, idx):
+    def __delitem__(self, idx: Any) -> None:
         if isinstance(idx, slice):
             for k in range(len(self._modules))[idx]:
                 delattr(self, str(k))
@@ -187,22 +196,22 @@ class ModuleList(Module):
             delattr(self, self._abs(idx))
         self._modules = {str(i): m for i, m in enumerate(self._modules.values())}
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._modules.values())
 
-    def __iadd__(self, modules):
+    def __iadd__(self, modules: list[Any]) -> ModuleList | ParametrizationList:
         return self.extend(modules)
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         combined = ModuleList()
         for i, module in enumerate([*self, *other]):
             combined.add_module(str(i), module)
         return combined
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         """Equal neighbours are shown once, with their range."""
         reprs = [repr(m) for m in self]
         if not reprs:
@@ -219,27 +228,27 @@ class ModuleList(Module):
             lines.append(_addindent(line, 2))
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [k for k in super().__dir__() if not k.isdigit()]
 
-    def insert(self, index, module):
+    def insert(self, index: Any, module: Any) -> None:
         """Puts a module before position `index`."""
         for i in range(len(self._modules), index, -1):
             self._modules[str(i)] = self._modules[str(i - 1)]
         self._modules[str(index)] = module
 
-    def append(self, module):
+    def append(self, module: Any) -> Any:
         """Adds a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def pop(self, key):
+    def pop(self, key: Any) -> Any:
         """Removes and returns the module at `key`."""
         v = self[key]
         del self[key]
         return v
 
-    def extend(self, modules):
+    def extend(self, modules: list[Any]) -> Any:
         """Adds every module of an iterable."""
         if not hasattr(modules, "__iter__"):
             raise TypeError("ModuleList.extend should be called with an iterable, but got " + type(modules).__name__)
@@ -249,7 +258,7 @@ class ModuleList(Module):
         return self
 
 
-def _pairs(what, value):
+def _pairs(what: Any, value: Any) -> list[tuple[str, int]]:
     # the (key, value) pairs of a mapping or of an iterable of pairs, in PyTorch's order
     if not hasattr(value, "__iter__"):
         raise TypeError(
@@ -270,49 +279,49 @@ def _pairs(what, value):
 class ModuleDict(Module):
     """A dictionary of modules with string keys."""
 
-    def __init__(self, modules=None):
+    def __init__(self, modules: dict[str, int] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self.update(modules)
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: str) -> ParametrizationList:
         return self._modules[key]
 
-    def __setitem__(self, key, module):
+    def __setitem__(self, key: str, module: Any) -> None:
         self.add_module(key, module)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._modules)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._modules)
 
-    def __contains__(self, key):
+    def __contains__(self, key: str) -> bool:
         return key in self._modules
 
-    def clear(self):
+    def clear(self) -> None:
         """Removes everything."""
         self._modules.clear()
 
-    def pop(self, key):
+    def pop(self, key: Any) -> Any:
         """Removes and returns the module at `key`."""
         v = self[key]
         del self[key]
         return v
 
-    def keys(self):
+    def keys(self) -> Any:
         return self._modules.keys()
 
-    def items(self):
+    def items(self) -> Any:
         return self._modules.items()
 
-    def values(self):
+    def values(self) -> Any:
         return self._modules.values()
 
-    def update(self, modules):
+    def update(self, modules: dict[str, int]) -> None:
         """Adds the pairs of a mapping or iterable."""
         for key, module in _pairs("ModuleDict", modules):
             self[key] = module
@@ -321,16 +330,16 @@ class ModuleDict(Module):
 class ParameterList(Module):
     """A list of parameters; plain tensors become parameters, other values are kept as they are."""
 
-    def __init__(self, values=None):
+    def __init__(self, values: list[int] | None = None) -> None:
         super().__init__()
         self._size = 0
         if values is not None:
             self += values
 
-    def _abs(self, idx):
+    def _abs(self, idx: int) -> str:
         return str(_index(idx, len(self)))
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: int) -> Any:
         if isinstance(idx, slice):
             out = self.__class__()
             for i in range(len(self))[idx]:
@@ -338,30 +347,30 @@ class ParameterList(Module):
             return out
         return getattr(self, self._abs(idx))
 
-    def __setitem__(self, idx, param):
+    def __setitem__(self, idx: int, param: int) -> None:
         if isinstance(param, torch.Tensor) and not isinstance(param, Parameter):
             param = Parameter(param)
         setattr(self, self._abs(idx), param)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._size
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self[i] for i in range(len(self)))
 
-    def __iadd__(self, parameters):
+    def __iadd__(self, parameters: list[int]) -> ParameterList:
         return self.extend(parameters)
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         return [k for k in super().__dir__() if not k.isdigit()]
 
-    def append(self, value):
+    def append(self, value: Any) -> Any:
         """Adds a value at the end."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
-    def extend(self, values):
+    def extend(self, values: list[int]) -> Any:
         """Adds every value of an iterable."""
         if not hasattr(values, "__iter__") or isinstance(values, torch.Tensor):
             raise TypeError("ParameterList.extend should be called with an iterable, but got " + type(values).__name__)
@@ -369,14 +378,14 @@ class ParameterList(Module):
             self.append(value)
         return self
 
-    def extra_repr(self):
+    def extra_repr(self) -> Any:
         return "\n".join(_describe(k, p) for k, p in enumerate(self))
 
-    def __call__(self, *args, **kwargs):
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
 
 
-def _describe(k, p, name=lambda p: p.dtype):
+def _describe(k: Any, p: Any, name: Any = lambda p: p.dtype) -> str:
     if isinstance(p, torch.Tensor):
         size = "x".join(str(s) for s in p.size())
         device = "" if p.device.type == "cpu" else f" ({p.device})"
@@ -388,13 +397,13 @@ def _describe(k, p, name=lambda p: p.dtype):
 class ParameterDict(Module):
     """A dictionary of parameters with string keys; plain tensors become parameters."""
 
-    def __init__(self, parameters=None):
+    def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._keys = {}
         if parameters is not None:
             self.update(parameters)
 
-    def _attr(self, key):
+    def _attr(self, key: Any) -> Any:
         if not isinstance(key, str):
             raise TypeError(
                 "Index given to ParameterDict cannot be used as a key as it is not a string (type is "
@@ -402,53 +411,53 @@ class ParameterDict(Module):
             )
         return key
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         return getattr(self, self._attr(key))
 
-    def __setitem__(self, key, value):
+    def __setitem__(self, key: Any, value: Any) -> None:
         self._keys[key] = None
         if isinstance(value, torch.Tensor) and not isinstance(value, Parameter):
             value = Parameter(value)
         setattr(self, self._attr(key), value)
 
-    def __delitem__(self, key):
+    def __delitem__(self, key: Any) -> None:
         del self._keys[key]
         delattr(self, self._attr(key))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._keys)
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(self._keys)
 
-    def __reversed__(self):
+    def __reversed__(self) -> Any:
         return reversed(list(self._keys))
 
-    def __contains__(self, key):
+    def __contains__(self, key: Any) -> bool:
         return key in self._keys
 
-    def copy(self):
+    def copy(self) -> Any:
         """A new ParameterDict with the same values."""
         return ParameterDict(OrderedDict((k, self[k]) for k in self._keys))
 
-    def setdefault(self, key, default=None):
+    def setdefault(self, key: Any, default: Any = None) -> Any:
         """The value at `key`, set to `default` first when absent."""
         if key not in self:
             self[key] = default
         return self[key]
 
-    def clear(self):
+    def clear(self) -> None:
         """Removes everything."""
         for k in self._keys.copy():
             del self[k]
 
-    def pop(self, key):
+    def pop(self, key: Any) -> Any:
         """Removes and returns the value at `key`."""
         v = self[key]
         del self[key]
         return v
 
-    def popitem(self):
+    def popitem(self) -> Any:
         """Removes and returns the last (key, value)."""
         k, _ = self._keys.popitem()
         self._keys[k] = None
@@ -456,22 +465,22 @@ class ParameterDict(Module):
         del self[k]
         return k, v
 
-    def get(self, key, default=None):
+    def get(self, key: Any, default: Any = None) -> Any:
         return self[key] if key in self else default
 
-    def fromkeys(self, keys, default=None):
+    def fromkeys(self, keys: Any, default: Any = None) -> Any:
         return ParameterDict((k, default) for k in keys)
 
-    def keys(self):
+    def keys(self) -> Any:
         return self._keys.keys()
 
-    def items(self):
+    def items(self) -> Any:
         return ((k, self[k]) for k in self._keys)
 
-    def values(self):
+    def values(self) -> Any:
         return (self[k] for k in self._keys)
 
-    def update(self, parameters):
+    def update(self, parameters: Any) -> None:
         """Adds the pairs of a mapping or iterable; a plain dict is taken in sorted order of its keys."""
         pairs = _pairs("ParameterDict", parameters)
         if type(parameters) is dict:
@@ -479,22 +488,22 @@ class ParameterDict(Module):
         for key, value in pairs:
             self[key] = value
 
-    def extra_repr(self):
+    def extra_repr(self) -> Any:
         return "\n".join(_describe(k, p, torch.typename) for k, p in self.items())
 
-    def __call__(self, input):
+    def __call__(self, input: Any) -> Any:
         raise RuntimeError("ParameterDict should not be called.")
 
-    def __or__(self, other):
+    def __or__(self, other: Any) -> Any:
         copy = self.copy()
         copy.update(other)
         return copy
 
-    def __ror__(self, other):
+    def __ror__(self, other: Any) -> Any:
         copy = ParameterDict(other)
         copy.update(self)
         return copy
 
-    def __ior__(self, other):
+    def __ior__(self, other: Any) -> Any:
         self.update(other)
         return self

@@ -1,5 +1,8 @@
 """`Module`: the base class of every layer and model."""
 
+from __future__ import annotations
+
+
 import itertools
 from collections import OrderedDict
 
@@ -8,6 +11,14 @@ from torchlite import __future__ as _future
 from torchlite.nn.modules._state import _StateDict, _IncompatibleKeys, _EXTRA_STATE_KEY_SUFFIX, _add, _WrappedHook  # noqa: F401
 from torchlite.nn.parameter import Buffer, Parameter
 from torchlite.utils.hooks import BackwardHook
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+    from ..._types import DType, Device, Tensor
+    from ...utils.hooks import RemovableHandle
+
 
 __all__ = [
     "Module",
@@ -22,7 +33,7 @@ __all__ = [
 ]
 
 
-def _addindent(s_, numSpaces):
+def _addindent(s_: str, numSpaces: int) -> str:
     lines = s_.split("\n")
     if len(lines) == 1:
         return s_
@@ -42,27 +53,27 @@ _global_module_registration_hooks = OrderedDict()
 _global_parameter_registration_hooks = OrderedDict()
 
 
-def register_module_buffer_registration_hook(hook):
+def register_module_buffer_registration_hook(hook: Any) -> Any:
     """Runs `hook(module, name, buffer)` whenever any module registers a buffer; a returned tensor replaces it."""
     return _add(_global_buffer_registration_hooks, hook)
 
 
-def register_module_module_registration_hook(hook):
+def register_module_module_registration_hook(hook: Any) -> Any:
     """Runs `hook(module, name, submodule)` whenever any module registers a child."""
     return _add(_global_module_registration_hooks, hook)
 
 
-def register_module_parameter_registration_hook(hook):
+def register_module_parameter_registration_hook(hook: Any) -> Any:
     """Runs `hook(module, name, param)` whenever any module registers a parameter."""
     return _add(_global_parameter_registration_hooks, hook)
 
 
-def register_module_forward_pre_hook(hook):
+def register_module_forward_pre_hook(hook: Any) -> Any:
     """Runs `hook(module, args)` before the forward of every module."""
     return _add(_global_forward_pre_hooks, hook)
 
 
-def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+def register_module_forward_hook(hook: Any, *, with_kwargs: bool = False, always_call: bool = False) -> Any:
     """Runs `hook(module, args, output)` (with kwargs when asked) after the forward of every module."""
     handle = _add(
         _global_forward_hooks,
@@ -77,12 +88,12 @@ def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
     return handle
 
 
-def register_module_full_backward_pre_hook(hook):
+def register_module_full_backward_pre_hook(hook: Any) -> Any:
     """Runs `hook(module, grad_output)` before the gradient of every module is computed."""
     return _add(_global_backward_pre_hooks, hook)
 
 
-def _set_global_backward(full):
+def _set_global_backward(full: Any) -> None:
     global _global_is_full_backward_hook
     if _global_is_full_backward_hook is not None and _global_is_full_backward_hook is not full:
         raise RuntimeError(
@@ -92,24 +103,24 @@ def _set_global_backward(full):
     _global_is_full_backward_hook = full
 
 
-def register_module_backward_hook(hook):
+def register_module_backward_hook(hook: Any) -> Any:
     """The older, non-full form of `register_module_full_backward_hook`."""
     _set_global_backward(False)
     return _add(_global_backward_hooks, hook)
 
 
-def register_module_full_backward_hook(hook):
+def register_module_full_backward_hook(hook: Any) -> Any:
     """Runs `hook(module, grad_input, grad_output)` when the gradients of every module are known."""
     _set_global_backward(True)
     return _add(_global_backward_hooks, hook)
 
 
-def _forward_unimplemented(self, *input):
+def _forward_unimplemented(self: Any, *input: Tensor | int) -> Any:
     """Computes the module's output; every subclass defines it."""
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-def _find_tensor(x):
+def _find_tensor(x: Any) -> Any:
     # first tensor in a (nested) output, for the non-full backward hooks
     while not isinstance(x, torch.Tensor):
         if isinstance(x, dict):
@@ -121,10 +132,10 @@ def _find_tensor(x):
     return x
 
 
-def _warn_non_full_hook(args, result, grad_fn):
+def _warn_non_full_hook(args: Any, result: Any, grad_fn: Any) -> None:
     """Says which gradients a backward hook that is not a full one will not see."""
 
-    def tensors(x):
+    def tensors(x: Any) -> Any:
         return isinstance(x, tuple) and all(isinstance(t, torch.Tensor) for t in x)
 
     results = (result,) if isinstance(result, torch.Tensor) else result
@@ -190,7 +201,7 @@ class Module(_StateDict, _Base):
     call_super_init = False
     _compiled_call_impl = None
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if self.call_super_init is False and (args or kwargs):
             if kwargs:
                 raise TypeError(
@@ -223,7 +234,7 @@ class Module(_StateDict, _Base):
     forward = _forward_unimplemented
 
     # ---- registration ----------------------------------------------------------------------------------------------
-    def _check_name(self, name, kind, table, init):
+    def _check_name(self, name: str, kind: str, table: dict[str, Tensor], init: str) -> None:
         if "_parameters" not in self.__dict__:
             raise AttributeError(f"cannot assign {init} before Module.__init__() call")
         if not isinstance(name, str):
@@ -235,7 +246,7 @@ class Module(_StateDict, _Base):
         if hasattr(self, name) and name not in table:
             raise KeyError(f"attribute '{name}' already exists")
 
-    def register_buffer(self, name, tensor, persistent=True):
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Adds a buffer: state that is not a parameter. `persistent=False` keeps it out of the state_dict."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
@@ -254,7 +265,7 @@ class Module(_StateDict, _Base):
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def register_parameter(self, name, param):
+    def register_parameter(self, name: str, param: Tensor | None) -> None:
         """Adds a parameter; `None` reserves the name and stays out of the state_dict."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
@@ -279,7 +290,7 @@ class Module(_StateDict, _Base):
                 param = output
         self._parameters[name] = param
 
-    def add_module(self, name, module):
+    def add_module(self, name: str, module: Any) -> None:
         """Adds a child module under `name`."""
         if not isinstance(module, Module) and module is not None:
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
@@ -297,12 +308,12 @@ class Module(_StateDict, _Base):
                 module = output
         self._modules[name] = module
 
-    def register_module(self, name, module):
+    def register_module(self, name: str, module: Any) -> None:
         """Alias of `add_module`."""
         self.add_module(name, module)
 
     # ---- lookup by path --------------------------------------------------------------------------------------------
-    def get_submodule(self, target):
+    def get_submodule(self, target: Any) -> Module:
         """The submodule at a dotted path; AttributeError when there is none."""
         if target == "":
             return self
@@ -315,7 +326,7 @@ class Module(_StateDict, _Base):
                 raise AttributeError("`" + item + "` is not an nn.Module")
         return mod
 
-    def set_submodule(self, target, module, strict=False):
+    def set_submodule(self, target: Any, module: Any, strict: bool = False) -> None:
         """Replaces (or, unless `strict`, adds) the submodule at a dotted path."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
@@ -329,7 +340,7 @@ class Module(_StateDict, _Base):
             raise AttributeError("`" + name + "` is not an nn.Module")
         setattr(parent, name, module)
 
-    def _get_member(self, target, table, what):
+    def _get_member(self, target: Any, table: Any, what: Any) -> Any:
         path, _, name = target.rpartition(".")
         mod = self.get_submodule(path)
         if not hasattr(mod, name):
@@ -337,14 +348,14 @@ class Module(_StateDict, _Base):
         value = getattr(mod, name)
         return mod, name, value
 
-    def get_parameter(self, target):
+    def get_parameter(self, target: Any) -> Any:
         """The parameter at a dotted path."""
         mod, name, param = self._get_member(target, None, None)
         if not isinstance(param, Parameter):
             raise AttributeError("`" + name + "` is not an nn.Parameter")
         return param
 
-    def get_buffer(self, target):
+    def get_buffer(self, target: Any) -> Any:
         """The buffer at a dotted path."""
         mod, name, buffer = self._get_member(target, None, None)
         if name not in mod._buffers:
@@ -352,7 +363,7 @@ class Module(_StateDict, _Base):
         return buffer
 
     # ---- conversion ------------------------------------------------------------------------------------------------
-    def _apply(self, fn, recurse=True):
+    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
         if recurse:
             for module in self.children():
                 module._apply(fn)
@@ -380,55 +391,55 @@ class Module(_StateDict, _Base):
                 self._buffers[key] = fn(buf)
         return self
 
-    def apply(self, fn):
+    def apply(self, fn: Callable[..., Any]) -> Any:
         """Calls `fn` on every submodule (children first) and on self."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
-    def cuda(self, device=None):
+    def cuda(self, device: Device | str | int | None = None) -> Any:
         """Moves parameters and buffers to the "cuda" device."""
         return self._apply(lambda t: t.cuda(device))
 
-    def ipu(self, device=None):
+    def ipu(self, device: Device | str | int | None = None) -> Any:
         return self._apply(lambda t: t.ipu(device))
 
-    def xpu(self, device=None):
+    def xpu(self, device: Device | str | int | None = None) -> Any:
         return self._apply(lambda t: t.xpu(device))
 
-    def mtia(self, device=None):
+    def mtia(self, device: Device | str | int | None = None) -> Any:
         return self._apply(lambda t: t.mtia(device))
 
-    def cpu(self):
+    def cpu(self) -> Any:
         """Moves parameters and buffers to the CPU."""
         return self._apply(lambda t: t.cpu())
 
-    def type(self, dst_type):
+    def type(self, dst_type: Any) -> Any:
         """Casts parameters and buffers to `dst_type`."""
         return self._apply(lambda t: t.type(dst_type))
 
-    def float(self):
+    def float(self) -> Any:
         """Casts floating point parameters and buffers to float32."""
         return self._apply(lambda t: t.float() if t.is_floating_point() else t)
 
-    def double(self):
+    def double(self) -> Any:
         """Casts floating point parameters and buffers to float64."""
         return self._apply(lambda t: t.double() if t.is_floating_point() else t)
 
-    def half(self):
+    def half(self) -> Any:
         """Casts floating point parameters and buffers to float16."""
         return self._apply(lambda t: t.half() if t.is_floating_point() else t)
 
-    def bfloat16(self):
+    def bfloat16(self) -> Any:
         """Casts floating point parameters and buffers to bfloat16."""
         return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
 
-    def to_empty(self, *, device, recurse=True):
+    def to_empty(self, *, device: Device | str | int | None, recurse: bool = True) -> Any:
         """Moves to `device` without copying the values."""
         return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
 
-    def to(self, *args, **kwargs):
+    def to(self, *args: Any, **kwargs: Any) -> Any:
         """Moves and/or casts parameters and buffers: `to(device)`, `to(dtype)`, `to(tensor)`, `to(memory_format=)`.
 
         Only floating point and complex tensors change dtype.
@@ -439,7 +450,7 @@ class Module(_StateDict, _Base):
                 f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
             )
 
-        def convert(t):
+        def convert(t: Tensor) -> Tensor:
             d = dtype if t.is_floating_point() or t.is_complex() else None
             if memory_format is not None and t.dim() in (4, 5):
                 return t.to(device, d, non_blocking, memory_format=memory_format)
@@ -448,14 +459,14 @@ class Module(_StateDict, _Base):
         return self._apply(convert)
 
     # ---- hooks -----------------------------------------------------------------------------------------------------
-    def register_full_backward_pre_hook(self, hook, prepend=False):
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Runs `hook(module, grad_output)` before the module's gradients are computed."""
         handle = _add(self._backward_pre_hooks, hook)
         if prepend:
             self._backward_pre_hooks.move_to_end(handle.id, last=False)
         return handle
 
-    def register_backward_hook(self, hook):
+    def register_backward_hook(self, hook: Any) -> Any:
         """Deprecated in favour of `register_full_backward_hook`."""
         if self._is_full_backward_hook is True:
             raise RuntimeError(
@@ -465,7 +476,7 @@ class Module(_StateDict, _Base):
         self._is_full_backward_hook = False
         return _add(self._backward_hooks, hook)
 
-    def register_full_backward_hook(self, hook, prepend=False):
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Runs `hook(module, grad_input, grad_output)` when the gradients for the module's inputs are known."""
         if self._is_full_backward_hook is False:
             raise RuntimeError(
@@ -478,7 +489,7 @@ class Module(_StateDict, _Base):
             self._backward_hooks.move_to_end(handle.id, last=False)
         return handle
 
-    def _get_backward_hooks(self):
+    def _get_backward_hooks(self) -> tuple[list[Callable[..., Any]], list[Any]]:
         full, non_full = [], []
         if _global_is_full_backward_hook is True:
             full += _global_backward_hooks.values()
@@ -490,10 +501,12 @@ class Module(_StateDict, _Base):
             non_full += self._backward_hooks.values()
         return full, non_full
 
-    def _get_backward_pre_hooks(self):
+    def _get_backward_pre_hooks(self) -> list[Callable[..., Any]]:
         return [*_global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
 
-    def register_forward_pre_hook(self, hook, *, prepend=False, with_kwargs=False):
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """Runs `hook(module, args)` (or `hook(module, args, kwargs)`) before forward; it may return changed inputs."""
         handle = _add(self._forward_pre_hooks, hook, self._forward_pre_hooks_with_kwargs)
         if with_kwargs:
@@ -502,7 +515,9 @@ class Module(_StateDict, _Base):
             self._forward_pre_hooks.move_to_end(handle.id, last=False)
         return handle
 
-    def register_forward_hook(self, hook, *, prepend=False, with_kwargs=False, always_call=False):
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         """Runs `hook(module, args, output)` (or with kwargs) after forward; a returned value replaces the output."""
         handle = _add(self._forward_hooks, hook, self._forward_hooks_with_kwargs, self._forward_hooks_always_called)
         if with_kwargs:
@@ -514,10 +529,10 @@ class Module(_StateDict, _Base):
         return handle
 
     # ---- calling ---------------------------------------------------------------------------------------------------
-    def _wrapped_call_impl(self, *args, **kwargs):
+    def _wrapped_call_impl(self, *args: Any, **kwargs: Any) -> Any:
         return self.__call__(*args, **kwargs)
 
-    def _call_impl(self, *args, **kwargs):
+    def _call_impl(self, *args: Any, **kwargs: Any) -> Tensor:
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
         called = set()
@@ -545,7 +560,7 @@ class Module(_StateDict, _Base):
                             )
             raise
 
-    def _run_with_hooks(self, args, kwargs, called):
+    def _run_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[Any]) -> Any:
         full_hooks, non_full_hooks, pre_hooks = [], [], []
         if self._backward_hooks or _global_backward_hooks:
             full_hooks, non_full_hooks = self._get_backward_hooks()
@@ -599,7 +614,7 @@ class Module(_StateDict, _Base):
                 _warn_non_full_hook(args, result, grad_fn)
         return result
 
-    def __setstate__(self, state):
+    def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
         d = self.__dict__
         for name in _HOOK_DICTS:  # files from older versions lack some
@@ -608,12 +623,12 @@ class Module(_StateDict, _Base):
         d.setdefault("_is_full_backward_hook", None)
 
     # ---- attributes ------------------------------------------------------------------------------------------------
-    def __init_subclass__(cls, **kwargs):
+    def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "__getattr__" in cls.__dict__ and "__getattr__" not in Module.__dict__:
             Module.__getattr__ = _getattr  # for its super().__getattr__(name)
 
-    def __setattr__(self, name, value):
+    def __setattr__(self, name: str, value: Any) -> Any:
         d = self.__dict__
         params = d.get("_parameters")
         if isinstance(value, Parameter):
@@ -675,7 +690,7 @@ class Module(_StateDict, _Base):
             return
         super().__setattr__(name, value)
 
-    def __delattr__(self, name):
+    def __delattr__(self, name: str) -> None:
         if name in self._parameters:
             del self._parameters[name]
         elif name in self._buffers:
@@ -687,7 +702,9 @@ class Module(_StateDict, _Base):
             super().__delattr__(name)
 
     # ---- iteration -------------------------------------------------------------------------------------------------
-    def _named_members(self, get_members_fn, prefix="", recurse=True, remove_duplicate=True):
+    def _named_members(
+        self, get_members_fn: Callable[..., Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[Any]:
         memo = set()
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for module_prefix, module in modules:
@@ -698,30 +715,30 @@ class Module(_StateDict, _Base):
                     memo.add(v)
                 yield module_prefix + ("." if module_prefix else "") + k, v
 
-    def parameters(self, recurse=True):
+    def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """Iterates over the parameters, each once."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
-    def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
         """Iterates over (dotted name, parameter)."""
         yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
-    def buffers(self, recurse=True):
+    def buffers(self, recurse: bool = True) -> Iterator[Any]:
         """Iterates over the buffers."""
         for _, buf in self.named_buffers(recurse=recurse):
             yield buf
 
-    def named_buffers(self, prefix="", recurse=True, remove_duplicate=True):
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
         """Iterates over (dotted name, buffer)."""
         yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
-    def children(self):
+    def children(self) -> Iterator[Any]:
         """Iterates over the immediate children."""
         for _, module in self.named_children():
             yield module
 
-    def named_children(self):
+    def named_children(self) -> Iterator[Any]:
         """Iterates over (name, immediate child)."""
         memo = set()
         for name, module in self._modules.items():
@@ -729,12 +746,14 @@ class Module(_StateDict, _Base):
                 memo.add(module)
                 yield name, module
 
-    def modules(self):
+    def modules(self) -> Iterator[Any]:
         """Iterates over this module and all below it, each once."""
         for _, module in self.named_modules():
             yield module
 
-    def named_modules(self, memo=None, prefix="", remove_duplicate=True):
+    def named_modules(
+        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[Any]:
         """Iterates over (dotted name, module), this module first under `prefix`."""
         if memo is None:
             memo = set()
@@ -746,7 +765,7 @@ class Module(_StateDict, _Base):
                 if module is not None:
                     yield from module.named_modules(memo, prefix + ("." if prefix else "") + name, remove_duplicate)
 
-    def train(self, mode=True):
+    def train(self, mode: int = True) -> Any:
         """Sets training mode here and below."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
@@ -755,17 +774,17 @@ class Module(_StateDict, _Base):
             module.train(mode)
         return self
 
-    def eval(self):
+    def eval(self) -> Module:
         """Sets evaluation mode; the same as `train(False)`."""
         return self.train(False)
 
-    def requires_grad_(self, requires_grad=True):
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Sets `requires_grad` on every parameter."""
         for p in self.parameters():
             p.requires_grad_(requires_grad)
         return self
 
-    def zero_grad(self, set_to_none=True):
+    def zero_grad(self, set_to_none: bool = True) -> None:
         """Clears the gradients of every parameter."""
         for p in self.parameters():
             if p.grad is not None:
@@ -778,26 +797,26 @@ class Module(_StateDict, _Base):
                         p.grad.requires_grad_(False)
                     p.grad.zero_()
 
-    def share_memory(self):
+    def share_memory(self) -> Any:
         """Kept for compatibility: there is one process, so memory is shared already."""
         return self
 
-    def compile(self, *args, **kwargs):
+    def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles `forward` with `torch.compile`."""
         self._compiled_call_impl = torch.compile(self._run_uncompiled, *args, **kwargs)
 
-    def _run_uncompiled(self, *args, **kwargs):
+    def _run_uncompiled(self, *args: Any, **kwargs: Any) -> Any:
         return self._run_with_hooks(args, kwargs, set())
 
     # ---- printing --------------------------------------------------------------------------------------------------
-    def _get_name(self):
+    def _get_name(self) -> str:
         return type(self).__name__
 
-    def extra_repr(self):
+    def extra_repr(self) -> str:
         """The text between the parentheses of the module's repr."""
         return ""
 
-    def __repr__(self):
+    def __repr__(self) -> Any:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
         child_lines = [f"({key}): " + _addindent(repr(module), 2) for key, module in self._modules.items()]
@@ -810,11 +829,11 @@ class Module(_StateDict, _Base):
                 main += "\n  " + "\n  ".join(lines) + "\n"
         return main + ")"
 
-    def __dir__(self):
+    def __dir__(self) -> list[str]:
         keys = [*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers]
         return sorted(k for k in keys if not k[0].isdigit())
 
-    def _replicate_for_data_parallel(self):
+    def _replicate_for_data_parallel(self) -> Any:
         replica = self.__new__(type(self))
         replica.__dict__ = self.__dict__.copy()
         for name in ("_parameters", "_buffers", "_modules"):
@@ -824,7 +843,7 @@ class Module(_StateDict, _Base):
         return replica
 
 
-def _getattr(self, name):
+def _getattr(self: Any, name: str) -> Any:
     """A parameter, child or buffer."""
     d = self.__dict__
     if "_parameters" in d:
@@ -854,7 +873,7 @@ else:
     )
 
 
-def _remove_from(name, *tables):
+def _remove_from(name: str, *tables: Any) -> None:
     for t in tables:
         if name in t:
             if isinstance(t, dict):
@@ -863,7 +882,14 @@ def _remove_from(name, *tables):
                 t.discard(name)
 
 
-def _parse_to(*args, device=None, dtype=None, non_blocking=False, copy=False, memory_format=None):
+def _parse_to(
+    *args: Any,
+    device: Any = None,
+    dtype: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> tuple[Device | None, DType | None, bool, None]:
     # (device, dtype, non_blocking, copy), (dtype, non_blocking, copy) or (tensor, non_blocking, copy)
     if args:
         first, rest = args[0], args[1:]

@@ -1,5 +1,8 @@
 """Datasets, samplers and the loader that makes batches of them."""
 
+from __future__ import annotations
+
+
 from . import _utils  # noqa: F401
 from ._utils.collate import default_collate, default_convert
 from .dataloader import DataLoader, _DatasetKind, get_worker_info
@@ -14,6 +17,11 @@ from .dataset import (
     random_split,
 )
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, SubsetRandomSampler, WeightedRandomSampler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 __all__ = [
     "BatchSampler",
@@ -39,7 +47,7 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> Any:
     if name == "DistributedSampler":
         from .distributed import DistributedSampler
 

@@ -1,6 +1,9 @@
 """The data loader. Everything runs in this process; `num_workers` > 0 keeps PyTorch's results (order, worker ids and
 seeds, sharding of iterable datasets), not its parallelism."""
 
+from __future__ import annotations
+
+
 import torchlite as torch
 from torchlite import _C
 from ._utils.collate import default_collate, default_convert
@@ -8,6 +11,14 @@ from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 from ._utils.worker import Turn, get_worker_info
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+    from ..._types import Generator, Tensor
+    from ...utils.data.dataset import TensorDataset
+
 
 __all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
 
@@ -19,18 +30,24 @@ class _DatasetKind:
     Iterable = 1
 
     @staticmethod
-    def create_fetcher(kind, dataset, auto_collation, collate_fn, drop_last):
+    def create_fetcher(
+        kind: int,
+        dataset: TensorDataset | list[Any],
+        auto_collation: bool,
+        collate_fn: Callable[..., Any],
+        drop_last: bool,
+    ) -> _IterableDatasetFetcher | _MapDatasetFetcher:
         make = _MapDatasetFetcher if kind == _DatasetKind.Map else _IterableDatasetFetcher
         return make(dataset, auto_collation, collate_fn, drop_last)
 
 
 class _InfiniteConstantSampler(Sampler):
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         while True:
             yield None
 
 
-def _note_workers():
+def _note_workers() -> None:
     global _warned
     if not _warned:
         _warned = True
@@ -56,25 +73,25 @@ class DataLoader:
 
     def __init__(
         self,
-        dataset,
-        batch_size=1,
-        shuffle=None,
-        sampler=None,
-        batch_sampler=None,
-        num_workers=0,
-        collate_fn=None,
-        pin_memory=False,
-        drop_last=False,
-        timeout=0,
-        worker_init_fn=None,
-        multiprocessing_context=None,
-        generator=None,
+        dataset: TensorDataset | list[Tensor | int],
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
+        sampler: Any = None,
+        batch_sampler: BatchSampler | list[list[int]] | None = None,
+        num_workers: int = 0,
+        collate_fn: Any = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: int = 0,
+        worker_init_fn: Callable[..., Any] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
         *,
-        prefetch_factor=None,
-        persistent_workers=False,
-        pin_memory_device="",
-        in_order=True,
-    ):
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:
         if num_workers < 0:
             raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
         if timeout < 0:
@@ -157,7 +174,7 @@ class DataLoader:
         if num_workers > 0:
             _note_workers()
 
-    def __setattr__(self, attr, val):
+    def __setattr__(self, attr: str, val: Any) -> Any:
         if self.__initialized and attr in (
             "batch_size",
             "batch_sampler",
@@ -169,13 +186,13 @@ class DataLoader:
             raise ValueError(f"{attr} attribute should not be set after {self.__class__.__name__} is initialized")
         super().__setattr__(attr, val)
 
-    def __class_getitem__(cls, item):
+    def __class_getitem__(cls, item: Any) -> Any:
         return cls
 
-    def _get_iterator(self):
+    def _get_iterator(self) -> _SingleProcessDataLoaderIter | _WorkerDataLoaderIter:
         return _SingleProcessDataLoaderIter(self) if self.num_workers == 0 else _WorkerDataLoaderIter(self)
 
-    def __iter__(self):
+    def __iter__(self) -> _SingleProcessDataLoaderIter | _WorkerDataLoaderIter:
         if self.persistent_workers and self.num_workers > 0:
             if self._iterator is None:
                 self._iterator = self._get_iterator()
@@ -185,14 +202,14 @@ class DataLoader:
         return self._get_iterator()
 
     @property
-    def _auto_collation(self):
+    def _auto_collation(self) -> bool:
         return self.batch_sampler is not None
 
     @property
-    def _index_sampler(self):
+    def _index_sampler(self) -> Any:
         return self.batch_sampler if self._auto_collation else self.sampler
 
-    def __len__(self):
+    def __len__(self) -> int:
         if self._dataset_kind == _DatasetKind.Iterable:
             length = self._IterableDataset_len_called = len(self.dataset)
             if self.batch_size is not None:
@@ -203,12 +220,12 @@ class DataLoader:
             return length
         return len(self._index_sampler)
 
-    def check_worker_number_rationality(self):
+    def check_worker_number_rationality(self) -> None:
         """Kept for compatibility: any number of workers is one process."""
 
 
 class _BaseDataLoaderIter:
-    def __init__(self, loader):
+    def __init__(self, loader: DataLoader) -> None:
         self._loader = loader
         self._dataset = loader.dataset
         self._dataset_kind = loader._dataset_kind
@@ -220,29 +237,29 @@ class _BaseDataLoaderIter:
         self._collate_fn = loader.collate_fn
         self._start(loader)
 
-    def _start(self, loader):
+    def _start(self, loader: DataLoader) -> None:
         self._sampler_iter = iter(self._index_sampler)
         # drawn even where no worker uses it, as PyTorch does: the same seed gives the same later numbers
         self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
         self._num_yielded = 0
 
-    def _fetcher(self):
+    def _fetcher(self) -> _IterableDatasetFetcher | _MapDatasetFetcher:
         return _DatasetKind.create_fetcher(
             self._dataset_kind, self._dataset, self._auto_collation, self._collate_fn, self._drop_last
         )
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return self
 
-    def _reset(self, loader, first_iter=False):
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
         self._start(loader)
         self._num_yielded = 0
         self._IterableDataset_len_called = loader._IterableDataset_len_called
 
-    def _next_index(self):
+    def _next_index(self) -> Any:
         return next(self._sampler_iter)
 
-    def __next__(self):
+    def __next__(self) -> list[Tensor]:
         if _C.profiling():
             mark = _C.profile_enter("enumerate(DataLoader)#%s.__next__" % type(self).__name__, 2)
             try:
@@ -266,30 +283,30 @@ class _BaseDataLoaderIter:
             )
         return data
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._index_sampler)
 
-    def __getstate__(self):
+    def __getstate__(self) -> Any:
         raise NotImplementedError(f"{self.__class__.__name__} cannot be pickled")
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    def __init__(self, loader):
+    def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
         self._dataset_fetcher = self._fetcher()
 
-    def _next_data(self):
+    def _next_data(self) -> Any:
         return self._dataset_fetcher.fetch(next(self._sampler_iter))
 
 
 class _WorkerDataLoaderIter(_BaseDataLoaderIter):
     """Batches go round the workers, each with its own fetcher, seed and worker info."""
 
-    def __init__(self, loader):
+    def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
         self._start_workers(loader)
 
-    def _start_workers(self, loader):
+    def _start_workers(self, loader: DataLoader) -> None:
         self._workers = []
         for i in range(self._num_workers):
             turn = Turn(i, self._num_workers, self._base_seed, self._dataset)
@@ -300,18 +317,18 @@ class _WorkerDataLoaderIter(_BaseDataLoaderIter):
         self._alive = list(range(self._num_workers))
         self._turn = 0
 
-    def _reset(self, loader, first_iter=False):
+    def _reset(self, loader: Any, first_iter: bool = False) -> None:
         super()._reset(loader, first_iter)
         if self._dataset_kind == _DatasetKind.Iterable:
             self._workers = [(turn, self._in(turn)) for turn, _ in self._workers]
         self._alive = list(range(self._num_workers))
         self._turn = 0
 
-    def _in(self, turn):
+    def _in(self, turn: Any) -> Any:
         with turn:
             return self._fetcher()
 
-    def _next_data(self):
+    def _next_data(self) -> Any:
         if self._dataset_kind == _DatasetKind.Map:
             index = next(self._sampler_iter)
             turn, fetcher = self._workers[self._turn % self._num_workers]

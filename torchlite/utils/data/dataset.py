@@ -1,11 +1,21 @@
 """Datasets."""
 
+from __future__ import annotations
+
+
 import bisect
 import math
 from collections.abc import Sized
 from typing import cast
 
 import torchlite as torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+    from ..._types import Tensor
+
 
 __all__ = [
     "Dataset",
@@ -22,42 +32,42 @@ __all__ = [
 class Dataset:
     """A map from indices to samples: define `__getitem__`, usually `__len__`, optionally `__getitems__` for batches."""
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> ConcatDataset:
         return ConcatDataset([self, other])
 
-    def __class_getitem__(cls, item):
+    def __class_getitem__(cls, item: Any) -> Any:
         return cls
 
 
 class IterableDataset(Dataset):
     """A stream of samples: define `__iter__`."""
 
-    def __add__(self, other):
+    def __add__(self, other: Any) -> Any:
         return ChainDataset([self, other])
 
 
 class TensorDataset(Dataset):
     """Rows of tensors that have the same first dimension."""
 
-    def __init__(self, *tensors):
+    def __init__(self, *tensors: Tensor) -> None:
         if any(tensors[0].size(0) != t.size(0) for t in tensors):
             raise AssertionError("Size mismatch between tensors")
         self.tensors = tensors
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> tuple[Tensor, ...]:
         return tuple(t[index] for t in self.tensors)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.tensors[0].size(0)
 
 
 class StackDataset(Dataset):
     """Several datasets side by side: samples are tuples, or dicts when given by keyword."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args:
             if kwargs:
                 raise ValueError(
@@ -74,13 +84,13 @@ class StackDataset(Dataset):
             raise ValueError("Size mismatch between datasets")
         self.datasets = datasets
 
-    def __getitem__(self, index):
+    def __getitem__(self, index: int) -> Any:
         if isinstance(self.datasets, dict):
             return {k: d[index] for k, d in self.datasets.items()}
         return tuple(d[index] for d in self.datasets)
 
-    def __getitems__(self, indices):
-        def many(dataset):
+    def __getitems__(self, indices: list[int]) -> Any:
+        def many(dataset: TensorDataset) -> list[tuple[Tensor]]:
             if callable(getattr(dataset, "__getitems__", None)):
                 items = dataset.__getitems__(indices)
                 if len(items) != len(indices):
@@ -95,7 +105,7 @@ class StackDataset(Dataset):
             return [{k: c[i] for k, c in columns.items()} for i in range(len(indices))]
         return list(zip(*(many(d) for d in self.datasets)))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self._length
 
 
@@ -103,14 +113,14 @@ class ConcatDataset(Dataset):
     """Datasets one after the other."""
 
     @staticmethod
-    def cumsum(sequence):
+    def cumsum(sequence: list[TensorDataset]) -> list[int]:
         out, total = [], 0
         for e in sequence:
             total += len(e)
             out.append(total)
         return out
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Any) -> None:
         self.datasets = list(datasets)
         if len(self.datasets) == 0:
             raise AssertionError("datasets should not be an empty iterable")
@@ -119,10 +129,10 @@ class ConcatDataset(Dataset):
                 raise AssertionError("ConcatDataset does not support IterableDataset")
         self.cumulative_sizes = self.cumsum(self.datasets)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: int) -> Any:
         if idx < 0:
             if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
@@ -134,17 +144,17 @@ class ConcatDataset(Dataset):
 class ChainDataset(IterableDataset):
     """Iterable datasets one after the other."""
 
-    def __init__(self, datasets):
+    def __init__(self, datasets: Any) -> None:
         super().__init__()
         self.datasets = datasets
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for d in self.datasets:
             if not isinstance(d, IterableDataset):
                 raise AssertionError("ChainDataset only supports IterableDataset")
             yield from d
 
-    def __len__(self):
+    def __len__(self) -> int:
         total = 0
         for d in self.datasets:
             if not isinstance(d, IterableDataset):
@@ -156,25 +166,25 @@ class ChainDataset(IterableDataset):
 class Subset(Dataset):
     """The samples of `dataset` at `indices`."""
 
-    def __init__(self, dataset, indices):
+    def __init__(self, dataset: Any, indices: list[int]) -> None:
         self.dataset = dataset
         self.indices = indices
 
-    def __getitem__(self, idx):
+    def __getitem__(self, idx: int) -> Any:
         if isinstance(idx, list):
             return self.dataset[[self.indices[i] for i in idx]]
         return self.dataset[self.indices[idx]]
 
-    def __getitems__(self, indices):
+    def __getitems__(self, indices: Any) -> Any:
         if callable(getattr(self.dataset, "__getitems__", None)):
             return self.dataset.__getitems__([self.indices[i] for i in indices])
         return [self.dataset[self.indices[i]] for i in indices]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
-def random_split(dataset, lengths, generator=None):
+def random_split(dataset: TensorDataset | list[int], lengths: Any, generator: Any = None) -> list[Subset]:
     """Splits into random parts of the given lengths, or fractions that sum to 1."""
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
         n = len(dataset)

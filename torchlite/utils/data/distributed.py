@@ -1,9 +1,18 @@
 """The sampler that splits a dataset over processes."""
 
+from __future__ import annotations
+
+
 import math
 
 import torchlite as torch
 from .sampler import Sampler
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ...utils.data.dataset import TensorDataset
+
 
 __all__ = ["DistributedSampler"]
 
@@ -11,7 +20,15 @@ __all__ = ["DistributedSampler"]
 class DistributedSampler(Sampler):
     """The indices of process `rank` of `num_replicas`; `set_epoch` changes the shuffle."""
 
-    def __init__(self, dataset, num_replicas=None, rank=None, shuffle=True, seed=0, drop_last=False):
+    def __init__(
+        self,
+        dataset: TensorDataset,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
         if num_replicas is None or rank is None:
             raise ValueError(
                 "Default process group has not been initialized, please make sure to call init_process_group."
@@ -32,7 +49,7 @@ class DistributedSampler(Sampler):
         self.shuffle = shuffle
         self.seed = seed
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         if self.shuffle:
             g = torch.Generator()
             g.manual_seed(self.seed + self.epoch)
@@ -51,9 +68,9 @@ class DistributedSampler(Sampler):
             raise AssertionError(f"Number of indices ({len(indices)}) does not match total_size ({self.total_size})")
         return iter(indices[self.rank : self.total_size : self.num_replicas])
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
-    def set_epoch(self, epoch):
+    def set_epoch(self, epoch: Any) -> None:
         """Sets the epoch, which together with the seed gives the shuffle."""
         self.epoch = epoch

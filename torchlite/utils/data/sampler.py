@@ -1,6 +1,17 @@
 """Samplers: orders of indices. Random ones draw the same numbers as PyTorch's."""
 
+from __future__ import annotations
+
+
 import torchlite as torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+    from ..._types import Generator, Tensor
+    from ...utils.data.dataset import TensorDataset
+
 
 __all__ = [
     "BatchSampler",
@@ -15,33 +26,39 @@ __all__ = [
 class Sampler:
     """Base class: define `__iter__` over indices, usually `__len__`."""
 
-    def __init__(self, *args, **kwargs):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         raise NotImplementedError
 
-    def __class_getitem__(cls, item):
+    def __class_getitem__(cls, item: Any) -> Any:
         return cls
 
 
 class SequentialSampler(Sampler):
     """0, 1, ..., len - 1."""
 
-    def __init__(self, data_source):
+    def __init__(self, data_source: TensorDataset | list[Tensor | int]) -> None:
         self.data_source = data_source
 
-    def __iter__(self):
+    def __iter__(self) -> Any:
         return iter(range(len(self.data_source)))
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.data_source)
 
 
 class RandomSampler(Sampler):
     """Indices in random order, or drawn with replacement."""
 
-    def __init__(self, data_source, replacement=False, num_samples=None, generator=None):
+    def __init__(
+        self,
+        data_source: TensorDataset | list[Any],
+        replacement: Any = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -52,10 +69,10 @@ class RandomSampler(Sampler):
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={self.num_samples}")
 
     @property
-    def num_samples(self):
+    def num_samples(self) -> int:
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         n = len(self.data_source)
         generator = self.generator
         if generator is None:
@@ -73,29 +90,29 @@ class RandomSampler(Sampler):
                 yield from torch.randperm(n, generator=generator).tolist()
             yield from torch.randperm(n, generator=generator).tolist()[: self.num_samples % n]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
 class SubsetRandomSampler(Sampler):
     """The given indices in random order."""
 
-    def __init__(self, indices, generator=None):
+    def __init__(self, indices: list[int], generator: Any = None) -> None:
         self.indices = indices
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for i in torch.randperm(len(self.indices), generator=self.generator).tolist():
             yield self.indices[i]
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.indices)
 
 
 class WeightedRandomSampler(Sampler):
     """Indices drawn with the given weights."""
 
-    def __init__(self, weights, num_samples, replacement=True, generator=None):
+    def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
         if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         if not isinstance(replacement, bool):
@@ -108,19 +125,19 @@ class WeightedRandomSampler(Sampler):
         self.replacement = replacement
         self.generator = generator
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         yield from torch.multinomial(
             self.weights, self.num_samples, self.replacement, generator=self.generator
         ).tolist()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return self.num_samples
 
 
 class BatchSampler(Sampler):
     """Lists of `batch_size` indices of another sampler."""
 
-    def __init__(self, sampler, batch_size, drop_last):
+    def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
         if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
             raise ValueError(f"batch_size should be a positive integer value, but got batch_size={batch_size}")
         if not isinstance(drop_last, bool):
@@ -129,7 +146,7 @@ class BatchSampler(Sampler):
         self.batch_size = batch_size
         self.drop_last = drop_last
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         from itertools import islice
 
         it = iter(self.sampler)
@@ -139,6 +156,6 @@ class BatchSampler(Sampler):
                 return
             yield batch
 
-    def __len__(self):
+    def __len__(self) -> int:
         n = len(self.sampler)
         return n // self.batch_size if self.drop_last else (n + self.batch_size - 1) // self.batch_size

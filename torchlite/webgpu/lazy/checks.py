@@ -8,9 +8,19 @@ first value, and before it. What was written from the failed launch on is void: 
 Where the range of an index tensor is known (its numbers came from the CPU, or are an arange) the check is made at once.
 """
 
+from __future__ import annotations
+
+
 from ..transport import bridge
 from . import stream
 from .stream import COPY, FILL, Buffer, checks, command, flush, tick, void
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ..._types import Tensor
+
 
 MASK = (1 << 28) - 1  # numbers on the GPU, with three bits for which of several indices it was
 TOGETHER = 1 << 16  # reads up to this size bring the status along
@@ -18,7 +28,7 @@ MOST = 1 << 17  # launches remembered before somebody must look
 KNOWN = 1 << 20  # elements up to which the range of a new index tensor is looked up
 
 
-def status():
+def status() -> int:
     """The handle of the status words."""
     buffer = stream.status[0]
     if buffer is None or buffer.epoch != stream.core.epoch():
@@ -29,11 +39,11 @@ def status():
     return buffer.handle
 
 
-def _clear(buffer):
+def _clear(buffer: Buffer) -> None:
     stream.words.extend(command(FILL, buffer.handle, 0, 16, 0))
 
 
-def guard(say):
+def guard(say: Callable[..., Any]) -> int:
     """A number for a launch that checks indices. say(value, extent, which) gives the error;
     results must be allocated after."""
     if len(checks) >= MOST and not len(checks) % MOST:
@@ -48,14 +58,14 @@ def guard(say):
     return (number & MASK) << 3
 
 
-def note_bounds(buffer, t):
+def note_bounds(buffer: Buffer, t: Tensor) -> None:
     """Remembers the range of an integer tensor of the CPU that became the contents of a buffer."""
     n = t.numel()
     if 0 < n <= KNOWN:
         buffer.bounds = (*bounds_of(t), t.itemsize)
 
 
-def bounds_of(t):
+def bounds_of(t: Tensor) -> tuple[int, int]:
     """(least, greatest) of a CPU tensor of integers with elements."""
     if t.numel() == 1:
         v = int(t.item())
@@ -64,7 +74,7 @@ def bounds_of(t):
     return int(low.item()), int(high.item())
 
 
-def known(buffer, itemsize):
+def known(buffer: Buffer, itemsize: int) -> tuple[int, int] | None:
     """(least, greatest) of a buffer's elements of a size, None where that is not known:
     they could be pieces of others."""
     b = buffer.bounds
@@ -72,7 +82,7 @@ def known(buffer, itemsize):
 
 
 # ---- looking ---------------------------------------------------------------------------------------------------------
-def _settle(words, upto):
+def _settle(words: list[int], upto: int) -> Any:
     """Judges the status as it was after launch number `upto`."""
     code, low, high, extent = words
     if not code:
@@ -98,18 +108,18 @@ def _settle(words, upto):
     raise error
 
 
-def usable(buffer):
+def usable(buffer: Buffer) -> None:
     """Raises the error that made a buffer's contents wrong."""
     for first, last, kind, text in void:
         if first <= buffer.serial <= last:
             raise kind(text)
 
 
-def _header(data):
+def _header(data: Any) -> list[int]:
     return memoryview(data).cast("B")[:16].cast("I").tolist()
 
 
-def _renew(error):
+def _renew(error: Any) -> None:
     """After a status that could not be read, as a command before it failed: what depends on its checks is void."""
     if isinstance(error, bridge.CannotWait):
         return
@@ -122,7 +132,7 @@ def _renew(error):
         checks.clear()
 
 
-def verify():
+def verify() -> None:
     """Looks at the status; raises what it tells."""
     if checks:
         upto, handle = tick[0], status()
@@ -135,7 +145,7 @@ def verify():
         _settle(_header(data), upto)
 
 
-async def verify_async():
+async def verify_async() -> None:
     if checks:
         upto, handle = tick[0], status()
         flush()
@@ -147,7 +157,7 @@ async def verify_async():
         _settle(_header(data), upto)
 
 
-def _both(buffer, offset, nbytes):
+def _both(buffer: Buffer, offset: int, nbytes: int) -> tuple[Buffer, int, int]:
     """A buffer with the status and, after it, bytes of another buffer; (buffer, bytes before those asked for)."""
     start, lead = offset & ~3, offset & 3
     size = lead + nbytes + 3 & ~3
@@ -160,7 +170,7 @@ def _both(buffer, offset, nbytes):
     return both, 16 + lead, 16 + size
 
 
-def read(buffer, offset, nbytes):
+def read(buffer: Buffer, offset: int, nbytes: int) -> memoryview:
     """Bytes out of a buffer after a look at the status, in one read where they are few."""
     if nbytes > TOGETHER:
         verify()
@@ -178,7 +188,7 @@ def read(buffer, offset, nbytes):
     return memoryview(data)[lead : lead + nbytes]
 
 
-async def read_async(buffer, offset, nbytes):
+async def read_async(buffer: Buffer, offset: int, nbytes: int) -> memoryview:
     if nbytes > TOGETHER:
         await verify_async()
         return await stream.read_async(buffer, offset, nbytes)

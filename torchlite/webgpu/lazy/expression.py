@@ -8,11 +8,20 @@ as well (`stream.product`): what follows one is computed where its elements are 
 All that is in the core (native/src/gpu: gpu_expr.c, gpu_run.c); here a new kernel gets its description.
 """
 
+from __future__ import annotations
+
+
 import json
 
 from ... import _C
 from . import stream
 from .stream import Buffer, core, launch, ready  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import Node, Tensor
+
 
 geometry, dense_strides, coalesce = _C.geometry, _C.dense_strides, _C.coalesce
 Node, Leaf, Number, Coord = core.Node, core.Leaf, core.Number, core.Coord
@@ -27,7 +36,9 @@ operand, expression, result, before_write, run, assign = (
 )
 
 
-def _describe(ndim, parts, inputs, outputs, role, product):
+def _describe(
+    ndim: int, parts: list[Any], inputs: Any, outputs: list[tuple[int, str, str]], role: str | None, product: int
+) -> int:
     """The number of a kernel. Parts, each after what it uses:
     (op, dtype, compute type, places of the operands), the number of an input, the dtype of a number, (dim,)
     for a coordinate, or (dtype, None) for the result of the plan `product`. The expression's role beside that: computed
@@ -80,7 +91,7 @@ def _describe(ndim, parts, inputs, outputs, role, product):
     )
 
 
-def on_cpu(t):
+def on_cpu(t: Tensor) -> Any:
     """A CPU tensor among those on webgpu: a number where it has no dims, as in PyTorch."""
     if t.dim():
         raise RuntimeError(
@@ -93,7 +104,7 @@ core.hook("describe", _describe)
 core.hook("on_cpu", on_cpu)
 
 
-def store(node, buffer, strides, offset):
+def store(node: Node, buffer: Buffer, strides: tuple[int, ...], offset: int) -> None:
     """The node's values into an existing tensor's place."""
     before_write(buffer)
     ready(buffer)

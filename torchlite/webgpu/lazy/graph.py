@@ -1,5 +1,8 @@
 """What planners share that write their kernels' graphs by hand."""
 
+from __future__ import annotations
+
+
 import json
 
 import torchlite as torch
@@ -9,13 +12,20 @@ from . import stream
 from .expression import Leaf, Node, coalesce
 from .stream import float_word, fresh, launch, ready  # noqa: F401
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ..._types import DType, Overload, Tensor
+
+
 Tensor = _C.TensorBase
 geometry = _C.geometry
 _device_tensor = _C.device_tensor
 _plans = {}
 
 
-def later(node, dtype, shape):
+def later(node: Node, dtype: DType, shape: Any) -> Tensor:
     """As _fusion.result, for a node whose dims are `shape` in other groups: the elements' order is the same."""
     from .expression import result
 
@@ -25,7 +35,7 @@ def later(node, dtype, shape):
     return _device_tensor(1, geometry(r)[0], r.nbytes, dtype, shape)
 
 
-def number(key, text):
+def number(key: tuple[Any, ...], text: Callable[..., Any]) -> int:
     """A plan's number; `text` makes its parameters when the key is new."""
     n = _plans.get(key)
     if n is None:
@@ -33,16 +43,16 @@ def number(key, text):
     return n
 
 
-def compact(family, **params):
+def compact(family: str, **params: Any) -> str:
     return family + ":" + json.dumps(params, separators=(",", ":"))
 
 
-def tree(op, *args, dtype="float32", compute=None, shape):
+def tree(op: str, *args: Any, dtype: str = "float32", compute: str | None = None, shape: tuple[int, ...]) -> Node:
     """A node as _fusion.expression makes it, but with as many leaves as a kernel can have beside one result."""
     return Node(op, list(args), dtype, compute, shape)
 
 
-def leaf(t, strides=None):
+def leaf(t: Tensor, strides: Any = None) -> Leaf:
     """A tensor as a leaf, with the strides it has over the expression's dims."""
     buffer, _, _, offset, dtype, _, _ = geometry(t)
     if buffer.pending is not None:
@@ -50,7 +60,7 @@ def leaf(t, strides=None):
     return Leaf(buffer, dtype.name, strides, offset)
 
 
-def along(t, ndim, dim):
+def along(t: Tensor, ndim: int, dim: int) -> Leaf:
     """A vector as a leaf that runs along one dim."""
     strides = [0] * ndim
     if t.numel() != 1:
@@ -58,7 +68,18 @@ def along(t, ndim, dim):
     return leaf(t if t.dim() == 1 else t.reshape(-1), tuple(strides))
 
 
-def reduce(name, nodes, inputs, outputs, kept, reduced, scalars=(), inner=True, correction=None, shape=None):
+def reduce(
+    name: str,
+    nodes: list[dict[str, Any]],
+    inputs: list[tuple[Tensor, tuple[Any, ...], Any]],
+    outputs: tuple[tuple[str, int, DType], ...],
+    kept: tuple[int, ...],
+    reduced: list[int] | tuple[int],
+    scalars: tuple[()] = (),
+    inner: bool = True,
+    correction: float | None = None,
+    shape: tuple[int, ...] | None = None,
+) -> list[Tensor]:
     """One reduction: inputs are (tensor, strides over kept dims, strides over reduced dims);
     outputs (op, node, torch dtype).
     `name` stands for the nodes. The results are contiguous, of shape `kept` if no other is given."""
@@ -103,7 +124,7 @@ def reduce(name, nodes, inputs, outputs, kept, reduced, scalars=(), inner=True, 
     return results
 
 
-def others(shape, strides, dim):
+def others(shape: Any, strides: list[tuple[int, int, int, int]], dim: int) -> tuple[list[int], list[Any]]:
     """The dims beside `dim`, neighbours joined where every operand allows:
     sizes, and each operand's strides over them."""
     sizes, keep = coalesce(shape[:dim] + shape[dim + 1 :], [s[:dim] + s[dim + 1 :] for s in strides])
@@ -113,12 +134,12 @@ def others(shape, strides, dim):
     return sizes, [[s[d] for d in keep] for s in strides]
 
 
-def stand_in(a):
+def stand_in(a: Any) -> Any:
     """A CPU tensor of the same shape and dtype, of one element."""
     return _C.empty((1,), a.dtype).expand(a.shape) if isinstance(a, Tensor) else a
 
 
-def together(*tensors):
+def together(*tensors: Tensor | None) -> None:
     """PyTorch's error for tensors that are not all on webgpu; None is none."""
     for t in tensors:
         if t is not None and t.is_cpu:
@@ -127,7 +148,7 @@ def together(*tensors):
             )
 
 
-def complain(ov, args):
+def complain(ov: Overload, args: tuple[Any, ...]) -> Any:
     """The CPU kernel's error for these arguments; NotImplemented where it has none."""
     together(*[a for a in args if isinstance(a, Tensor)])
     with _C.GradMode(False):
@@ -135,7 +156,7 @@ def complain(ov, args):
     return NotImplemented
 
 
-def without_elements(ov, args):
+def without_elements(ov: Overload, args: tuple[Any, ...]) -> Any:
     """The result for tensors without elements, which the CPU knows."""
     from ..run import _up
 

@@ -6,12 +6,21 @@ they take effect in order, so a number can be reused at once.
 Both are kept by the core (native/src/gpu/gpu.c), as is all that a cached element-wise op needs.
 """
 
+from __future__ import annotations
+
+
 import struct
 from array import array
 
 from ... import _C
 from ..transport import bridge as _bridge
 from ..transport.bridge import COPY, FILL, FREE, PLAN, WRITE, command  # noqa: F401
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import Buffer
+
 
 FLUSH_WORDS = 8192  # about two hundred kernels: the GPU is fed while Python goes on
 SMALL_WRITE = 1024
@@ -33,7 +42,7 @@ status = [None]  # the buffer where launches tell of such indices; see _checks.s
 void = []  # (first, last, error type, text): what was written between these numbers is wrong
 
 
-def device_epoch():
+def device_epoch() -> int:
     """The current device's number, after noticing that it changed: buffers of the old one are void."""
     epoch = _bridge.current.epoch()
     if core.set_epoch(epoch):
@@ -42,7 +51,7 @@ def device_epoch():
     return epoch
 
 
-def failed(error):
+def failed(error: Any) -> None:
     """After commands that failed: launches write the status words, so these may be void,
     and with them all that later launches make."""
     if not checks and not isinstance(
@@ -51,7 +60,7 @@ def failed(error):
         status[0] = None
 
 
-def _send(address, count):
+def _send(address: int, count: int) -> bool:
     """Whether so much is under way that the next op should wait before it begins (`_relax`)."""
     try:
         _bridge.current.run_at(address, count)
@@ -61,11 +70,11 @@ def _send(address, count):
     return bool(_bridge.current.pressing())
 
 
-def _relax():
+def _relax() -> None:
     _bridge.current.relax()
 
 
-def _claim(handle, nbytes):
+def _claim(handle: int, nbytes: int) -> None:
     try:
         _bridge.current.alloc(handle, nbytes)
     except Exception:
@@ -78,13 +87,13 @@ def _claim(handle, nbytes):
         raise
 
 
-def _lost(buffer):
+def _lost(buffer: Any) -> Any:
     raise _bridge.DeviceLostError(
         "this tensor lived on a webgpu device that is gone (lost or reset); make it anew from a copy on the CPU"
     )
 
 
-def _usable(buffer):
+def _usable(buffer: Buffer) -> None:
     from .checks import usable
 
     usable(buffer)
@@ -107,7 +116,7 @@ _plans = {}
 _keys = {}
 
 
-def plan(key):
+def plan(key: str) -> int:
     """The number of a plan by its key."""
     number = _plans.get(key)
     if number is None:
@@ -116,12 +125,12 @@ def plan(key):
     return number
 
 
-def plan_key(number):
+def plan_key(number: int) -> str:
     """The key of a plan by its number."""
     return _keys[number]
 
 
-def run_waiting():
+def run_waiting() -> None:
     """Runs everything that was put off and is still wanted;
     the last first, whose kernel may make what it was computed from too."""
     for buffer in reversed(waiting()):
@@ -131,7 +140,7 @@ def run_waiting():
             continue  # it goes on waiting, and who reads it is told
 
 
-def write(buffer, offset, memory):
+def write(buffer: Buffer, offset: int, memory: memoryview) -> None:
     """Bytes into a buffer, at a byte offset that is a multiple of 4."""
     handle = ready(buffer)
     memory = memoryview(memory).cast("B")
@@ -151,7 +160,7 @@ def write(buffer, offset, memory):
         _bridge.current.upload(handle, offset, memory)
 
 
-def read(buffer, offset, nbytes):
+def read(buffer: Buffer, offset: int, nbytes: int) -> memoryview:
     """Bytes out of a buffer; waits for the GPU."""
     handle = ready(buffer)
     if checks:
@@ -168,7 +177,7 @@ def read(buffer, offset, nbytes):
     return memoryview(data)[lead : lead + nbytes]
 
 
-async def read_async(buffer, offset, nbytes):
+async def read_async(buffer: Buffer, offset: int, nbytes: int) -> memoryview:
     handle = ready(buffer)
     if checks:
         from .checks import read_async
@@ -188,7 +197,7 @@ _f32 = struct.Struct("<f")
 _u32 = struct.Struct("<I")
 
 
-def float_word(x):
+def float_word(x: Any) -> int:
     """The bits of a float32; beyond its range an infinity, as a cast gives."""
     try:
         return _u32.unpack(_f32.pack(x))[0]
@@ -209,7 +218,7 @@ CODES = {
 }
 
 
-def scalar_words(value, dtype):
+def scalar_words(value: Any, dtype: str) -> Any:
     """A Python number as uniform words of a compute type: one, or two (low, high) for int64."""
     if dtype == "int64":
         v = int(value)

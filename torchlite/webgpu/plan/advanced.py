@@ -1,5 +1,8 @@
 """x[i, j], x[mask] and their writes, embedding: more grids for the two kernels of index.py."""
 
+from __future__ import annotations
+
+
 from typing import Any
 
 import torchlite as torch
@@ -10,9 +13,13 @@ from .mask import fill_where, positions
 from ..run import _filled as filled, check_devices, planner, upload
 from ..layout import as_on_cpu
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..._types import Overload, Tensor
+
 
 # ---- x[i, j] ---------------------------------------------------------------------------------------------------------
-def _expanded(self, indices):
+def _expanded(self: Tensor, indices: tuple[Tensor | None, ...]) -> Any:
     """One index tensor or None for each dim, masks replaced by the positions where they are true;
     None where that fails."""
     out = []
@@ -36,7 +43,7 @@ def _expanded(self, indices):
     return out if len(out) <= self.dim() else None
 
 
-def _plan_index(self, indices):
+def _plan_index(self: Any, indices: Any) -> tuple[tuple[int, ...], list[int | None], list[Pick]] | None:
     """(grid, along, picks, dims) for x[indices]; dims: where the broadcast indices' dims lie in the grid.
     None: an error."""
     expanded = _expanded(self, indices)
@@ -75,7 +82,7 @@ def _plan_index(self, indices):
 
 @planner("index")
 @as_on_cpu()
-def _index(ov, a):
+def _index(ov: Overload, a: tuple[Any, ...]) -> Any:
     self, indices = a
     if not here(self):
         # x on the CPU, indices on webgpu: PyTorch's error
@@ -90,7 +97,7 @@ def _index(ov, a):
     return take_at(buffer, shape, strides, offset, dtype, grid, along, picks, True, sayer("index"))
 
 
-def _zeros_for_masks(indices):
+def _zeros_for_masks(indices: Any) -> Any:
     """Indices for stand-ins: positions of masks do count where shapes are compared."""
     return [t.cpu() if t is not None and not t.is_cpu and t.dtype in (torch.bool, torch.uint8) else t for t in indices]
 
@@ -110,7 +117,7 @@ def _only_mask(self: Any, indices: Any) -> tuple[Any, int] | None:
     return mask, found
 
 
-def _fill_masked(target, mask, at, value):
+def _fill_masked(target: Tensor, mask: Tensor, at: int, value: Tensor) -> Tensor:
     """target[mask] = one value, without looking at the mask."""
     if mask.is_cpu:
         mask = upload(mask)
@@ -121,7 +128,7 @@ def _fill_masked(target, mask, at, value):
 
 
 @planner("index_put")
-def _index_put(ov, a):
+def _index_put(ov: Any, a: tuple[Any, ...]) -> Any:
     self, indices, values, accumulate = a
     if not here(self):
         raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
@@ -157,7 +164,7 @@ def _index_put(ov, a):
 
 # ---- embedding -------------------------------------------------------------------------------------------------------
 @planner("embedding")
-def _embedding(ov, a):
+def _embedding(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     weight, index = a[0], a[1]
     buffer, shape, strides, offset, dtype, _, _ = geometry(weight)
     if len(shape) != 2 or index.dtype.name not in INTEGERS or not here(weight, index):
@@ -178,7 +185,7 @@ def _embedding(ov, a):
 
 
 @planner("embedding_dense_backward")
-def _embedding_backward(ov, a):
+def _embedding_backward(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     grad, index, rows, padding, by_frequency = a
     if (
         index.dtype.name not in INTEGERS
@@ -209,7 +216,7 @@ def _embedding_backward(ov, a):
 
 
 @planner("embedding_renorm")
-def _embedding_renorm(ov, a):
+def _embedding_renorm(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index, most, p = a
     if self.dim() != 2 or index.dtype.name not in INTEGERS or not here(self, index) or self.dtype is not torch.float32:
         return cpu_error(ov, a) if self.dtype is torch.float32 else NotImplemented

@@ -1,5 +1,8 @@
 """Attention in one kernel, without the matrix of scores in memory."""
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ... import _C
@@ -8,11 +11,17 @@ from .matmul import made
 from ..run import _laid_out, laid_back, planner
 from ..lazy.stream import float_word, geometry, launch, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import Buffer
+
+
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _plans = {}
 
 
-def _four(t):
+def _four(t: Any) -> tuple[Buffer, int, tuple[int, int, int]]:
     """(buffer, offset, strides over batch, head and row) of a tensor of at most four dims whose rows are dense."""
     buffer, shape, strides, offset, _, _, _ = geometry(t)
     if strides[-1] != 1 and shape[-1] != 1:
@@ -24,7 +33,7 @@ def _four(t):
 
 
 @planner("_attention")
-def _attention(ov, a):
+def _attention(ov: Any, a: Any) -> Any:
     q, k, v, mask, causal, scale = a
     dtype = q.dtype
     if dtype not in _FLOATS:

@@ -1,6 +1,9 @@
 """Batch norm and group norm on webgpu: reductions to one number a channel, then element-wise expressions,
 put off as others are. Running statistics are updated on the device; nothing is read back."""
 
+from __future__ import annotations
+
+
 from typing import Any
 
 import torchlite as torch
@@ -27,6 +30,11 @@ from .pointwise import assign
 from ..run import contiguous, empty, planner
 from ..lazy.stream import float_word, launch, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..._types import Leaf, Node, Overload, Tensor
+
+
 f32 = torch.float32
 
 
@@ -34,7 +42,7 @@ f32 = torch.float32
 _MOMENTS = [{"in": 0}]
 
 
-def _fits(x, *params):
+def _fits(x: Tensor, *params: Tensor) -> bool:
     return (
         x.dim() > 1
         and x.dtype in FLOATS
@@ -42,7 +50,9 @@ def _fits(x, *params):
     )
 
 
-def _over_channels(name, nodes, images, vectors, outputs):
+def _over_channels(
+    name: str, nodes: list[dict[str, Any]], images: list[Tensor], vectors: list[Tensor], outputs: Any
+) -> list[Tensor]:
     """A reduction to one number a channel of images [N, C, ...] and vectors [C]."""
     shape = tuple(images[0].shape)
     strides = [t.stride() for t in images]
@@ -61,7 +71,9 @@ def _over_channels(name, nodes, images, vectors, outputs):
     )
 
 
-def _update(mean, var, running_mean, running_var, momentum, n, eps):
+def _update(
+    mean: Tensor, var: Any, running_mean: Tensor, running_var: Tensor, momentum: float, n: int, eps: float
+) -> Tensor:
     """The reciprocal deviations, and the running statistics moved towards the batch's, in one kernel."""
     channels = mean.numel()
     nodes = [{"in": 0}, {"scalar": 0, "dtype": "float32"}, _op("add", 0, 1), _op("rsqrt", 2)]
@@ -121,7 +133,7 @@ def _update(mean, var, running_mean, running_var, momentum, n, eps):
     return invstd
 
 
-def _affine(x, mean, scale, weight, bias):
+def _affine(x: Tensor, mean: Tensor, scale: Leaf, weight: Tensor, bias: Tensor) -> Tensor:
     """(x - mean) * scale * weight + bias, one number a channel; like x in layout. `scale` is a leaf or node."""
     shape = tuple(x.shape)
     ndim = len(shape)
@@ -134,7 +146,7 @@ def _affine(x, mean, scale, weight, bias):
     return _like(x, node)
 
 
-def _like(x, node):
+def _like(x: Tensor, node: Node) -> Tensor:
     """The node's values in x's dtype and layout."""
     dtype = x.dtype
     if dtype is not f32:
@@ -150,14 +162,14 @@ def _like(x, node):
     return result(node, dtype)
 
 
-def _settled(t):
+def _settled(t: Tensor) -> Tensor:
     """t with its values on their way: so that an expression of it has one leaf."""
     ready(geometry(t)[0])
     return t
 
 
 @planner("native_batch_norm", "batch_norm")
-def _batch_norm(ov, args):
+def _batch_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, weight, bias, running_mean, running_var, training, momentum, eps = args[:8]
     together(*args[:5])
     if (
@@ -201,7 +213,7 @@ _XHAT_VAR = [
 
 
 @planner("native_batch_norm_backward")
-def _batch_norm_backward(ov, args):
+def _batch_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, weight, running_mean, running_var, mean, invstd, train, eps, mask = args
     together(*args[:7])
     mean, spread = (mean, invstd) if train else (running_mean, running_var)
@@ -242,7 +254,7 @@ def _batch_norm_backward(ov, args):
     return dx, _cast(sums[0], dtype) if mask[1] else None, _cast(sums[1], dtype) if mask[2] else None
 
 
-def _invstd(var, eps):
+def _invstd(var: Tensor, eps: float) -> Tensor:
     """1 / sqrt(var + eps), later."""
     shape = tuple(var.shape)
     total = expression("add", [operand(var, shape), Number(eps, "float32")], "float32", None, shape)
@@ -250,7 +262,9 @@ def _invstd(var, eps):
 
 
 # ---- group norm ------------------------------------------------------------------------------------------------------
-def _groups(x, params, N, C, HxW, group):
+def _groups(
+    x: Tensor, params: tuple[Tensor, ...], N: int, C: int, HxW: int, group: int
+) -> tuple[int, int, int, int] | None:
     if x.dtype not in FLOATS or group < 1 or C % group or N < 0 or x.numel() != N * C * HxW:
         return None
     if any(p is not None and (p.numel() != C or p.dtype not in FLOATS) for p in params):
@@ -258,12 +272,12 @@ def _groups(x, params, N, C, HxW, group):
     return N, group, C // group, HxW
 
 
-def _per_channel(p, D):
+def _per_channel(p: Tensor, D: int) -> Leaf:
     return leaf(contiguous(p), (0, D, 1, 0))
 
 
 @planner("native_group_norm")
-def _group_norm(ov, args):
+def _group_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, weight, bias, N, C, HxW, group, eps = args
     together(x, weight, bias)
     shape = _groups(x, (weight, bias), N, C, HxW, group)
@@ -293,7 +307,7 @@ def _group_norm(ov, args):
 
 
 @planner("native_group_norm_backward")
-def _group_norm_backward(ov, args):
+def _group_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, mean, rstd, weight, N, C, HxW, group, mask = args
     together(*args[:5])
     shape = _groups(x, (weight,), N, C, HxW, group)

@@ -6,6 +6,9 @@ Sums and the like work on both parts alike and are taken in by what follows; pro
 Real operands have the imaginary part 0, as in the core.
 """
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ... import _C
@@ -13,6 +16,13 @@ from ..lazy.expression import Coord, Number, assign, expression, operand, result
 from .pointwise import _in_order, _result_dtype, _shape, deciding, layout
 from .reduce import ask_core, dims_of, own
 from ..run import device_copy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ..._types import DType, Leaf, Node, Overload, Tensor
+
 
 Tensor = _C.TensorBase
 complex64, float32, boolean = torch.complex64, torch.float32, torch.bool
@@ -23,22 +33,22 @@ FUNCTIONS = frozenset(
 _REAL = frozenset("abs angle eq ne isnan isinf isfinite logical_not logical_and logical_or logical_xor".split())
 
 
-def _number(x):
+def _number(x: float) -> Any:
     return Number(float(x), "float32")
 
 
 class Parts:
     """Nodes of expressions over shape, or over (*shape, 2) for complex results."""
 
-    def __init__(self, shape, real):
+    def __init__(self, shape: Any, real: bool) -> None:
         self.over = shape if real else (*shape, 2)
         self.real = real
         self.which = None if real else Coord(len(shape))
 
-    def node(self, op, *args, dtype="float32", compute="float32"):
+    def node(self, op: str, *args: Any, dtype: str = "float32", compute: str = "float32") -> Node:
         return expression(op, list(args), dtype, compute, self.over)
 
-    def apart(self, x):
+    def apart(self, x: Any) -> tuple[Any, Any]:
         """(real part, imaginary part) of an operand."""
         if not isinstance(x, Tensor):
             x = complex(x)
@@ -51,34 +61,34 @@ class Parts:
         pick = (lambda k: pair.select(-1, k)) if self.real else lambda k: pair.narrow(-1, k, 1)
         return operand(pick(0), self.over), operand(pick(1), self.over)
 
-    def both(self, x):
+    def both(self, x: Tensor | float) -> Leaf | Node:
         """An operand whose last dim are its parts."""
         if isinstance(x, Tensor) and not x.is_cpu and x.dtype.is_complex:
             return operand(torch.view_as_real(x.detach()), self.over)
         re, im = self.apart(x)
         return self.node("where", self.which, im, re, compute="float32")
 
-    def of(self, op, *pairs):
+    def of(self, op: str, *pairs: tuple[Any, Any]) -> Any:
         """A function's result of which each element is the part that its place asks for."""
         return self.node("complex_" + op, *[n for pair in pairs for n in pair], self.which)
 
-    def pair(self, op, *pairs):
+    def pair(self, op: str, *pairs: Any) -> tuple[Node, Node]:
         """Both parts of a function's result at every place."""
         parts = [n for pair in pairs for n in pair]
         return self.node("complex_" + op, *parts, _number(0)), self.node("complex_" + op, *parts, _number(1))
 
-    def test(self, op, *args):
+    def test(self, op: str, *args: Any) -> Node:
         return self.node(op, *args, dtype="bool")
 
-    def truth(self, x):
+    def truth(self, x: Tensor) -> Node:
         return self.test("logical_or", *self.apart(x))
 
-    def join(self, op, a, b):
+    def join(self, op: str, a: Any, b: Any) -> Node:
         return self.node(op, a, b, dtype="bool", compute="bool")
 
 
-def _scaled(sign):
-    def build(p, x, y, alpha):
+def _scaled(sign: str) -> Callable[..., Any]:
+    def build(p: Parts, x: Tensor, y: Tensor, alpha: complex | int) -> Node:
         if isinstance(alpha, (int, float)) and not isinstance(y, complex):
             return p.node(sign + "_scaled", p.both(x), p.both(y), _number(alpha))
         return p.node(sign, p.both(x), p.of("mul", p.apart(alpha), p.apart(y)))
@@ -86,7 +96,7 @@ def _scaled(sign):
     return build
 
 
-def _lerp(p, x, y, weight):
+def _lerp(p: Any, x: Any, y: Any, weight: Any) -> Node:
     step = p.node("sub", p.both(y), p.both(x))
     if not isinstance(weight, (int, float)):
         a, b, w = p.apart(x), p.apart(y), p.apart(weight)
@@ -104,8 +114,8 @@ def _lerp(p, x, y, weight):
     return p.node("sub_scaled", p.both(y), step, _number(1 - weight))
 
 
-def _addc(op):
-    def build(p, x, a, b, value):
+def _addc(op: str) -> Callable[..., Any]:
+    def build(p: Parts, x: Tensor, a: Tensor, b: Tensor, value: Any) -> Node:
         ratio = p.pair(op, p.apart(a), p.apart(b)) if not isinstance(value, (int, float)) else None
         if ratio is not None:
             return p.node("add", p.both(x), p.of("mul", p.apart(value), ratio))
@@ -114,10 +124,10 @@ def _addc(op):
     return build
 
 
-def _slope(square):
+def _slope(square: Any) -> Callable[..., Any]:
     """grad * conj((1 - y) y), or grad * conj(1 - y y)"""
 
-    def build(p, g, y):
+    def build(p: Any, g: Tensor, y: Any) -> Node:
         y = p.apart(y)
         one_less = (p.node("rsub", y[0], _number(1)), p.node("neg", y[1]))
         re, im = p.pair("mul", one_less, y) if not square else p.pair("square", y)
@@ -128,7 +138,7 @@ def _slope(square):
     return build
 
 
-def _where(p, condition, x, y):
+def _where(p: Parts, condition: Tensor, x: Tensor | float, y: Tensor | float) -> Node:
     if isinstance(condition, Tensor):
         condition = operand(condition.detach().unsqueeze(-1), p.over)
     else:
@@ -136,37 +146,37 @@ def _where(p, condition, x, y):
     return p.node("where", condition, p.both(x), p.both(y))
 
 
-def _nan_to_num(p, x, nan, high, low):
+def _nan_to_num(p: Parts, x: Tensor, nan: float, high: float, low: float) -> Node:
     return p.node("nan_to_num", p.both(x), _number(nan), _number(high), _number(low))
 
 
-def _each(op):
+def _each(op: Any) -> Callable[..., Any]:
     return lambda p, *args: p.node(op, *[p.both(x) for x in args])
 
 
-def _any(op, how="logical_or"):
-    def build(p, *args):
+def _any(op: str, how: str = "logical_or") -> Callable[..., Any]:
+    def build(p: Parts, *args: Any) -> Node:
         parts = list(zip(*[p.apart(x) for x in args]))
         return p.join(how, *[p.test(op, *part) for part in parts])
 
     return build
 
 
-def _truths(op):
+def _truths(op: str) -> Callable[..., Any]:
     return lambda p, x, y: p.join(op, p.truth(x), p.truth(y))
 
 
-def _polar(p, r, angle):
+def _polar(p: Any, r: Any, angle: Any) -> Any:
     (r, _), (angle, _) = p.apart(r), p.apart(angle)
     return p.node("where", p.which, p.node("mul", r, p.node("sin", angle)), p.node("mul", r, p.node("cos", angle)))
 
 
-def _conj(p, x):
+def _conj(p: Parts, x: Tensor) -> Node:
     x = p.both(x)
     return p.node("where", p.which, p.node("neg", x), x)
 
 
-BUILD = {
+BUILD: dict[str, Any] = {
     "add": _each("add"),
     "sub": _each("sub"),
     "rsub": _each("rsub"),
@@ -197,7 +207,7 @@ BUILD = {
 }
 
 
-def complex_pointwise(ov, op, operands, args):
+def complex_pointwise(ov: Any, op: Any, operands: Any, args: Any) -> Any:
     """The result of an element-wise op with a complex operand or result; NotImplemented where there is no kernel."""
     build = BUILD.get(op)
     if build is None and op not in FUNCTIONS:
@@ -244,7 +254,7 @@ def complex_pointwise(ov, op, operands, args):
     return r if back is None else r.permute(back).detach()  # no view of r
 
 
-def _over(r, dtype, shape):
+def _over(r: Tensor, dtype: DType, shape: Any) -> Any:
     """A result's memory as a tensor of its own type that is no view."""
     if not dtype.is_complex:
         return r
@@ -253,7 +263,7 @@ def _over(r, dtype, shape):
 
 
 # ---- products over a dim ---------------------------------------------------------------------------------------------
-def product(ov, args):
+def product(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     """prod: halves of a dim are multiplied until one slice is left."""
     t = args[0].detach()
     dims = dims_of(args[1] if len(args) == 4 else None, t.dim())
@@ -271,7 +281,7 @@ def product(ov, args):
     return own(t)
 
 
-def _fold(t, d):
+def _fold(t: Tensor, d: int) -> Tensor:
     while t.shape[d] > 1:
         n = t.shape[d]
         half = n // 2
@@ -280,7 +290,7 @@ def _fold(t, d):
     return t
 
 
-def running_product(t, d):
+def running_product(t: Tensor, d: int) -> Tensor:
     """cumprod: each element times the one 1, 2, 4, ... places before it."""
     t = t.detach()
     if not t.dim():

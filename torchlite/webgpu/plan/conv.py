@@ -5,6 +5,9 @@ the answer is kept.
 Integer and complex convolutions run as windows and products (the op's body).
 """
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ... import _C
@@ -14,6 +17,12 @@ from ..run import check_devices, contiguous, planner
 from ..lazy.stream import geometry, launch, product, ready
 from ..layout import channels_last, relaid
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import DType, Overload, Size, Tensor
+
+
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _shapes = {}  # arguments without the batch's size -> shape of an image of the result
 _plans = {}
@@ -21,7 +30,7 @@ _sums = {}
 MOST = 4096
 
 
-def _result(ov, args, x, w, bias, single):
+def _result(ov: Any, args: Any, x: Any, w: Any, bias: Any, single: Any) -> tuple[int, ...]:
     """Shape of the result; PyTorch's errors."""
     key = (
         ov.kernel,
@@ -52,7 +61,15 @@ def _result(ov, args, x, w, bias, single):
     return shape if single else (x.shape[0], *shape)
 
 
-def _plan(kind, dtype, bias, kernel, stride, padding, dilation):
+def _plan(
+    kind: Any,
+    dtype: DType,
+    bias: bool,
+    kernel: tuple[int, ...],
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+) -> int:
     key = kind, dtype, bias, kernel, stride, padding, dilation
     number = _plans.get(key)
     if number is None:
@@ -65,7 +82,21 @@ def _plan(kind, dtype, bias, kernel, stride, padding, dilation):
     return number
 
 
-def _pass(kind, first, second, bias, out, wide, narrow, kernel, stride, padding, dilation, groups, numel):
+def _pass(
+    kind: str,
+    first: Tensor,
+    second: Tensor,
+    bias: Tensor | None,
+    out: tuple[int, ...],
+    wide: Size | tuple[int, ...],
+    narrow: Size | tuple[int, ...],
+    kernel: Any,
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    groups: int,
+    numel: int,
+) -> Any:
     """One pass: `wide` and `narrow` are the shapes of the images at both ends, `out` that of the result."""
     a, b = geometry(contiguous(first)), geometry(contiguous(second))
     buffers, at = (a[0], b[0]), (a[3], b[3])
@@ -83,18 +114,31 @@ def _pass(kind, first, second, bias, out, wide, narrow, kernel, stride, padding,
     return r
 
 
-def _numel(shape):
+def _numel(shape: tuple[int, ...]) -> int:
     n = 1
     for s in shape:
         n *= s
     return n
 
 
-def _tuple(v):
+def _tuple(v: tuple[Any, ...]) -> tuple[int, ...]:
     return (v,) if isinstance(v, int) else tuple(v)
 
 
-def _convolve(ov, args, x, w, bias, stride, padding, dilation, transposed, groups, dims, outpad=(0,)):
+def _convolve(
+    ov: Overload,
+    args: tuple[Any, ...],
+    x: Tensor,
+    w: Tensor,
+    bias: Tensor | None,
+    stride: tuple[int, ...],
+    padding: tuple[int, ...],
+    dilation: tuple[int, ...],
+    transposed: bool,
+    groups: int,
+    dims: int,
+    outpad: Any = (0,),
+) -> Tensor:
     if x.is_cpu or w.is_cpu or bias is not None and bias.is_cpu:
         check_devices(args)
     single = x.dim() == dims + 1
@@ -129,14 +173,14 @@ def _convolve(ov, args, x, w, bias, stride, padding, dilation, transposed, group
     return relaid(r, [d - 1 for d in order[1:]] if single else order)
 
 
-def _lasts(x, w, *rest):
+def _lasts(x: Tensor, w: Any, *rest: Any) -> Any:
     """Whether a convolution's results are channels last, and the gradient of its weight."""
     if x.is_contiguous() and w.is_contiguous() and 1 not in x.shape and 1 not in w.shape:
         return False, False
     return _C.conv_layout(x, w, *rest)
 
 
-def _other(ov, args, x, w, bias):
+def _other(ov: Overload, args: tuple[Any, ...], x: Tensor, w: Tensor, bias: Tensor | None) -> Any:
     """Arguments that are wrong, or types that only the body takes."""
     if x.dtype is torch.bool or w.dtype is not x.dtype or bias is not None and bias.dtype is not x.dtype:
         _C.call_below(ov, tuple([stand_in(a) for a in args]))
@@ -147,30 +191,30 @@ def _other(ov, args, x, w, bias):
 
 
 @planner("conv1d", "conv2d", "conv3d")
-def _conv(ov, a):
+def _conv(ov: Any, a: Any) -> Tensor:
     x, w, bias, stride, padding, dilation, groups = a
     return _convolve(ov, a, x, w, bias, stride, padding, dilation, False, groups, int(ov.kernel[4]))
 
 
 @planner("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
-def _conv_transpose(ov, a):
+def _conv_transpose(ov: Any, a: Any) -> Tensor:
     x, w, bias, stride, padding, outpad, groups, dilation = a
     return _convolve(ov, a, x, w, bias, stride, padding, dilation, True, groups, int(ov.kernel[14]), outpad)
 
 
 @planner("convolution")
-def _convolution(ov, a):
+def _convolution(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     x, w, bias, stride, padding, dilation, transposed, outpad, groups = a
     return _convolve(ov, a, x, w, bias, stride, padding, dilation, transposed, groups, w.dim() - 2, outpad)
 
 
 # ---- gradients -------------------------------------------------------------------------------------------------------
-def _checked(ov, args, g, x, w):
+def _checked(ov: Any, args: Any, g: Any, x: Any, w: Any) -> None:
     """The CPU's checks, without computing anything."""
     key = (ov.kernel, tuple(g.shape), tuple(x.shape), tuple(w.shape), g.dtype, x.dtype, w.dtype, *args[4:10])
     if key not in _shapes:
 
-        def ask(g, x):
+        def ask(g: Any, x: Any) -> Any:
             _C.call_below(ov, (g, x, stand_in(w), None, *args[4:10], [False, False, False]))
 
         try:
@@ -186,7 +230,7 @@ def _checked(ov, args, g, x, w):
 
 
 @planner("convolution_backward")
-def _backward(ov, a):
+def _backward(ov: Any, a: Any) -> Any:
     g, x, w, _, stride, padding, dilation, transposed, outpad, groups, mask = a
     if g.is_cpu or x.is_cpu or w.is_cpu:
         check_devices(a)
@@ -208,7 +252,8 @@ def _backward(ov, a):
     if mask[1]:
         n = w.numel()
         if n:
-            gw = _pass("weight", *((x, g) if transposed else (g, x)), None, tuple(w.shape), big, small, *window, n)
+            first, second = (x, g) if transposed else (g, x)
+            gw = _pass("weight", first, second, None, tuple(w.shape), big, small, *window, n)
         else:
             gw = made(tuple(w.shape), 0, w.dtype)[0]
     if mask[2]:
@@ -222,7 +267,7 @@ def _backward(ov, a):
     )
 
 
-def _channel_sums(g):
+def _channel_sums(g: Tensor) -> Tensor:
     """Sums of a contiguous (N, C, d...) over all but the channels."""
     buffer, shape, strides, offset, dtype, _, numel = geometry(g)
     images, channels = shape[:2]

@@ -1,5 +1,8 @@
 """Padding, repetition by a tensor, and sequences made on the device."""
 
+from __future__ import annotations
+
+
 import json
 
 import torchlite as torch
@@ -13,13 +16,19 @@ from .shape import moved
 from ..lazy.stream import launch, plan, ready
 from ..layout import ALL, as_on_cpu
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import Overload, Tensor
+
+
 _plans = {}
 
 
 # ---- padding ---------------------------------------------------------------------------------------------------------
 @planner("constant_pad_nd")
 @as_on_cpu(images=ALL)
-def _constant_pad(ov, a):
+def _constant_pad(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, pad, value = a
     nd, shape = self.dim(), list(self.shape)
     if len(pad) % 2 or len(pad) > 2 * nd:
@@ -54,7 +63,9 @@ def _constant_pad(ov, a):
     return r
 
 
-def _pad_plan(mode, size, pad, dtype, backward):
+def _pad_plan(
+    mode: str, size: tuple[int, ...], pad: tuple[int, ...], dtype: str, backward: bool
+) -> tuple[int, list[int], tuple[int, ...]] | None:
     """(plan, words of the sizes, sizes of the padded image, of the image); None where the kernel has no such case."""
     n = len(pad) // 2
     if len(pad) % 2 or n > 3 or n > len(size) or not n:
@@ -83,7 +94,7 @@ def _pad_plan(mode, size, pad, dtype, backward):
     return number, [total, outer, *padded, outer, *image, 0, *low], (*size[: len(size) - n], *padded)
 
 
-def _cropped(t, pad):
+def _cropped(t: Tensor, pad: Any) -> tuple[Tensor, list[int]] | None:
     """The part of t that circular padding goes around when it is negative, and the padding left;
     None where nothing remains."""
     for j in range(len(pad) // 2):
@@ -96,7 +107,7 @@ def _cropped(t, pad):
 
 @planner("pad_reflect", "pad_replicate", "pad_circular")
 @as_on_cpu(images=ALL)
-def _pad(ov, a):
+def _pad(ov: Any, a: tuple[Any, ...]) -> Tensor:
     self, pad = a
     name = self.dtype.name
     if ov.kernel == "pad_circular" and len(pad) % 2 == 0 and len(pad) <= 2 * self.dim() and min(pad, default=0) < 0:
@@ -115,7 +126,7 @@ def _pad(ov, a):
 
 @planner("pad_reflect_backward", "pad_replicate_backward", "pad_circular_backward")
 @as_on_cpu(images=ALL, last=3)
-def _pad_backward(ov, a):
+def _pad_backward(ov: Any, a: tuple[Any, ...]) -> Any:
     grad, pad, size = a[:3]
     if (
         ov.kernel == "pad_circular_backward"
@@ -152,7 +163,7 @@ def _pad_backward(ov, a):
 
 # ---- repetition by a tensor ------------------------------------------------------------------------------------------
 @planner("repeat_interleave")
-def _repeat_interleave(ov, a):
+def _repeat_interleave(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     repeats, size = a[0], a[1]
     if repeats.dim() != 1 or repeats.dtype not in (torch.int64, torch.int32):
         return cpu_error(ov, a)
@@ -182,12 +193,12 @@ def _repeat_interleave(ov, a):
 EXACT = 1 << 24  # whole numbers up to here are float32's own
 
 
-def _whole(x):
+def _whole(x: float) -> bool:
     return type(x) is int or type(x) is float and x.is_integer()
 
 
 @planner("arange", "arange_start", "arange_step")
-def _arange(ov, a):
+def _arange(ov: Any, a: tuple[Any, ...]) -> Tensor:
     """On the device where every value is a whole number that it computes exactly;
     else the CPU's values are uploaded."""
     k = {"arange": 0, "arange_start": 1, "arange_step": 2}[ov.kernel]
@@ -236,7 +247,7 @@ def _arange(ov, a):
 
 
 @planner("eye", "eye_m")
-def _eye(ov, a):
+def _eye(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     m = ov.kernel == "eye_m"
     rows, columns, dtype = a[0], a[1] if m else a[0], a[1 + m]
     dtype = torch.get_default_dtype() if dtype is None else dtype

@@ -8,6 +8,9 @@ them stays, and it is not defined which, as in PyTorch; of int64 and complex ele
 the last one stays, and under torch.use_deterministic_algorithms(True) of all.
 """
 
+from __future__ import annotations
+
+
 import functools
 import json
 
@@ -21,6 +24,13 @@ from ..lazy.expression import before_write, coalesce
 from ..run import check_devices, empty, host_copy, on_cpu, upload
 from ..lazy.stream import launch, plan, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ..._types import DType, Overload, Tensor
+
+
 Tensor = _C.TensorBase
 geometry = _C.geometry
 # moving elements only needs types of their size, and keeps every bit
@@ -30,13 +40,13 @@ MOST_INDICES = 5  # a kernel binds 8 buffers: source, result, status
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
-def cpu_error(ov, args, mixed=False):
+def cpu_error(ov: Overload, args: tuple[Any, ...], mixed: bool = False) -> Any:
     """Lets the CPU's kernel raise its error for arguments that look wrong, on stand-ins of their shapes."""
     if not mixed:
         check_devices(args)
     inplace = bool(ov.flags & 4)
 
-    def stand_in(a, whole=False):
+    def stand_in(a: Any, whole: bool = False) -> Any:
         if isinstance(a, Tensor):
             if a.is_cpu:
                 return a
@@ -52,7 +62,7 @@ def cpu_error(ov, args, mixed=False):
 
 
 @functools.lru_cache(None)
-def sayer(kind, dim=0):
+def sayer(kind: str, dim: int = 0) -> Callable[..., Any]:
     """What is said of an index out of range: a function of (value, extent, which of the indices)."""
     if kind == "index":
         return lambda v, n, which: IndexError("index %d is out of bounds for dimension %d with size %d" % (v, which, n))
@@ -80,14 +90,14 @@ class Pick:
 
     __slots__ = ("buffer", "dtype", "strides", "offset", "dim", "bounds", "tensor")
 
-    def __init__(self, t, strides, dim):
+    def __init__(self, t: Any, strides: list[int] | tuple[int, ...], dim: int) -> None:
         self.tensor, self.strides, self.dim = t, strides, dim
         self.buffer, _, _, self.offset, dtype, _, _ = geometry(t)
         self.dtype = dtype.name
         self.bounds = known(self.buffer, dtype.itemsize) if self.buffer.bounds is not None else None
 
 
-def check_word(picks, shape, wrap, say):
+def check_word(picks: list[Pick], shape: tuple[int, ...], wrap: bool, say: Callable[..., Any]) -> int:
     """What the launch is to check: 0 where every index is known to be in range. Raises where one is known not to be."""
     unknown = False
     for which, p in enumerate(picks):
@@ -107,7 +117,7 @@ def check_word(picks, shape, wrap, say):
 _plans = {}
 
 
-def _number(family, ndim, dtype, picks, wrap, **more):
+def _number(family: str, ndim: int, dtype: str, picks: list[Pick], wrap: bool, **more: Any) -> int:
     key = (family, ndim, dtype, wrap, *[p.dtype for p in picks], *more.values())
     number = _plans.get(key)
     if number is None:
@@ -123,7 +133,7 @@ def _number(family, ndim, dtype, picks, wrap, **more):
     return number
 
 
-def _grid(shape, operands):
+def _grid(shape: tuple[int, ...], operands: list[Any]) -> tuple[list[int], int, Callable[..., Any], list[int]]:
     """(words of the grid, how many dims, a function that appends a place, the dims left)
     with dims merged where all operands allow it."""
     sizes, keep = coalesce(shape, operands)
@@ -131,21 +141,34 @@ def _grid(shape, operands):
     for m in sizes:
         n *= m
 
-    def place(values, offset, strides):
+    def place(values: list[int], offset: int, strides: list[int] | tuple[int, ...]) -> None:
         values.append(offset)
         values.extend([strides[d] for d in keep] if keep else [0])
 
     return [n, *sizes], len(sizes), place, keep
 
 
-def _index_words(values, picks, place, shape, strides):
+def _index_words(
+    values: list[int], picks: list[Pick], place: Callable[..., Any], shape: tuple[int, ...], strides: tuple[int, ...]
+) -> None:
     for p in picks:
         place(values, p.offset, p.strides)
         values.append(strides[p.dim] if strides else 0)
         values.append(shape[p.dim])
 
 
-def take_at(source, shape, strides, offset, dtype, grid, along, picks, wrap, say):
+def take_at(
+    source: Any,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    offset: int,
+    dtype: DType,
+    grid: tuple[int, ...],
+    along: Any,
+    picks: list[Pick],
+    wrap: bool,
+    say: Callable[..., Any],
+) -> Tensor:
     """result[c] = source at c's place. `along`: for each dim of the grid the source's dim it runs along, or None."""
     if 0 in grid:
         return empty(grid, dtype)
@@ -164,7 +187,19 @@ def take_at(source, shape, strides, offset, dtype, grid, along, picks, wrap, say
     return r
 
 
-def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None, skip=None, fresh=False):
+def put_at(
+    target: Any,
+    grid: tuple[int, ...],
+    along: Any,
+    picks: list[Pick],
+    wrap: bool,
+    say: Callable[..., Any],
+    mode: str,
+    source: Any = None,
+    scalar: Any = None,
+    skip: Any = None,
+    fresh: bool = False,
+) -> Any:
     """target's elements at the grid's places changed, in place: by source (buffer, strides over the grid, offset)
     or a number.
     `fresh`: what was there before does not count."""
@@ -238,7 +273,19 @@ def put_at(target, grid, along, picks, wrap, say, mode, source=None, scalar=None
     return target
 
 
-def _put_complex(target, grid, along, picks, wrap, say, mode, source, scalar, skip, fresh):
+def _put_complex(
+    target: Tensor,
+    grid: tuple[int, ...],
+    along: list[int | None],
+    picks: list[Pick],
+    wrap: bool,
+    say: Callable[..., Any],
+    mode: str,
+    source: Any,
+    scalar: complex | None,
+    skip: Any,
+    fresh: bool,
+) -> None:
     """Sums of complex numbers, as pairs of real ones."""
     if source is None:
         number = upload(_C.fill(_C.empty((1,), target.dtype), scalar))
@@ -260,7 +307,7 @@ def _put_complex(target, grid, along, picks, wrap, say, mode, source, scalar, sk
     )
 
 
-def bits(value, dtype):
+def bits(value: Any, dtype: DType) -> list[int]:
     """A number as the words of an element, for a kernel that only moves elements;
     the core's conversion and its errors."""
     probe = _C.empty((1,), dtype)
@@ -269,7 +316,7 @@ def bits(value, dtype):
     return [int.from_bytes(raw[i : i + 4], "little") for i in range(0, len(raw), 4)]
 
 
-def writable(ov, self, keep=False):
+def writable(ov: Overload, self: Tensor, keep: bool = False) -> Tensor:
     """The tensor that an op writes to: self of an in-place overload, else a copy; `keep`: laid out as a clone."""
     if ov.flags & 4:
         return self
@@ -279,7 +326,7 @@ def writable(ov, self, keep=False):
     return r
 
 
-def strides_over(t, grid, at=None):
+def strides_over(t: Any, grid: tuple[int, ...], at: range | None = None) -> Any:
     """t's strides over the grid; `at` names the grid's dims that t's dims lie along (default: the last ones)."""
     shape, strides = tuple(t.shape), t.stride()
     out = [0] * len(grid)

@@ -1,5 +1,8 @@
 """gather, scatter, the index_* ops, take and put as grids for the two kernels of index.py."""
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ... import _C
@@ -9,6 +12,13 @@ from .pointwise import assign
 from ..run import _filled as filled, contiguous, empty, planner
 from ..lazy.stream import Buffer
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ..._types import Overload, Size, Tensor
+
+
 _MODES = {"sum": "add", "mean": "add", "prod": "prod", "amax": "amax", "amin": "amin", "add": "add", "multiply": "prod"}
 _NAMES = {
     "scatter": (None, "add", "multiply"),
@@ -17,24 +27,24 @@ _NAMES = {
 }
 
 
-def _dim(dim, nd):
+def _dim(dim: int, nd: int) -> int | None:
     """A dim from 0 on; None where it is not one."""
     if type(dim) is not int or not -max(nd, 1) <= dim < max(nd, 1):
         return None
     return dim % max(nd, 1)
 
 
-def here(*tensors):
+def here(*tensors: Tensor) -> bool:
     return all(type(geometry(t)[0]) is Buffer for t in tensors)
 
 
 # ---- gather, scatter -------------------------------------------------------------------------------------------------
-def _along_dim(nd, dim):
+def _along_dim(nd: int, dim: int) -> list[int | None]:
     return [None if d == dim else d for d in range(nd)]
 
 
 @planner("gather")
-def _gather(ov, a):
+def _gather(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index = a[0], a[2]
     buffer, shape, strides, offset, dtype, _, _ = geometry(self)
     _, grid, ist, _, itype, _, n = geometry(index)
@@ -57,7 +67,9 @@ def _gather(ov, a):
     )
 
 
-def _scatter_parts(ov, a, self, index, src):
+def _scatter_parts(
+    ov: Overload, a: tuple[Any, ...], self: Tensor, index: Tensor, src: Any
+) -> tuple[int, tuple[int, ...], list[int | None], list[Pick]] | None:
     """(dim, grid, along, picks) of a scatter; None where the CPU has an error to raise."""
     shape, (_, grid, ist, _, itype, _, _) = tuple(self.shape), geometry(index)
     dim, nd = _dim(a[1], len(shape)), len(shape) or 1
@@ -74,13 +86,13 @@ def _scatter_parts(ov, a, self, index, src):
     return dim, grid, _along_dim(len(grid), dim) if shape else [None] * len(grid), [Pick(index, ist, dim)]
 
 
-def source_of(t, grid):
+def source_of(t: Any, grid: tuple[int, ...]) -> Any:
     buffer, shape, strides, offset, _, _, _ = geometry(t)
     return buffer, list(strides) if len(shape) == len(grid) else [0] * len(grid), offset
 
 
 @planner("scatter", "scatter_add", "scatter_reduce")
-def _scatter(ov, a):
+def _scatter(ov: Any, a: tuple[Any, ...]) -> Any:
     self, index, src = a[0], a[2], a[3]
     is_tensor = isinstance(src, torch.Tensor)
     reduce, include = "sum" if ov.kernel == "scatter_add" else None, True
@@ -110,7 +122,16 @@ def _scatter(ov, a):
     return reduce_at(writable(ov, self), grid, along, picks, say, reduce, include, source)
 
 
-def reduce_at(target, grid, along, picks, say, reduce, include, source):
+def reduce_at(
+    target: Tensor,
+    grid: tuple[int, ...],
+    along: list[int | None],
+    picks: list[Pick],
+    say: Callable[..., Any],
+    reduce: str,
+    include: bool,
+    source: tuple[Any, ...],
+) -> Tensor:
     """target's elements at the grid's places combined with source's."""
     mode = _MODES[reduce]
     put_at(target, grid, along, picks, False, say, mode, source, fresh=not include)
@@ -129,13 +150,13 @@ def reduce_at(target, grid, along, picks, say, reduce, include, source):
 
 
 # ---- one index vector along a dim ------------------------------------------------------------------------------------
-def _vector(index):
+def _vector(index: Tensor) -> Tensor:
     """An index of 0 or 1 dims as a vector's geometry."""
     return index if index.dim() else index.reshape(1)
 
 
 @planner("index_select")
-def _index_select(ov, a):
+def _index_select(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index = a[0], a[2]
     buffer, shape, strides, offset, dtype, _, _ = geometry(self)
     dim = _dim(a[1], len(shape))
@@ -159,7 +180,9 @@ def _index_select(ov, a):
     )
 
 
-def rows_of(self, dim, index, source_shape):
+def rows_of(
+    self: Tensor, dim: int, index: Tensor, source_shape: Size | None
+) -> tuple[tuple[int, ...], list[int | None], list[Pick]]:
     """(grid, along, picks) for slices of self along dim; source_shape has index.numel() of them."""
     nd, shape = self.dim(), tuple(self.shape)
     grid = (*shape[:dim], index.numel(), *shape[dim + 1 :]) if nd else (index.numel(),)
@@ -168,7 +191,7 @@ def rows_of(self, dim, index, source_shape):
     return grid, _along_dim(nd, dim) if nd else [None], [Pick(index, over, dim)]
 
 
-def _add_checks(ov, a, dtypes=INTEGERS):
+def _add_checks(ov: Overload, a: tuple[Any, ...], dtypes: tuple[str, ...] = INTEGERS) -> int | None:
     """dim of index_add, index_reduce, index_copy where their arguments fit, else None."""
     self, index, source = a[0], a[2], a[3]
     dim = _dim(a[1], self.dim())
@@ -187,7 +210,7 @@ def _add_checks(ov, a, dtypes=INTEGERS):
 
 
 @planner("index_add", "index_reduce", "index_copy")
-def _index_into(ov, a):
+def _index_into(ov: Overload, a: tuple[Any, ...]) -> Any:
     self, index, source = a[0], a[2], a[3]
     kind = ov.kernel
     if kind == "index_add" and (isinstance(a[4], complex) or a[4] != 1):
@@ -207,7 +230,7 @@ def _index_into(ov, a):
 
 
 @planner("index_fill")
-def _index_fill(ov, a):
+def _index_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index, value = a[0], a[2], a[3]
     dim = _dim(a[1], self.dim())
     if dim is None or index.dim() > 1 or index.dtype is not torch.int64 or not here(self, index):
@@ -242,7 +265,7 @@ def _index_fill(ov, a):
 
 # ---- flat positions --------------------------------------------------------------------------------------------------
 @planner("take")
-def _take(ov, a):
+def _take(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index = a
     if index.dtype is not torch.int64 or not here(self, index) or not self.numel() and index.numel():
         return cpu_error(ov, a)
@@ -263,7 +286,7 @@ def _take(ov, a):
 
 
 @planner("put")
-def _put(ov, a):
+def _put(ov: Any, a: Any) -> Tensor:
     self, index, source, accumulate = a
     if (
         index.dtype is not torch.int64

@@ -5,6 +5,9 @@ which has its own threads of execution and double precision;
 what is read of a result (info, pivots) is read by who asks for it.
 """
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ... import _C
@@ -16,12 +19,18 @@ from ..run import contiguous, empty, planner
 from ..lazy.stream import launch, ready
 from ..layout import as_on_cpu
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import DType, Overload, Tensor
+
+
 geometry = _C.geometry
 MOST = 256**3  # multiplications of one matrix: a workgroup does them well before a driver loses patience
 _plans = {}
 
 
-def _plan(op, dtype):
+def _plan(op: Any, dtype: DType) -> int:
     number = _plans.get((op, dtype))
     if number is None:
         number = _plans[op, dtype] = stream.plan(
@@ -30,13 +39,13 @@ def _plan(op, dtype):
     return number
 
 
-def _run(op, dtype, tensors, words):
+def _run(op: str, dtype: Any, tensors: tuple[Tensor, ...], words: tuple[int, ...]) -> None:
     """Launches an op on dense tensors, behind whose words their offsets go."""
     parts = [geometry(t) for t in tensors]
     launch(_plan(op, dtype), [ready(g[0]) for g in parts], [*words, *[g[3] for g in parts]])
 
 
-def _able(work, *tensors):
+def _able(work: int, *tensors: Tensor) -> bool:
     dtype = tensors[0].dtype
     return (
         work <= MOST
@@ -45,7 +54,7 @@ def _able(work, *tensors):
     )
 
 
-def _copied(t):
+def _copied(t: Tensor) -> Tensor:
     """A dense copy of its own memory."""
     r = empty(tuple(t.shape), t.dtype)
     if r.numel():
@@ -53,20 +62,20 @@ def _copied(t):
     return r
 
 
-def _info(A):
+def _info(A: Tensor) -> Tensor:
     """Room for one number a matrix, which the kernels write; 0 where they have nothing to do."""
     batch = tuple(A.shape[:-2])
     return empty(batch, torch.int32) if A.numel() else filled(batch, torch.int32, 0)
 
 
-def _count(t):
+def _count(t: Tensor) -> int:
     n = 1
     for m in t.shape[:-2]:
         n *= m
     return n
 
 
-def _factored(A, pivot):
+def _factored(A: Tensor, pivot: bool) -> tuple[Tensor, Tensor, Tensor]:
     m, n = A.shape[-2:]
     batch = tuple(A.shape[:-2])
     lu, piv, info = _copied(A), empty((*batch, min(m, n)), torch.int32), _info(A)
@@ -75,7 +84,7 @@ def _factored(A, pivot):
     return lu, piv, info
 
 
-def _solved(a, x, upper, unit):
+def _solved(a: Tensor, x: Tensor, upper: bool, unit: bool) -> Tensor:
     """x := a^-1 x"""
     n, r = x.shape[-2:]
     if x.numel():
@@ -85,7 +94,7 @@ def _solved(a, x, upper, unit):
 
 @planner("_linalg_lu")
 @as_on_cpu(always=True)
-def _lu(ov, args):
+def _lu(ov: Overload, args: tuple[Any, ...]) -> Any:
     A, pivot = args
     if not _able(A.numel() // max(_count(A), 1) * min(A.shape[-2:]), A):
         return NotImplemented
@@ -94,7 +103,7 @@ def _lu(ov, args):
 
 @planner("_linalg_trsm")
 @as_on_cpu(always=True)
-def _trsm(ov, args):
+def _trsm(ov: Overload, args: tuple[Any, ...]) -> Any:
     A, B, upper, unit = args
     if not _able(A.shape[-1] ** 2 * B.shape[-1], A, B) or A.shape[:-2] != B.shape[:-2]:
         return NotImplemented
@@ -103,7 +112,7 @@ def _trsm(ov, args):
 
 @planner("_linalg_solve")
 @as_on_cpu(always=True)
-def _solve(ov, args):
+def _solve(ov: Overload, args: tuple[Any, ...]) -> Any:
     A, B = args
     n, r = A.shape[-1], B.shape[-1]
     if not _able(n * n * max(n, r), A, B) or A.shape[-2] != n or A.shape[:-2] != B.shape[:-2]:
@@ -119,7 +128,7 @@ def _solve(ov, args):
 
 @planner("_linalg_cholesky")
 @as_on_cpu(always=True)
-def _cholesky(ov, args):
+def _cholesky(ov: Overload, args: tuple[Any, ...]) -> Any:
     (A,) = args
     n = A.shape[-1]
     if not _able(n**3, A):
@@ -132,7 +141,7 @@ def _cholesky(ov, args):
 
 @planner("_linalg_geqrf")
 @as_on_cpu(always=True)
-def _geqrf(ov, args):
+def _geqrf(ov: Overload, args: tuple[Any, ...]) -> Any:
     (A,) = args
     m, n = A.shape[-2:]
     if not _able(m * n * min(m, n), A):
@@ -145,7 +154,7 @@ def _geqrf(ov, args):
 
 @planner("_linalg_householder")
 @as_on_cpu(always=True)
-def _householder(ov, args):
+def _householder(ov: Overload, args: tuple[Any, ...]) -> Any:
     A, tau = args
     m, n = A.shape[-2:]
     if (
@@ -165,7 +174,7 @@ def _householder(ov, args):
 
 
 # ---- singular values, Hermitian eigenvalues --------------------------------------------------------------------------
-def _orthogonal(rows):
+def _orthogonal(rows: Tensor) -> tuple[Tensor, Tensor]:
     """(rows made orthogonal to one another by rotations, the rotations)"""
     a = _copied(rows)
     r, m = a.shape[-2:]
@@ -174,12 +183,12 @@ def _orthogonal(rows):
     return a, v
 
 
-def _rows(t, order):
+def _rows(t: Tensor, order: Tensor) -> Tensor:
     """Rows of matrices in an order."""
     return t.gather(-2, order.unsqueeze(-1).expand(tuple(order.shape) + (t.shape[-1],)))
 
 
-def _basis(u, count):
+def _basis(u: Tensor, count: int) -> Tensor:
     """`count` orthonormal columns of which the first are u's, which are orthonormal or 0."""
     m, r = u.shape[-2:]
     a, tau = _copied(u), empty((*u.shape[:-2], r), u.dtype)
@@ -196,7 +205,7 @@ def _basis(u, count):
 
 @planner("_linalg_svd")
 @as_on_cpu(always=True)
-def _svd(ov, args):
+def _svd(ov: Overload, args: tuple[Any, ...]) -> Any:
     A, full = args
     m, n = A.shape[-2:]
     r, big = min(m, n), max(m, n)
@@ -219,7 +228,7 @@ def _svd(ov, args):
 
 @planner("_linalg_eigh")
 @as_on_cpu(always=True)
-def _eigh(ov, args):
+def _eigh(ov: Overload, args: tuple[Any, ...]) -> Any:
     (A,) = args
     n = A.shape[-1]
     if not A.numel():

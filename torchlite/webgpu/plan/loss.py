@@ -1,5 +1,8 @@
 """Losses on webgpu: those of pairs are reductions of one expression, cross entropy is a kernel of its own."""
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ..lazy.checks import guard, status
@@ -10,17 +13,23 @@ from .reduction import reduce as reduce_tensor
 from ..run import contiguous, host_copy, laid_back, planner
 from ..lazy.stream import core, float_word, launch, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import DType, Node, Overload, Tensor
+
+
 f32 = torch.float32
 
 
 # ---- pairs -----------------------------------------------------------------------------------------------------------
-def _element(row, d, p, shape):
+def _element(row: Any, d: Node, p: Any, shape: Any) -> Node:
     """One element's loss of the difference d."""
 
-    def op(name, *args):
+    def op(name: str, *args: Any) -> Any:
         return tree(name, *args, shape=shape)
 
-    def num(x):
+    def num(x: Any) -> Any:
         return Number(x, "float32")
 
     if row == "mse_loss":
@@ -37,7 +46,7 @@ def _element(row, d, p, shape):
 
 
 @planner("mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss")
-def _pair(ov, args):
+def _pair(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, y, reduction = args[:3]
     p = args[3] if len(args) > 3 else 1.0
     dtype, shape = x.dtype, tuple(x.shape)
@@ -72,11 +81,11 @@ def _pair(ov, args):
 
 
 # ---- cross entropy ---------------------------------------------------------------------------------------------------
-def _say(value, extent, which):
+def _say(value: Any, extent: Any, which: Any) -> Any:
     return IndexError("Target %d is out of bounds." % value)
 
 
-def _check(labels, n, ignore):
+def _check(labels: Tensor, n: int, ignore: int) -> int:
     """The check word for class numbers; their error at once where they are known."""
     bounds = geometry(labels)[0].bounds
     if bounds is None or ignore in bounds:
@@ -90,7 +99,7 @@ def _check(labels, n, ignore):
 
 
 @planner("_cross_entropy")
-def _cross_entropy(ov, args):
+def _cross_entropy(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, labels, weight, reduction, ignore, smoothing = args
     together(x, labels, weight)
     dtype = x.dtype
@@ -124,7 +133,7 @@ def _cross_entropy(ov, args):
     return _cast(total, dtype), lse, weights
 
 
-def _reduced(loss, counts, reduction):
+def _reduced(loss: Tensor, counts: Tensor, reduction: int) -> tuple[Tensor, Tensor]:
     """(sum or weighted mean of the rows' losses, sum of their weights)"""
     rows = loss.numel()
     total, weights = reduce(
@@ -140,7 +149,9 @@ def _reduced(loss, counts, reduction):
     return total, weights
 
 
-def _launch(which, dtype, weight, smoothing, handles, words, nll=False):
+def _launch(
+    which: str, dtype: DType, weight: Any, smoothing: float, handles: list[int], words: list[int], nll: bool = False
+) -> None:
     key = "cross_entropy", which, dtype, weight is not None, smoothing > 0, nll
     extra = {"backward": True} if which == "backward" else {}
     launch(
@@ -156,7 +167,7 @@ def _launch(which, dtype, weight, smoothing, handles, words, nll=False):
 
 
 @planner("_cross_entropy_backward")
-def _cross_entropy_backward(ov, args):
+def _cross_entropy_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, labels, weight, lse, total, reduction, ignore, smoothing = args
     together(*args[:6])
     dtype = x.dtype
@@ -181,7 +192,7 @@ def _cross_entropy_backward(ov, args):
 
 
 # ---- negative log likelihood -----------------------------------------------------------------------------------------
-def _nll_args(x, labels, weight):
+def _nll_args(x: Tensor, labels: Any, weight: Any) -> Any:
     """Whether the kernel takes these arguments: shapes that fit, and nothing rare."""
     shape = tuple(x.shape)
     if len(shape) > 1:
@@ -209,7 +220,7 @@ def _nll_args(x, labels, weight):
 
 
 @planner("nll_loss_forward", "nll_loss")
-def _nll_loss(ov, args):
+def _nll_loss(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, labels, weight, reduction, ignore = args
     together(x, labels, weight)
     if not _nll_args(x, labels, weight) or not -1 << 31 <= ignore < 1 << 31:
@@ -236,7 +247,7 @@ def _nll_loss(ov, args):
 
 
 @planner("nll_loss_backward")
-def _nll_loss_backward(ov, args):
+def _nll_loss_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, labels, weight, reduction, ignore, total = args
     together(g, x, labels, weight, total)
     if (

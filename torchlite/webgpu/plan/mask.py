@@ -1,5 +1,8 @@
 """Masks: masked_fill, masked_select, masked_scatter, nonzero, one_hot."""
 
+from __future__ import annotations
+
+
 import json
 
 import torchlite as torch
@@ -12,10 +15,16 @@ from .pointwise import assign
 from ..run import _filled as filled, contiguous, empty, planner
 from ..lazy.stream import launch, plan, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import Buffer, DType, Node, Overload, Tensor
+
+
 _plans = {}
 
 
-def _compact(**params):
+def _compact(**params: Any) -> int:
     key = tuple(params.values())
     number = _plans.get(key)
     if number is None:
@@ -23,7 +32,7 @@ def _compact(**params):
     return number
 
 
-def _counted(x):
+def _counted(x: Tensor) -> tuple[Buffer, Tensor]:
     """(handle of the ends of pieces, how many elements of a dense tensor are not zero); waits for the GPU."""
     n = x.numel()
     ends = empty((n + 31 >> 5,), torch.int32)
@@ -32,11 +41,11 @@ def _counted(x):
     return buffer, ends[-1]
 
 
-def _kind(dtype):
+def _kind(dtype: DType) -> str:
     return dtype.name
 
 
-def positions(x):
+def positions(x: Tensor) -> Tensor:
     """nonzero: the coordinates of what is not zero, int64 [count, dims]; waits for the GPU."""
     nd = x.dim()
     if not x.numel():
@@ -61,20 +70,20 @@ def positions(x):
 
 
 @planner("nonzero")
-def _nonzero(ov, a):
+def _nonzero(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     x = a[0]
     return positions(x)
 
 
 @planner("nonzero_numpy")
-def _nonzero_numpy(ov, a):
+def _nonzero_numpy(ov: Overload, a: tuple[Any, ...]) -> Any:
     x = a[0]
     rows = positions(x.reshape(1) if not x.dim() else x)
     return tuple([rows[:, d].contiguous() for d in range(rows.shape[1])])
 
 
 # ---- masked_* --------------------------------------------------------------------------------------------------------
-def _value_node(value, dtype, shape):
+def _value_node(value: Any, dtype: DType, shape: tuple[int, ...]) -> Any:
     """A fill value as an operand."""
     name = dtype.name
     if isinstance(value, torch.Tensor):
@@ -91,14 +100,14 @@ def _value_node(value, dtype, shape):
     return Number(probe.item(), "int64" if name == "int64" else "int32")
 
 
-def where_node(self, mask, value, shape):
+def where_node(self: Tensor, mask: Tensor, value: Any, shape: tuple[int, ...]) -> Node:
     name = self.dtype.name
     return expression(
         "where", [operand(mask, shape), _value_node(value, self.dtype, shape), operand(self, shape)], name, name, shape
     )
 
 
-def _complex_node(pair, mask, value, shape):
+def _complex_node(pair: Tensor, mask: Tensor, value: Any, shape: tuple[int, ...]) -> Node:
     """Of a complex tensor's real and imaginary parts, with the value's where the mask is true."""
     if isinstance(value, torch.Tensor):
         value = value.item()
@@ -110,7 +119,7 @@ def _complex_node(pair, mask, value, shape):
     )
 
 
-def fill_where(target, mask, value):
+def fill_where(target: Tensor, mask: Tensor, value: Any) -> None:
     """target = value where mask (broadcast to it), in place."""
     if target.dtype.is_complex:
         pair = torch.view_as_real(target)
@@ -120,7 +129,7 @@ def fill_where(target, mask, value):
 
 
 @planner("masked_fill")
-def _masked_fill(ov, a):
+def _masked_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, mask, value = a
     tensor = isinstance(value, torch.Tensor)
     other = isinstance(value, complex) or tensor and value.dtype.is_complex
@@ -154,7 +163,7 @@ def _masked_fill(ov, a):
     return self
 
 
-def _both(self, mask):
+def _both(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]] | None:
     """self and mask of one shape, dense; None where they do not broadcast."""
     try:
         shape = tuple(torch.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
@@ -163,7 +172,7 @@ def _both(self, mask):
     return contiguous(self.expand(shape)), contiguous(mask.expand(shape)), shape
 
 
-def _select(x, mask):
+def _select(x: Tensor, mask: Tensor) -> Tensor:
     if not mask.numel():
         return empty((0,), x.dtype)
     ends, total = _counted(mask)
@@ -180,14 +189,14 @@ def _select(x, mask):
 
 
 @planner("masked_select")
-def _masked_select(ov, a):
+def _masked_select(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, mask = a
     both = _both(self, mask) if mask.dtype is torch.bool and not self.is_cpu and not mask.is_cpu else None
     return cpu_error(ov, a) if both is None else _select(both[0], both[1])
 
 
 @planner("masked_scatter")
-def _masked_scatter(ov, a):
+def _masked_scatter(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, mask, source = a
     both = (
         _both(self, mask)
@@ -223,7 +232,7 @@ def _masked_scatter(ov, a):
 
 
 @planner("one_hot")
-def _one_hot(ov, a):
+def _one_hot(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, classes = a
     if self.dtype is not torch.int64 or not self.numel() and classes <= 0 or self.is_cpu:
         return cpu_error(ov, a)

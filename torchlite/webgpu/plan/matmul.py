@@ -5,6 +5,9 @@ alpha, beta and what is added are part of the kernel.
 Floats are summed in float32, integers exactly modulo the type's width.
 """
 
+from __future__ import annotations
+
+
 from typing import Any
 
 import torchlite as torch
@@ -14,6 +17,11 @@ from ..lazy import stream
 from ..run import Tensor, check_devices, contiguous, empty, planner
 from ..lazy.stream import float_word, fresh, geometry, launch, product, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..._types import Buffer, DType, Overload
+
+
 _ONE = float_word(1.0)
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _INTEGERS = frozenset((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8))
@@ -21,14 +29,14 @@ _plans = {}
 SMALL_M = 32  # fewer rows than this do not fill a tile
 
 
-def stand_in(a):
+def stand_in(a: Any) -> Any:
     """A CPU tensor of the same shape and type, of one element's memory."""
     if isinstance(a, Tensor):
         return _C.empty((1,) * a.dim(), a.dtype).expand(a.shape) if a.numel() else _C.empty(tuple(a.shape), a.dtype)
     return a
 
 
-def refuse(ov, args):
+def refuse(ov: Overload, args: tuple[Any, ...]) -> Any:
     """For arguments that a planner does not take: the CPU's error where they are wrong, else NotImplemented."""
     check_devices(args)
     if not any(isinstance(a, Tensor) and a.dtype.is_complex for a in args):
@@ -36,12 +44,12 @@ def refuse(ov, args):
     return NotImplemented
 
 
-def made(shape, numel, dtype):
+def made(shape: tuple[int, ...], numel: int, dtype: DType) -> tuple[Tensor, int]:
     """(tensor, handle): a dense result whose memory is about to be written."""
     return fresh(shape, dtype)
 
 
-def _plan(dtype, added):
+def _plan(dtype: Any, added: bool) -> int:
     number = _plans.get((dtype, added))
     if number is None:
         name = dtype.name
@@ -51,7 +59,9 @@ def _plan(dtype, added):
     return number
 
 
-def multiply(a, b, bt=False, added=None, alpha=1, beta=1):
+def multiply(
+    a: Tensor, b: Tensor, bt: bool = False, added: Tensor | None = None, alpha: Any = 1, beta: Any = 1
+) -> Tensor:
     """alpha * a [*, m, k] times b [*, k, n], + beta * added where it is given, which broadcasts to the result.
     Operands of one dim lose it; bt: b is [*, n, k]. Shapes and types are checked by the caller;
     integers have nothing added."""
@@ -159,7 +169,9 @@ def multiply(a, b, bt=False, added=None, alpha=1, beta=1):
     )
 
 
-def _later(plan, buffers, words, shape, dtype):
+def _later(
+    plan: int, buffers: tuple[Buffer, Buffer], words: tuple[int, ...], shape: tuple[int, ...], dtype: DType
+) -> Tensor:
     """The product, put off where something can follow it in its kernel."""
     if dtype in _FLOATS:
         return product(plan, buffers, words, shape, dtype, 2)
@@ -168,7 +180,7 @@ def _later(plan, buffers, words, shape, dtype):
     return r
 
 
-def _batched(a, b, bt, added, alpha, beta):
+def _batched(a: Tensor, b: Tensor, bt: bool, added: Tensor | None, alpha: int, beta: int) -> Tensor:
     """multiply() of more than two matrices."""
     pa, sa, ta, ao, dtype, _, _ = geometry(a)
     pb, sb, tb, bo, _, _, _ = geometry(b)
@@ -230,7 +242,9 @@ def _batched(a, b, bt, added, alpha, beta):
     return _later(_plan(dtype, added is not None), buffers, tuple(words), shape, dtype)
 
 
-def _batch(sa, ta, sb, tb):
+def _batch(
+    sa: tuple[int, ...], ta: tuple[int, ...], sb: tuple[int, ...], tb: tuple[int, ...]
+) -> tuple[tuple[int, ...], list[Any]]:
     """The broadcast batch sizes, and of each that is not 1: (size, stride in a, stride in b, its place)."""
     x, y = sa[:-2], sb[:-2]
     count = max(len(x), len(y))
@@ -263,7 +277,7 @@ def _denser(a: Any, b: Any, lead: Any, dims: Any) -> tuple[Any, Any] | None:
     return None
 
 
-def _complex(a, b, bt=False, conjugated=False):
+def _complex(a: Tensor, b: Tensor, bt: bool = False, conjugated: bool = False) -> Tensor:
     """A complex product by the real ones of its parts, which are strided views; conjugated: of a's conjugate."""
     a, b = torch.view_as_real(a.detach()), torch.view_as_real(b.detach())
     ar, ai, br, bi = a.select(-1, 0), a.select(-1, 1), b.select(-1, 0), b.select(-1, 1)
@@ -276,7 +290,7 @@ def _complex(a, b, bt=False, conjugated=False):
     return r
 
 
-def _product(ov, args, a, b, bt=False):
+def _product(ov: Overload, args: tuple[Any, ...], a: Tensor, b: Tensor, bt: bool = False) -> Tensor:
     dtype = a.dtype
     if dtype is b.dtype and (dtype in _FLOATS or dtype in _INTEGERS):
         return multiply(a, b, bt)
@@ -285,12 +299,12 @@ def _product(ov, args, a, b, bt=False):
     return refuse(ov, args)
 
 
-def _elsewhere(a, b):
+def _elsewhere(a: Tensor, b: Tensor) -> bool:
     return a.is_cpu or b.is_cpu
 
 
 @planner("mm")
-def _mm(ov, args):
+def _mm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0] or _elsewhere(a, b):
         return refuse(ov, args)
@@ -298,7 +312,7 @@ def _mm(ov, args):
 
 
 @planner("bmm")
-def _bmm(ov, args):
+def _bmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     if a.dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or _elsewhere(a, b):
         return refuse(ov, args)
@@ -306,7 +320,7 @@ def _bmm(ov, args):
 
 
 @planner("mv")
-def _mv(ov, args):
+def _mv(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     if a.dim() != 2 or b.dim() != 1 or a.shape[1] != b.shape[0] or _elsewhere(a, b):
         return refuse(ov, args)
@@ -314,7 +328,7 @@ def _mv(ov, args):
 
 
 @planner("dot", "vdot")
-def _dot(ov, args):
+def _dot(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     if a.dim() != 1 or b.dim() != 1 or a.shape[0] != b.shape[0] or _elsewhere(a, b):
         return refuse(ov, args)
@@ -324,7 +338,7 @@ def _dot(ov, args):
 
 
 @planner("matmul")
-def _matmul(ov, args):
+def _matmul(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     na, nb = a.dim(), b.dim()
     if not na or not nb or a.shape[-1] != b.shape[-2 if nb > 1 else 0] or _elsewhere(a, b):
@@ -337,7 +351,7 @@ def _matmul(ov, args):
 
 
 @planner("linear")
-def _linear(ov, args):
+def _linear(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     x, w, bias = args
     nd, wd = x.dim(), w.dim()
     if not nd or not 0 < wd < 3 or x.shape[-1] != w.shape[-1] or _elsewhere(x, w):
@@ -358,7 +372,7 @@ def _linear(ov, args):
     return multiply(x, w, True, bias)
 
 
-def _linear_rare(ov, args):
+def _linear_rare(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     """Integers, complex numbers, and a bias that is broadcast to the matrix of all rows, as PyTorch adds it."""
     x, w, bias = args
     if (
@@ -377,7 +391,7 @@ def _linear_rare(ov, args):
     return r
 
 
-def _fits(t, shape):
+def _fits(t: Tensor, shape: tuple[int, ...]) -> bool:
     """Whether a tensor broadcasts to a shape."""
     own = t.shape
     if own == shape:
@@ -387,7 +401,7 @@ def _fits(t, shape):
     return all(n == 1 or n == m for n, m in zip(reversed(own), reversed(shape)))
 
 
-def _sum(ov, args, shape):
+def _sum(ov: Overload, args: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
     """beta * args[0] + alpha * (args[1] @ args[2])"""
     self, a, b, beta, alpha = args
     dtype = a.dtype
@@ -410,7 +424,7 @@ def _sum(ov, args, shape):
 
 
 @planner("addmm")
-def _addmm(ov, args):
+def _addmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     _, a, b, _, _ = args
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
         return refuse(ov, args)
@@ -418,7 +432,7 @@ def _addmm(ov, args):
 
 
 @planner("addmv")
-def _addmv(ov, args):
+def _addmv(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     self, a, b, _, _ = args
     if a.dim() != 2 or b.dim() != 1 or a.shape[1] != b.shape[0] or self.dim() > 1:
         return refuse(ov, args)
@@ -426,7 +440,7 @@ def _addmv(ov, args):
 
 
 @planner("baddbmm")
-def _baddbmm(ov, args):
+def _baddbmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     _, a, b, _, _ = args
     if a.dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         return refuse(ov, args)

@@ -1,5 +1,8 @@
 """Softmax, layer norm and rms norm on webgpu. Statistics are float32 whatever the tensors' dtype."""
 
+from __future__ import annotations
+
+
 from typing import Any
 
 import torchlite as torch
@@ -9,10 +12,15 @@ from ..lazy.graph import FLOATS, compact, complain, fresh, geometry, number, red
 from ..run import contiguous, empty, planner
 from ..lazy.stream import float_word, launch, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..._types import DType, Overload, Tensor
+
+
 f32 = torch.float32
 
 
-def _cast(t, dtype):
+def _cast(t: Tensor, dtype: DType) -> Any:
     """t in another dtype, later."""
     if t.dtype is dtype:
         return t
@@ -21,7 +29,7 @@ def _cast(t, dtype):
 
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------
-def _axis(shape, dim):
+def _axis(shape: tuple[int, ...], dim: int) -> tuple[int, int, int] | None:
     """(rows, length, inner) of a contiguous tensor seen along a dim; None where there is no such dim."""
     ndim = len(shape)
     if dim < 0:
@@ -38,7 +46,7 @@ def _axis(shape, dim):
     return outer * inner, shape[dim], inner
 
 
-def _forward(x, axis, log, out):
+def _forward(x: Tensor, axis: tuple[int, int, int], log: bool, out: DType) -> Tensor:
     buffer, shape, _, offset, dtype, dense, numel = geometry(x)
     if not dense:
         x = contiguous(x)
@@ -51,7 +59,7 @@ def _forward(x, axis, log, out):
 
 
 @planner("softmax", "log_softmax")
-def _softmax(ov, args):
+def _softmax(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, dim, dtype = args
     out = x.dtype if dtype is None else dtype
     axis = _axis(tuple(x.shape), dim)
@@ -65,7 +73,7 @@ def _softmax(ov, args):
 
 
 @planner("_softmax", "_log_softmax")
-def _softmax_aten(ov, args):
+def _softmax_aten(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, dim, wide = args
     axis = _axis(tuple(x.shape), dim)
     if axis is None or x.dtype not in FLOATS or wide and x.dtype is not torch.float16:
@@ -76,7 +84,7 @@ def _softmax_aten(ov, args):
 
 
 @planner("_softmax_backward_data", "_log_softmax_backward_data")
-def _softmax_backward(ov, args):
+def _softmax_backward(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     g, y, dim, out = args
     together(g, y)
     shape = tuple(y.shape)
@@ -118,7 +126,9 @@ def _tail(x: Any, shape: Any, params: Any) -> tuple[int, int] | None:
     return rows, n
 
 
-def _rows_forward(x, weight, bias, rows, n, lead, eps, rms):
+def _rows_forward(
+    x: Tensor, weight: Tensor | None, bias: Any, rows: int, n: int, lead: int, eps: float, rms: bool
+) -> Any:
     """y, mean, rstd of rows that lie one after the other."""
     dtype = x.dtype
     work: Any = dtype if all(p is None or p.dtype is dtype for p in (weight, bias)) else f32
@@ -153,7 +163,7 @@ def _rows_forward(x, weight, bias, rows, n, lead, eps, rms):
 
 
 @planner("native_layer_norm", "layer_norm")
-def _layer_norm(ov, args):
+def _layer_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, shape, weight, bias, eps = args[:5]
     together(x, weight, bias)
     shape = tuple(shape)
@@ -170,7 +180,7 @@ def _layer_norm(ov, args):
     return y, mean, rstd
 
 
-def _op(name, *args, dtype="float32"):
+def _op(name: str, *args: Any, dtype: str = "float32") -> dict[str, Any]:
     return {"op": name, "args": args, "dtype": dtype}
 
 
@@ -178,7 +188,18 @@ _XHAT = [{"in": 0}, {"in": 1}, {"in": 2}, {"in": 3}, _op("sub", 1, 3), _op("mul"
 _XHAT_RMS = [{"in": 0}, {"in": 1}, {"in": 2}, _op("mul", 1, 2), _op("mul", 0, 3)]
 
 
-def _rows_backward(g, x, mean, rstd, weight, bias_dtype, rows, n, shape, mask):
+def _rows_backward(
+    g: Tensor,
+    x: Tensor,
+    mean: Any,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias_dtype: Any,
+    rows: int,
+    n: int,
+    shape: tuple[int, ...],
+    mask: tuple[bool, bool, bool],
+) -> Any:
     """Gradients of x, weight and bias; None for those that `mask` leaves out."""
     dtype = x.dtype
     work: Any = dtype if g.dtype is dtype and (weight is None or weight.dtype is dtype) else f32
@@ -222,7 +243,7 @@ def _rows_backward(g, x, mean, rstd, weight, bias_dtype, rows, n, shape, mask):
 
 
 @planner("native_layer_norm_backward")
-def _layer_norm_backward(ov, args):
+def _layer_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, shape, mean, rstd, weight, bias, mask = args
     together(g, x, mean, rstd, weight)
     shape = tuple(shape)
@@ -241,7 +262,7 @@ def _layer_norm_backward(ov, args):
 
 
 @planner("_fused_rms_norm", "rms_norm")
-def _rms_norm(ov, args):
+def _rms_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, shape, weight, eps = args
     together(x, weight)
     shape = tuple(shape)
@@ -259,7 +280,7 @@ def _rms_norm(ov, args):
 
 
 @planner("_fused_rms_norm_backward")
-def _rms_norm_backward(ov, args):
+def _rms_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, shape, rstd, weight, mask = args
     together(g, x, rstd, weight)
     shape = tuple(shape)

@@ -3,6 +3,9 @@
 sgd and adam return the positions of parameters that they leave to the Python loop: those that are not dense float32.
 """
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ... import _C
@@ -12,13 +15,19 @@ from ..lazy.expression import before_write, operand, result
 from ..lazy.graph import compact, fresh, number, reduce, tree
 from ..lazy.stream import FLUSH_WORDS, PLAN, command, float_word, flush, launch, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import Buffer, Tensor
+
+
 _owners = _C.kernels["_optim_owners"]
 _sizes = _C.kernels["_optim_sizes"]
 _changed = _C.kernels["_optim_changed"]
 _steps = _C.kernels["_optim_steps"]
 
 
-def _settle(read, written):
+def _settle(read: list[Buffer], written: list[Buffer | None]) -> tuple[list[int], list[int | None]]:
     """Everything that was put off and reads or makes one of these buffers is run; the handles of both lists."""
     for b in written:
         if b is not None:
@@ -26,7 +35,7 @@ def _settle(read, written):
     return [b and ready(b) for b in read], [b and ready(b) for b in written]
 
 
-def _room():
+def _room() -> Any:
     """How many buffers a kernel can bind."""
     if _limit[0] != stream.core.epoch():
         _limit[:] = stream.core.epoch(), bridge.current.info()["limits"]["maxStorageBuffersPerShaderStage"]
@@ -37,7 +46,16 @@ _limit = [None, 0]
 MOST = 8  # parameters in one dispatch: longer kernels take longer to compile
 
 
-def _run_all(family, options, jobs, per, words, beside=0, alone=True, before=()):
+def _run_all(
+    family: str,
+    options: dict[str, Any],
+    jobs: list[tuple[int, tuple[Any, ...]]],
+    per: int,
+    words: list[int] | tuple[int, ...],
+    beside: int = 0,
+    alone: bool = True,
+    before: list[int] | tuple[()] = (),
+) -> None:
     """Runs a family on jobs (length, handles), as many in a dispatch as there is room for."""
     most = min(MOST, max(1, (_room() - beside) // per))
     if len({h for _, handles in jobs for h in handles}) < sum([len(handles) for _, handles in jobs]):
@@ -64,7 +82,18 @@ def _run_all(family, options, jobs, per, words, beside=0, alone=True, before=())
         flush()
 
 
-def sgd(params, grads, bufs, state, weight_decay, momentum, lr, dampening, nesterov, maximize):
+def sgd(
+    params: list[Tensor],
+    grads: list[Tensor],
+    bufs: Any,
+    state: Any,
+    weight_decay: float,
+    momentum: float,
+    lr: float,
+    dampening: float,
+    nesterov: bool,
+    maximize: bool,
+) -> list[Any]:
     """bufs: momentum buffers, None for those that begin with this step; [] without momentum."""
     n = len(params)
     weights, slopes = _owners(params, params), _owners(grads, params)
@@ -107,7 +136,22 @@ def sgd(params, grads, bufs, state, weight_decay, momentum, lr, dampening, neste
     return left
 
 
-def adam(params, grads, avgs, squares, tops, steps, lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled):
+def adam(
+    params: list[Tensor],
+    grads: list[Tensor],
+    avgs: list[Tensor],
+    squares: list[Tensor],
+    tops: list[Any],
+    steps: list[Tensor],
+    lr: float,
+    beta1: float,
+    beta2: float,
+    weight_decay: float,
+    eps: float,
+    amsgrad: bool,
+    maximize: bool,
+    decoupled: bool,
+) -> list[Any]:
     """steps: counts on the CPU, which this adds to."""
     n = len(params)
     lists = [params, avgs, squares] + ([tops] if amsgrad else [])
@@ -155,7 +199,7 @@ def adam(params, grads, avgs, squares, tops, steps, lr, beta1, beta2, weight_dec
 
 
 # ---- clipping --------------------------------------------------------------------------------------------------------
-def total_norm(tensors):
+def total_norm(tensors: list[Tensor]) -> Tensor | None:
     """The 2-norm of all tensors together; None unless all are dense float32 on webgpu."""
     owners = _owners(tensors, tensors)
     if None in owners:
@@ -177,7 +221,7 @@ def total_norm(tensors):
     return result(tree("sqrt", operand(total, ()), shape=()), torch.float32)
 
 
-def scale(tensors, factor):
+def scale(tensors: list[Tensor], factor: Tensor) -> list[Any]:
     """Multiplies tensors by a number on webgpu, in place; returns those that it leaves as they are."""
     owners, by = _owners(tensors, tensors), _owners([factor], [factor])
     if by[0] is None or factor.numel() != 1:

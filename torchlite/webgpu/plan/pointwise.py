@@ -5,6 +5,9 @@ are the core's own: the op is run once on tensors without elements for each comb
 and the answer is kept.
 """
 
+from __future__ import annotations
+
+
 import json
 
 import torchlite as torch
@@ -16,36 +19,43 @@ from ..lazy.expression import Number, assign, expression, operand, result
 from ..lazy.stream import core
 from .operations import OPERATIONS, TESTS
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ..._types import DType, Overload, Tensor
+
+
 Tensor = _C.TensorBase
 _call_below = _C.call_below
 _result_type = _C.result_type
 
 
-def _plain(name):
+def _plain(name: str) -> Callable[..., Any]:
     return lambda a: (name, a)
 
 
-def _alpha(name):
-    def args(a):
+def _alpha(name: str) -> Callable[..., Any]:
+    def args(a: tuple[Any, ...]) -> tuple[str, tuple[Tensor | complex | float, ...]]:
         x, y, alpha = a
         return (name, (x, y)) if type(alpha) is int and alpha == 1 else (name + "_scaled", (x, y, alpha))
 
     return args
 
 
-def _rsub(a):
+def _rsub(a: tuple[Any, ...]) -> Any:
     x, y, alpha = a
     return ("rsub", (x, y)) if type(alpha) is int and alpha == 1 else ("sub_scaled", (y, x, alpha))
 
 
-def _clamp(a):
+def _clamp(a: tuple[Any, ...]) -> Any:
     x, lo, hi = a
     if lo is None:
         return "clamp_max", (x, hi)
     return ("clamp_min", (x, lo)) if hi is None else ("clamp", a)
 
 
-def _nan_to_num(a):
+def _nan_to_num(a: tuple[Any, ...]) -> tuple[str, tuple[Tensor, float, float, float]]:
     x, nan, high, low = a
     if not x.dtype.is_floating_point and not x.dtype.is_complex:
         return "nan_to_num", (x, 0, 0, 0)
@@ -58,15 +68,15 @@ def _nan_to_num(a):
     )
 
 
-def _gelu(a):
+def _gelu(a: tuple[Any, ...]) -> tuple[str, tuple[Tensor, ...]]:
     return ("gelu" if a[-1] == "none" else "gelu_tanh") + ("_backward" if len(a) == 3 else ""), a[:-1]
 
 
-def _optional_eps(name):
+def _optional_eps(name: str) -> Callable[..., Any]:
     return lambda a: (name, a[:-1]) if a[-1] is None else (name + "_eps", a)
 
 
-def _round(a):
+def _round(a: tuple[Any, ...]) -> tuple[str, tuple[Tensor | float, ...]]:
     if len(a) == 1 or a[1] == 0:
         return "round", a[:1]
     decimals = a[1]
@@ -76,16 +86,16 @@ def _round(a):
 _ROUNDED = {None: "div", "trunc": "div_trunc", "floor": "floor_divide"}
 
 
-def _div(a):
+def _div(a: tuple[Any, ...]) -> tuple[str, tuple[Tensor, Tensor | complex | float]]:
     return _ROUNDED.get(a[2] if len(a) > 2 else None, "div"), a[:2]
 
 
-def _elu(a):
+def _elu(a: tuple[Any, ...]) -> tuple[str, tuple[Tensor, float, float, float]]:
     x, alpha, scale, input_scale = a
     return "elu", (x, alpha * scale, scale, input_scale)
 
 
-def _elu_backward(a):
+def _elu_backward(a: tuple[Any, ...]) -> tuple[str, tuple[Tensor, Tensor, float, float, float]]:
     g, alpha, scale, input_scale, is_result, x = a
     if is_result:
         return "elu_result_backward", (g, x, alpha * scale, scale, input_scale)
@@ -120,7 +130,7 @@ _types = {}
 _supported = {}
 
 
-def _stand_in(a):
+def _stand_in(a: Any) -> Any:
     if isinstance(a, Tensor):
         return (
             _C.empty((0,), a.dtype) if a.dim() else _C.fill(_C.empty((), a.dtype), 1)
@@ -128,7 +138,7 @@ def _stand_in(a):
     return a
 
 
-def _result_dtype(ov, args):
+def _result_dtype(ov: Overload, args: tuple[Any, ...]) -> DType:
     """The op's result type, by the core's rules; its errors come from here."""
     key = [id(ov), _C.get_default_dtype()]
     plain = True
@@ -151,7 +161,7 @@ def _result_dtype(ov, args):
     return dtype
 
 
-def supported(op, compute, dtype, arity):
+def supported(op: str, compute: str, dtype: str, arity: int) -> bool:
     """Whether the kernels know an operation for a type."""
     key = op, compute, dtype, arity
     known = _supported.get(key)
@@ -185,7 +195,7 @@ def supported(op, compute, dtype, arity):
     return known
 
 
-def _shape(ov, args, tensors):
+def _shape(ov: Overload, args: tuple[Any, ...], tensors: list[Tensor]) -> tuple[int, ...]:
     shape = tuple(tensors[0].shape)
     for t in tensors[1:]:
         other = tuple(t.shape)
@@ -224,11 +234,11 @@ _MIXED = frozenset(("rsub",))
 _COMPUTED = frozenset(("elu", "elu_backward", "nan_to_num"))
 
 
-def _by_value(ov, args):
+def _by_value(ov: Overload, args: tuple[Any, ...]) -> bool:
     return ov.kernel in _COMPUTED or ov.kernel == "round" and len(args) > 1
 
 
-def _places(args, operands, mixed):
+def _places(args: tuple[Any, ...], operands: tuple[Tensor | float, ...], mixed: bool) -> tuple[int, ...] | None:
     """Where the operands are among the arguments; None where that cannot be told."""
     places = []
     for x in operands:
@@ -241,7 +251,7 @@ def _places(args, operands, mixed):
     return tuple(places)
 
 
-def build(ov, row, args):
+def build(ov: Overload, row: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """(node, result type, order of dims in memory or None) of an op; None where the kernels do not have it.
     What it finds out is left to the core, which then runs calls with arguments of the same types by itself."""
     named = row(args)
@@ -282,7 +292,9 @@ def build(ov, row, args):
 _remembered = set()
 
 
-def _entry(ov, args, op, operands):
+def _entry(
+    ov: Overload, args: tuple[Any, ...], op: str, operands: tuple[Tensor | float, ...]
+) -> tuple[DType, str, str, str] | None:
     """(result type, its name, compute type, type of numbers) of an op; None where the kernels do not have it."""
     tensors = [a for a in operands if isinstance(a, Tensor)]
     dtype = _result_dtype(ov, args)
@@ -307,7 +319,7 @@ def _entry(ov, args, op, operands):
 _deciding = {}
 
 
-def deciding(ov, args, operands):
+def deciding(ov: Overload, args: tuple[Any, ...], operands: Any) -> Any:
     """The number of the operand whose layout the result has where they differ; -1: results lie in the usual order
     always. The CPU's kernel is asked once for each combination of types."""
     if ov.flags & 4:
@@ -319,8 +331,8 @@ def deciding(ov, args, operands):
     return known
 
 
-def _ask_deciding(ov, args, operands):
-    def laid(a, x):
+def _ask_deciding(ov: Overload, args: tuple[Any, ...], operands: Any) -> Any:
+    def laid(a: Any, x: Tensor) -> Any:
         if not isinstance(a, Tensor) or not a.dim():
             return _stand_in(a)
         t = _C.fill(_C.empty((2, 2), a.dtype), 1)
@@ -339,7 +351,7 @@ def _ask_deciding(ov, args, operands):
     return -1 if asked else 0
 
 
-def layout(lead, operands, shape):
+def layout(lead: Any, operands: Any, shape: Any) -> Any:
     """The order of the result's dims in memory, None for the usual one."""
     if lead < 0:
         return None
@@ -349,14 +361,14 @@ def layout(lead, operands, shape):
     return core.layout(tensors, shape)
 
 
-def _in_order(t, order):
+def _in_order(t: Tensor, order: tuple[int, ...]) -> Tensor:
     lead = len(order) - t.dim()
     if lead:
         t = t.detach().expand((1,) * lead + tuple(t.shape))
     return t.detach().permute(order)
 
 
-def pointwise(ov, row, args):
+def pointwise(ov: Overload, row: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Runs an element-wise op: puts it off, or writes it into self for an in-place overload."""
     if ov.flags & 4:
         _C.check_overlap(*args)

@@ -5,6 +5,9 @@ the answer is kept.
 Gradients gather: each element adds up what the windows over it send back, in the same order each time.
 """
 
+from __future__ import annotations
+
+
 import json
 
 import torchlite as torch
@@ -16,13 +19,19 @@ from ..run import check_devices, contiguous, planner, upload
 from ..lazy.stream import float_word, geometry, launch, ready
 from ..layout import as_on_cpu
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import DType, Overload, Tensor
+
+
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _shapes = {}
 _plans = {}
 MOST = 4096
 
 
-def _spatial(ov, args, x, n):
+def _spatial(ov: Any, args: Any, x: Any, n: Any) -> tuple[int, ...]:
     """The spatial sizes of the result; PyTorch's errors."""
     key = (ov.kernel, tuple(x.shape[-n - 1 :]), x.dim(), x.dtype, *args[1:])
     sizes = _shapes.get(key)
@@ -41,19 +50,19 @@ def _spatial(ov, args, x, n):
     return sizes
 
 
-def _numel(shape):
+def _numel(shape: tuple[int, ...]) -> int:
     n = 1
     for s in shape:
         n *= s
     return n
 
 
-def _spread(v, n):
+def _spread(v: Any, n: int) -> tuple[int, ...]:
     v = (v,) if isinstance(v, int) else tuple(v)
     return v * n if len(v) == 1 else v
 
 
-def _plan(op, dtype, window, backward=False, **rest):
+def _plan(op: Any, dtype: DType, window: Any, backward: bool = False, **rest: bool | None) -> int:
     """window: (kernel, stride, padding, dilation), or the number of dims where nothing but that counts."""
     key = op, dtype, window, backward, *rest.values()
     number = _plans.get(key)
@@ -72,13 +81,17 @@ def _plan(op, dtype, window, backward=False, **rest):
     return number
 
 
-def _windows(n, kernel, stride, padding, dilation=1):
+def _windows(
+    n: int, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...], dilation: Any = 1
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     kernel = _spread(kernel, n)
     stride = (stride,) if isinstance(stride, int) else tuple(stride)
     return kernel, _spread(stride, n) if stride else kernel, _spread(padding, n), _spread(dilation, n)
 
 
-def _forward(x, sizes, n, number, positions=False, middle=()):
+def _forward(
+    x: Tensor, sizes: tuple[int, ...], n: int, number: int, positions: bool = False, middle: tuple[()] = ()
+) -> tuple[Tensor, Tensor | None]:
     """Runs a pool over the last n dims; (values, positions or None)."""
     lead = tuple(x.shape[:-n])
     shape = lead + sizes
@@ -99,7 +112,9 @@ def _forward(x, sizes, n, number, positions=False, middle=()):
     return r, index
 
 
-def _back(g, shape, n, number, index=None, middle=()):
+def _back(
+    g: Tensor, shape: Any, n: int, number: int, index: Tensor | None = None, middle: tuple[int, ...] = ()
+) -> Tensor:
     """Gradient of a pool: g [planes, pooled...] to `shape`."""
     numel = _numel(shape)
     if not numel:
@@ -126,7 +141,7 @@ def _back(g, shape, n, number, index=None, middle=()):
     "max_pool3d_with_indices",
 )
 @as_on_cpu(images=2)
-def _max_pool(ov, a):
+def _max_pool(ov: Any, a: tuple[Any, ...]) -> Any:
     x, kernel, stride, padding, dilation, _ = a
     n, positions = int(ov.kernel[8]), ov.kernel.endswith("s")
     sizes = _spatial(ov, a, x, n)
@@ -141,7 +156,7 @@ def _max_pool(ov, a):
 
 @planner("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
 @as_on_cpu(images=2)
-def _adaptive_max(ov, a):
+def _adaptive_max(ov: Any, a: tuple[Any, ...]) -> Any:
     x = a[0]
     n = int(ov.kernel[17])
     sizes = _spatial(ov, a, x, n)
@@ -150,7 +165,7 @@ def _adaptive_max(ov, a):
 
 @planner("_max_pool_backward")
 @as_on_cpu(images=2, shape=2, last=5)
-def _max_back(ov, a):
+def _max_back(ov: Overload, a: tuple[Any, ...]) -> Any:
     """window: what the pool was called with, () for an adaptive one;
     without it the positions are scattered on the CPU."""
     g, index, shape, n, window = a[:5]
@@ -162,7 +177,13 @@ def _max_back(ov, a):
 
 
 # ---- averages --------------------------------------------------------------------------------------------------------
-def _average(dtype, window, include, divisor, backward=False):
+def _average(
+    dtype: DType,
+    window: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]],
+    include: bool,
+    divisor: int | None,
+    backward: bool = False,
+) -> Any:
     """(plan, divisor's word)"""
     middle = () if divisor is None else (float_word(divisor),)
     return _plan(
@@ -177,7 +198,7 @@ def _average(dtype, window, include, divisor, backward=False):
 
 @planner("avg_pool1d", "avg_pool2d", "avg_pool3d")
 @as_on_cpu(images=2)
-def _avg_pool(ov, a):
+def _avg_pool(ov: Any, a: tuple[Any, ...]) -> Any:
     x, kernel, stride, padding, _, include = a[:6]
     n = int(ov.kernel[8])
     sizes = _spatial(ov, a, x, n)
@@ -189,7 +210,7 @@ def _avg_pool(ov, a):
 
 @planner("_avg_pool_backward")
 @as_on_cpu(images=2, shape=1, last=8)
-def _avg_back(ov, a):
+def _avg_back(ov: Overload, a: tuple[Any, ...]) -> Any:
     g, shape, kernel, stride, padding, _, include, divisor = a[:8]
     if g.dtype not in _FLOATS:
         return NotImplemented
@@ -200,7 +221,7 @@ def _avg_back(ov, a):
 
 @planner("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
 @as_on_cpu(images=2)
-def _adaptive_avg(ov, a):
+def _adaptive_avg(ov: Any, a: tuple[Any, ...]) -> Tensor:
     x = a[0]
     n = int(ov.kernel[17])
     sizes = _spatial(ov, a, x, n)
@@ -209,14 +230,14 @@ def _adaptive_avg(ov, a):
 
 @planner("_adaptive_avg_pool_backward")
 @as_on_cpu(images=2, shape=1, last=3)
-def _adaptive_back(ov, a):
+def _adaptive_back(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     g, shape, n = a[:3]
     return _back(g, tuple(shape), n, _plan("adaptive", g.dtype, n, True)) if g.dtype in _FLOATS else NotImplemented
 
 
 # ---- columns ---------------------------------------------------------------------------------------------------------
 @planner("im2col")
-def _im2col(ov, a):
+def _im2col(ov: Overload, a: tuple[Any, ...]) -> Any:
     x, kernel, dilation, padding, stride = a
     if x.dtype is torch.bool and x.dim() == 4:
         return _im2col(ov, (x.to(torch.float32), *a[1:])) != 0
@@ -236,12 +257,12 @@ def _im2col(ov, a):
     return r
 
 
-def _blocks(size, window):
+def _blocks(size: Any, window: Any) -> Any:
     return tuple([(s + 2 * p - d * (k - 1) - 1) // st + 1 for s, k, st, p, d in zip(size, *window)])
 
 
 @planner("col2im")
-def _col2im(ov, a):
+def _col2im(ov: Overload, a: tuple[Any, ...]) -> Any:
     g, size, kernel, dilation, padding, stride = a
     if g.dtype is torch.bool and g.dim() == 3:
         r = _col2im(ov, (g.to(torch.float32), *a[1:]))
@@ -270,7 +291,9 @@ _upsamples = {}
 _tables = {}
 
 
-def _scales(before, after, align, scales, mode):
+def _scales(
+    before: tuple[int, int], after: tuple[int, int], align: bool, scales: list[float] | None, mode: int
+) -> list[int]:
     """Input pixels per output pixel, as words."""
     out = []
     for d, (i, o) in enumerate(zip(before, after)):
@@ -283,7 +306,15 @@ def _scales(before, after, align, scales, mode):
     return out
 
 
-def _resample(x, mode, before, after, align, scales, back):
+def _resample(
+    x: Tensor,
+    mode: int,
+    before: tuple[int, int],
+    after: tuple[int, int],
+    align: bool,
+    scales: list[float] | None,
+    back: bool,
+) -> Tensor:
     """x [N, C, ...] from `before` to `after`, or its gradient the other way."""
     n = len(before)
     shape = tuple(x.shape[:2]) + (before if back else after)
@@ -308,7 +339,7 @@ def _resample(x, mode, before, after, align, scales, back):
     return r
 
 
-def _table(ov, mode, start, end, align, factor):
+def _table(ov: Overload, mode: int, start: int, end: int, align: bool, factor: float | None) -> Tensor:
     """Antialiased resampling along one dim (or its gradient) as a matrix (start,
     end): what the CPU makes of unit vectors."""
     key = ov.kernel, mode, start, end, align, factor
@@ -323,7 +354,9 @@ def _table(ov, mode, start, end, align, factor):
     return t
 
 
-def _smooth(ov, x, mode, size, align, scales):
+def _smooth(
+    ov: Overload, x: Tensor, mode: int, size: tuple[int, int], align: bool, scales: list[float] | None
+) -> Tensor:
     """Antialiased resampling of images: a product along each dim."""
     factors = scales if scales is not None else (None, None)
     rows, columns = (_table(ov, mode, s, e, align, f) for s, e, f in zip(x.shape[2:], size, factors))
@@ -333,7 +366,7 @@ def _smooth(ov, x, mode, size, align, scales):
 
 @planner("_upsample")
 @as_on_cpu(images=2)
-def _upsample(ov, a):
+def _upsample(ov: Overload, a: tuple[Any, ...]) -> Any:
     x, mode, size, align, antialias, scales = a
     if x.dtype not in _FLOATS or not 3 <= x.dim() <= 5:
         return NotImplemented
@@ -345,7 +378,7 @@ def _upsample(ov, a):
 
 @planner("_upsample_backward")
 @as_on_cpu(images=2)
-def _upsample_back(ov, a):
+def _upsample_back(ov: Overload, a: tuple[Any, ...]) -> Any:
     g, mode, size, align, antialias, scales = a
     if g.dtype not in _FLOATS or not 3 <= g.dim() <= 5:
         return NotImplemented

@@ -1,5 +1,8 @@
 """Reductions: sums, extremes, tests, variances, norms."""
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ... import _C
@@ -7,13 +10,19 @@ from .reduction import reduce
 from ..run import _copy_of as copy_of
 from ..run import empty, planner, upload
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import DType, Overload, Tensor
+
+
 int64, float32, boolean = torch.int64, torch.float32, torch.bool
 FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 HERE = frozenset((*FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool))
 
 
 # ---- arguments -------------------------------------------------------------------------------------------------------
-def dims_of(dim, ndim, none_if_empty=False):
+def dims_of(dim: Any, ndim: int, none_if_empty: bool = False) -> tuple[int, ...] | None:
     """The reduced dims, wrapped and in order; None where the core has to say what is wrong."""
     if dim is None or (dim == () and not none_if_empty):
         return tuple(range(ndim))
@@ -32,7 +41,7 @@ def dims_of(dim, ndim, none_if_empty=False):
     return tuple(out)
 
 
-def own(t):
+def own(t: Tensor) -> Tensor:
     """A dense tensor that is no view of another: a result of an op."""
     buffer, shape, _, offset, dtype, dense, numel = _C.geometry(t)
     if dense and not offset and numel * dtype.itemsize == buffer.nbytes:
@@ -40,7 +49,7 @@ def own(t):
     return copy_of(t)
 
 
-def ask_core(ov, args):
+def ask_core(ov: Overload, args: tuple[Any, ...]) -> Any:
     """What the CPU's kernel makes of tensors like these: its error, or its result where no element was read for it."""
     some = False
     moved = []
@@ -64,7 +73,7 @@ def ask_core(ov, args):
 _sums = {}
 
 
-def _sum_spec(row, given, dtype):
+def _sum_spec(row: Any, given: Any, dtype: DType | None) -> Any:
     """How a sum, mean or product of a type is made: (spec, whether it is of pairs of floats);
     None where the core decides."""
     if dtype is not None:
@@ -101,7 +110,7 @@ def _sum_spec(row, given, dtype):
 
 
 @planner("sum", "nansum", "mean", "prod")
-def _sum(ov, args):
+def _sum(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t = args[0]
     row, dtype = ov.kernel, args[-1]
     key = row, t.dtype, dtype
@@ -129,7 +138,7 @@ def _sum(ov, args):
 
 
 @planner("any", "all", "count_nonzero")
-def _any(ov, args):
+def _any(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t, row = args[0], ov.kernel
     dtype = t.dtype
     dims = dims_of(args[1] if len(args) > 1 else None, t.dim(), row != "count_nonzero")
@@ -148,7 +157,7 @@ def _any(ov, args):
 
 # ---- extremes --------------------------------------------------------------------------------------------------------
 @planner("max", "min", "amax", "amin")
-def _amax(ov, args):
+def _amax(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t, row = args[0], ov.kernel
     dims = dims_of(args[1] if len(args) > 1 else None, t.dim())
     if dims is None or not t.numel() or t.dtype not in HERE:
@@ -159,7 +168,7 @@ def _amax(ov, args):
 
 
 @planner("max_dim", "min_dim")
-def _max_dim(ov, args):
+def _max_dim(ov: Any, args: tuple[Any, ...]) -> Any:
     t, dim, keepdim = args
     dims = dims_of(dim, t.dim())
     if dims is None or not t.numel() or t.dtype not in HERE:
@@ -169,7 +178,7 @@ def _max_dim(ov, args):
 
 
 @planner("aminmax")
-def _aminmax(ov, args):
+def _aminmax(ov: Overload, args: tuple[Any, ...]) -> Any:
     t, dim, keepdim = args
     dims = dims_of(dim, t.dim())
     if dims is None or not t.numel() or t.dtype not in HERE:
@@ -178,7 +187,7 @@ def _aminmax(ov, args):
 
 
 @planner("argmax", "argmin")
-def _argmax(ov, args):
+def _argmax(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t, dim, keepdim = args
     dims = dims_of(dim, t.dim())
     if dims is None or not t.numel() or t.dtype not in HERE or t.dtype is boolean:
@@ -203,7 +212,7 @@ _NO_FREEDOM = (
     "var_mean_correction",
     "std_mean_correction",
 )
-def _var(ov, args):
+def _var(ov: Any, args: tuple[Any, ...]) -> Any:
     t = args[0]
     dtype = t.dtype
     if dtype.is_complex:
@@ -229,7 +238,7 @@ def _var(ov, args):
 
 
 @planner("linalg_vector_norm")
-def _vector_norm(ov, args):
+def _vector_norm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t, p, dim, keepdim, want = args
     dtype = t.dtype
     dims = dims_of(dim, t.dim())
@@ -243,7 +252,7 @@ def _vector_norm(ov, args):
     return _norm(t, p, dims, keepdim, dtype if want is None else want)
 
 
-def _norm(t, p, dims, keepdim, want):
+def _norm(t: Tensor, p: float, dims: Any, keepdim: bool, want: DType) -> Any:
     p = float(p)
     if p == 0:
         return reduce(t, dims, keepdim, (("count_nonzero", None, want), None))[0]
@@ -257,7 +266,7 @@ def _norm(t, p, dims, keepdim, want):
 
 
 @planner("logsumexp")
-def _logsumexp(ov, args):
+def _logsumexp(ov: Overload, args: tuple[Any, ...]) -> Any:
     t, dim, keepdim = args
     dtype = t.dtype
     if dtype.is_complex:

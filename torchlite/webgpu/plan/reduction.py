@@ -5,6 +5,9 @@ A tensor whose values are put off is reduced from its expression once;
 asked for again it is computed and kept, so that a tensor which is reduced many times is not computed as often.
 """
 
+from __future__ import annotations
+
+
 import json
 import weakref
 from typing import Any
@@ -13,6 +16,11 @@ from ... import _C
 from ..lazy import stream
 from ..lazy.expression import MAX_BUFFERS, Leaf, Node, Number, coalesce, dense_strides, expression
 from ..lazy.stream import float_word, fresh, launch, product, ready
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..._types import Buffer, Tensor
+
 
 geometry = _C.geometry
 scalar_words = stream.scalar_words
@@ -31,7 +39,7 @@ _of_graph = {}  # the same by expression
 _reduced = weakref.WeakSet()  # buffers whose expression a reduction has read already
 
 
-def reduce(t, dims, keepdim, spec, correction=None):
+def reduce(t: Any, dims: Any, keepdim: Any, spec: tuple[Any, ...], correction: Any = None) -> list[Tensor]:
     """Tensors with reductions of t over `dims`. spec: ((op, type its operand is brought to or None, result type), ...,
     what happens to elements first: None, "abs", "nan_to_zero" or an exponent)."""
     buffer, shape, strides, offset, dtype, dense, numel = geometry(t)
@@ -80,7 +88,9 @@ def _of_node(
     return known[0], known[1] + scalars + known[2], [n.buffer for n in inputs]
 
 
-def _launch(number, words, buffers, spec, shape):
+def _launch(
+    number: int, words: list[int], buffers: list[Buffer], spec: tuple[Any, ...], shape: tuple[int, ...]
+) -> list[Tensor]:
     if len(spec) == 2 and spec[0][2].is_floating_point and 0 < len(buffers) <= 5 and len(words) <= 64:
         return [
             product(number, tuple(buffers), tuple(words), shape, spec[0][2])
@@ -96,13 +106,13 @@ def _launch(number, words, buffers, spec, shape):
     return results
 
 
-def _out_shape(shape, dims, keepdim):
+def _out_shape(shape: tuple[int, ...], dims: tuple[int, ...], keepdim: bool) -> Any:
     if keepdim:
         return tuple([1 if d in dims else m for d, m in enumerate(shape)])
     return tuple([m for d, m in enumerate(shape) if d not in dims])
 
 
-def _first(x, pre, shape):
+def _first(x: Any, pre: str | None, shape: tuple[int, ...]) -> Leaf | Node:
     """The operand of the reduction, after what happens to elements first."""
     if pre is None:
         return x
@@ -119,14 +129,14 @@ def _first(x, pre, shape):
     return expression("pow", [size, Number(pre, "float32")], "float32", None, shape)
 
 
-def _graph(x, shape, spec, buffer=None):
+def _graph(x: Leaf | Node, shape: tuple[int, ...], spec: tuple[Any, ...], buffer: Any = None) -> Any:
     """The nodes in order by name, the inputs, words of the scalars, and where each reduction's operand is;
     None where a tensor that somebody holds would be computed once more."""
     root = x
     x = _first(x, spec[-1], shape)
     place, names, inputs, input_of, scalars, held = {}, [], [], {}, [], []
 
-    def visit(n):
+    def visit(n: Any) -> Any:
         at = place.get(id(n))
         if at is not None:
             return at
@@ -163,7 +173,7 @@ def _graph(x, shape, spec, buffer=None):
     return names, inputs, scalars, at
 
 
-def _plan(graph, shape, dims, spec, correction):
+def _plan(graph: Any, shape: tuple[int, ...], dims: tuple[int, ...], spec: tuple[Any, ...], correction: Any) -> Any:
     """(plan, words before the scalars, words after them); False for what this kernel cannot do."""
     names, inputs, _, at = graph
     if None in names or -1 in names and len(dims) != len(shape):
@@ -205,7 +215,7 @@ def _plan(graph, shape, dims, spec, correction):
     return number, words, rest
 
 
-def _inner(strides, sizes, kept, reduced):
+def _inner(strides: list[tuple[int, ...]], sizes: list[int], kept: list[int], reduced: list[int]) -> bool:
     """Whether neighbours in memory are reduced together rather than side by side,
     as far as that is worth another kernel."""
     if not (strides and kept and reduced):
@@ -215,7 +225,7 @@ def _inner(strides, sizes, kept, reduced):
     return sizes[side] < 16 or min([near[d] for d in reduced]) <= near[kept[side]]
 
 
-def _describe(key):
+def _describe(key: tuple[Any, ...]) -> str:
     """The kernel's parameters as JSON."""
     kept, reduced, inputs, names, outputs, inner = key
     nodes: list[dict[str, Any]] = []

@@ -5,11 +5,21 @@ and compared on the device; nothing is read back.
 Probabilities that are none are found there too, and said where a value is read (_checks.py).
 """
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ... import _C
 from .index import Pick, take_at
 from ..run import device_copy, planner, random_in_place, upload
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ..._types import Overload, Tensor
+
 
 geometry = _C.geometry
 _FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
@@ -20,11 +30,11 @@ _BAD = (
 _OUTSIDE = "Expected p_in >= 0 && p_in <= 1 to be true, but got false."
 
 
-def _fault(texts):
+def _fault(texts: tuple[str, ...]) -> Callable[..., Any]:
     return lambda v, extent, which: RuntimeError(texts[min(max(v, 1), len(texts)) - 1])
 
 
-def _checked(fault, texts):
+def _checked(fault: Tensor, texts: tuple[str, ...]) -> Tensor:
     """Zeros (int64) of fault's shape; where fault is not 0,
     what is computed from them raises the text of that number."""
     fault = fault.contiguous()
@@ -45,7 +55,7 @@ def _checked(fault, texts):
 
 
 @planner("multinomial")
-def _multinomial(ov, args):
+def _multinomial(ov: Overload, args: tuple[Any, ...]) -> Any:
     p, count, replacement, generator = args
     rows = p.dim()
     if (
@@ -73,7 +83,7 @@ def _multinomial(ov, args):
 
 
 @planner("bernoulli_")
-def _bernoulli(ov, args):
+def _bernoulli(ov: Overload, args: tuple[Any, ...]) -> Any:
     self, p, generator = args
     if not isinstance(p, torch.Tensor):
         return random_in_place(ov, args)

@@ -1,5 +1,8 @@
 """Scans along one dim: cumsum, cumprod, cummax, cummin, logcumsumexp."""
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ... import _C
@@ -8,11 +11,17 @@ from .reduce import FLOATS, HERE, ask_core, dims_of, own
 from ..run import contiguous, empty, planner
 from ..lazy.stream import launch, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import DType, Overload, Tensor
+
+
 geometry = _C.geometry
 _plans = {}
 
 
-def _scan(t, op, dim, want):
+def _scan(t: Tensor, op: Any, dim: int, want: DType) -> list[Tensor]:
     """The scan of t in a type, and for the running extremes the positions."""
     t = contiguous(t)
     buffer, shape, _, offset, dtype, _, _ = geometry(t)
@@ -35,7 +44,7 @@ def _scan(t, op, dim, want):
     return results
 
 
-def _dim(t, dim):
+def _dim(t: Tensor, dim: int) -> int | None:
     dims = dims_of(dim, t.dim())
     if dims is None:
         return None
@@ -45,7 +54,7 @@ def _dim(t, dim):
 
 
 @planner("cumsum", "cumprod")
-def _cumsum(ov, args):
+def _cumsum(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t, dim, dtype = args
     at = _dim(t, dim)
     given = t.dtype
@@ -75,7 +84,7 @@ def _cumsum(ov, args):
 
 
 @planner("cummax", "cummin")
-def _cummax(ov, args):
+def _cummax(ov: Any, args: tuple[Any, ...]) -> Any:
     t, dim = args
     at = _dim(t, dim)
     if at is None or not t.numel() or t.dtype not in HERE:
@@ -84,7 +93,7 @@ def _cummax(ov, args):
 
 
 @planner("logcumsumexp")
-def _logcumsumexp(ov, args):
+def _logcumsumexp(ov: Overload, args: tuple[Any, ...]) -> Any:
     t, dim = args
     at = _dim(t, dim)
     if at is None or not t.numel() or t.dtype not in FLOATS:

@@ -1,5 +1,8 @@
 """Element-wise ops that have no row of their own in pointwise.py: those of several results."""
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ..lazy.expression import expression, operand, result
@@ -7,10 +10,15 @@ from ..run import planner
 from .shape import cpu_error
 from ..layout import as_on_cpu
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import Overload, Tensor
+
 
 @planner("frexp")
 @as_on_cpu()
-def _frexp(ov, a):
+def _frexp(ov: Overload, a: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     (x,) = a
     if not x.dtype.is_floating_point:
         return cpu_error(ov, a)

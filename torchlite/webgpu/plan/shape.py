@@ -4,6 +4,9 @@ Where the result is the input read with other strides it is an expression like a
 follows; cat, stack and roll have a kernel that chooses its input by the coordinate.
 """
 
+from __future__ import annotations
+
+
 import torchlite as torch
 
 from ... import _C
@@ -12,25 +15,33 @@ from .index import MOVE, cpu_error, geometry
 from ..run import _filled as filled, contiguous, empty, laid_back, laid_like, planner
 from ..lazy.stream import Buffer, launch, plan, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ..._types import DType, Overload, Tensor
+
+
 AT_ONCE = 7  # inputs of one kernel
 _plans = {}
 
 
-def moved(t):
+def moved(t: Tensor) -> Tensor:
     """A complex tensor as one of int64, whose elements the kernels can move."""
     return t.view(torch.int64) if t.dtype.is_complex else t
 
 
-def _restored(r, dtype):
+def _restored(r: Tensor, dtype: DType) -> Tensor:
     return r.view(dtype) if dtype.is_complex else r
 
 
-def _on_device(*tensors):
+def _on_device(*tensors: Tensor) -> bool:
     return all(type(geometry(t)[0]) is Buffer for t in tensors)
 
 
 # ---- cat, stack, roll ------------------------------------------------------------------------------------------------
-def join(parts, dim, shape, dtype):
+def join(
+    parts: list[tuple[Buffer, tuple[Any, ...], int, int]], dim: int, shape: tuple[int, ...], dtype: DType
+) -> Tensor:
     """parts: (buffer, strides over the result, offset, length along dim); side by side along dim of a new tensor."""
     r = empty(shape, dtype)
     if not r.numel():
@@ -47,7 +58,15 @@ def join(parts, dim, shape, dtype):
     return r
 
 
-def _join(parts, dim, shape, move, target, offset, out):
+def _join(
+    parts: list[tuple[Buffer, tuple[Any, ...], int, int]],
+    dim: int,
+    shape: tuple[int, ...],
+    move: Any,
+    target: Any,
+    offset: int,
+    out: tuple[int, ...],
+) -> None:
     # dims before dim must not be merged with it
     border = (*dense_strides(shape[:dim]), *(0,) * (len(shape) - dim))
     sizes, keep = coalesce(shape, [*[p[1] for p in parts], out, border])
@@ -80,7 +99,7 @@ def _join(parts, dim, shape, move, target, offset, out):
 
 
 @planner("cat", "stack")
-def _cat(ov, a):
+def _cat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     tensors, dim = a
     stack = ov.kernel == "stack"
     if not tensors or not _on_device(*tensors):
@@ -120,7 +139,7 @@ def _cat(ov, a):
     return join(parts, dim, shape, dtype)
 
 
-def _rolled(x, shift, dim):
+def _rolled(x: Tensor, shift: int, dim: int) -> Tensor:
     buffer, shape, strides, offset, dtype, _, _ = geometry(x)
     size = shape[dim]
     shift = shift % size if size else 0
@@ -135,7 +154,7 @@ def _rolled(x, shift, dim):
 
 
 @planner("roll")
-def _roll(ov, a):
+def _roll(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, shifts, dims = a
     shifts = (shifts,) if type(shifts) is int else tuple(shifts)
     dims = (dims,) if type(dims) is int else tuple(dims or ())
@@ -158,7 +177,7 @@ def _roll(ov, a):
 
 
 # ---- other strides ---------------------------------------------------------------------------------------------------
-def _read_as(t, shape, strides, offset):
+def _read_as(t: Tensor, shape: list[int] | tuple[int, ...], strides: list[int], offset: int) -> Tensor:
     """A new tensor whose elements are t's storage read with strides; put off."""
     name = t.dtype.name
     buffer = geometry(t)[0]
@@ -168,7 +187,7 @@ def _read_as(t, shape, strides, offset):
 
 
 @planner("flip")
-def _flip(ov, a):
+def _flip(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, dims = a
     nd = self.dim()
     if any(type(d) is not int or not -max(nd, 1) <= d < max(nd, 1) for d in dims) or len(
@@ -188,7 +207,7 @@ def _flip(ov, a):
 
 
 @planner("repeat")
-def _repeat(ov, a):
+def _repeat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, repeats = a
     repeats = (repeats,) if type(repeats) is int else tuple(repeats)
     lead = len(repeats) - self.dim()
@@ -209,7 +228,7 @@ def _repeat(ov, a):
 
 # ---- by coordinate ---------------------------------------------------------------------------------------------------
 @planner("tril", "triu")
-def _triangle(ov, a):
+def _triangle(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, diagonal = a
     nd = self.dim()
     if nd < 2:
@@ -238,7 +257,7 @@ def _triangle(ov, a):
 
 
 @planner("diag_embed")
-def _diag_embed(ov, a):
+def _diag_embed(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, offset, dim1, dim2 = a
     nd = self.dim() + 1
     if nd < 2 or not -nd <= dim1 < nd or not -nd <= dim2 < nd or dim1 % nd == dim2 % nd or abs(offset) > 1 << 30:

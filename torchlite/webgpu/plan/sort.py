@@ -3,6 +3,9 @@
 Sorts are stable, as on the CPU. Only results of a size that depends on the data wait for the GPU, to read that size.
 """
 
+from __future__ import annotations
+
+
 from typing import Any
 
 import torchlite as torch
@@ -13,13 +16,18 @@ from .reduce import FLOATS, HERE, ask_core, dims_of, own
 from ..run import check_devices, contiguous, empty, laid_back, laid_like, planner
 from ..lazy.stream import launch, ready
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..._types import Overload, Tensor
+
+
 geometry = _C.geometry
 int64, int32, boolean = torch.int64, torch.int32, torch.bool
 _plans = {}
 
 
 # ---- sorted rows -----------------------------------------------------------------------------------------------------
-def _dim(t, dim):
+def _dim(t: Tensor, dim: int) -> int | None:
     """A dim, wrapped; None where the core has to say what is wrong."""
     dims = dims_of(-1 if dim is None else dim, t.dim())
     if dims is None:
@@ -29,7 +37,7 @@ def _dim(t, dim):
     return 0
 
 
-def ordered(t, dim, k, descending):
+def ordered(t: Tensor, dim: int, k: int, descending: bool) -> tuple[Tensor, Tensor]:
     """The first k elements along `dim` of the sorted t, and their positions."""
     nd = t.dim()
     last = not nd or dim == nd - 1
@@ -54,7 +62,7 @@ def ordered(t, dim, k, descending):
 
 
 @planner("sort", "argsort", "sort_stable", "argsort_stable")
-def _sort(ov, args):
+def _sort(ov: Any, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, Tensor]:
     t, dim, descending = args[0], args[-2], args[-1]
     at = _dim(t, dim)
     if at is None or not t.numel() or t.dtype not in HERE:
@@ -66,7 +74,7 @@ def _sort(ov, args):
 
 
 @planner("topk")
-def _topk(ov, args):
+def _topk(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     t, k, dim, largest, _ = args
     at = _dim(t, dim)
     if (
@@ -85,13 +93,13 @@ def _topk(ov, args):
 
 
 # ---- one of each row -------------------------------------------------------------------------------------------------
-def _rows(t, dim):
+def _rows(t: Tensor, dim: int) -> Tensor:
     """t with `dim` as the last one, at least one."""
     t = t.detach()
     return t.movedim(dim, -1) if t.dim() else t.reshape(1)
 
 
-def _placed(values, index, t, dim, keepdim):
+def _placed(values: Tensor, index: Tensor, t: Tensor, dim: int, keepdim: bool) -> tuple[Tensor, Tensor]:
     """Results of rows, [..., 1], as those of t along dim."""
     if not t.dim():
         return own(values.reshape(())), own(index.reshape(()))
@@ -107,7 +115,7 @@ def _at(values: Any, index: Any, place: Any) -> tuple[Any, Any]:
 
 
 @planner("kthvalue")
-def _kthvalue(ov, args):
+def _kthvalue(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     t, k, dim, keepdim = args
     at = _dim(t, dim)
     if (
@@ -139,7 +147,7 @@ def _median(t: Any, ignore_nan: bool) -> tuple[Any, Any]:
 
 
 @planner("median_dim", "nanmedian_dim")
-def _median_dim(ov, args):
+def _median_dim(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     t, dim, keepdim = args
     at = _dim(t, dim)
     if at is None or not t.numel() or t.dtype not in HERE or t.dtype is boolean:
@@ -148,21 +156,21 @@ def _median_dim(ov, args):
 
 
 @planner("median", "nanmedian")
-def _median_all(ov, args):
+def _median_all(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t = args[0]
     if not t.numel() or t.dtype not in HERE or t.dtype is boolean:
         return ask_core(ov, args)
     return own(_median(t.detach().reshape(-1), ov.kernel == "nanmedian")[0].reshape(()))
 
 
-def _starts(values):
+def _starts(values: Tensor) -> Tensor:
     """Where runs of equal elements begin along the last dim."""
     first = torch.ones((*values.shape[:-1], 1), dtype=boolean, device=values.device)
     return torch.cat([first, values[..., 1:] != values[..., :-1]], -1)
 
 
 @planner("mode")
-def _mode(ov, args):
+def _mode(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     """The run that is longest first; of the positions of its elements the last,
     where the CPU's depends on its way of sorting.
     NaN sort last and equal nothing; on the CPU a NaN in a short row may stand between equal elements, as in PyTorch."""
@@ -179,11 +187,11 @@ def _mode(ov, args):
 
 
 # ---- distinct values -------------------------------------------------------------------------------------------------
-def _none():
+def _none() -> Tensor:
     return empty((0,), int64)
 
 
-def _runs(starts, source, inverse, counts, shape):
+def _runs(starts: Tensor, source: Tensor | None, inverse: bool, counts: bool, shape: tuple[int, ...]) -> Any:
     """(places where runs begin, the inverse or nothing, the counts or nothing) for flags of n elements in an order:
     element i of the order comes from source[i] (None: from i)."""
     n = starts.numel()
@@ -198,7 +206,7 @@ def _runs(starts, source, inverse, counts, shape):
     return places, _none() if inverse is False else inverse, _none() if counts is False else counts
 
 
-def _flat(t, order, inverse, counts):
+def _flat(t: Any, order: bool, inverse: bool, counts: bool) -> Any:
     x = contiguous(t.detach()).reshape(-1)
     values, source = ordered(x, 0, x.numel(), False) if order else (x, None)
     starts = _starts(values)
@@ -207,7 +215,7 @@ def _flat(t, order, inverse, counts):
 
 
 @planner("_unique2")
-def _unique2(ov, args):
+def _unique2(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor, Tensor]:
     t, _, inverse, counts = args
     if not t.numel() or t.dtype not in HERE:
         return ask_core(ov, args)
@@ -218,7 +226,7 @@ _COLUMNS = 64  # slices are sorted by one element after the other, from the last
 
 
 @planner("unique_dim", "unique_consecutive")
-def _unique_dim(ov, args):
+def _unique_dim(ov: Overload, args: tuple[Any, ...]) -> Any:
     consecutive = ov.kernel == "unique_consecutive"
     t = args[0]
     inverse, counts, dim = args[1:] if consecutive else (args[3], args[4], args[1])
@@ -253,7 +261,7 @@ _SIDES = {None: None, "left": False, "right": True}
 
 
 @planner("searchsorted", "bucketize")
-def _searchsorted(ov, args):
+def _searchsorted(ov: Overload, args: tuple[Any, ...]) -> Any:
     if ov.kernel == "bucketize":
         v, rows, narrow, right = args
         side = sorter = None
@@ -327,14 +335,14 @@ def _searchsorted(ov, args):
     return r
 
 
-def _counted(places, bins):
+def _counted(places: Tensor, bins: int) -> Tensor:
     """How often each place from 0 to bins - 1 appears."""
     ones = torch.ones((1,), dtype=int64, device=places.device).expand(places.shape)
     return torch.zeros((bins,), dtype=int64, device=places.device).scatter_add_(0, places, ones)
 
 
 @planner("bincount")
-def _bincount(ov, args):
+def _bincount(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t, weights, least = args
     check_devices(args)
     if (
@@ -362,7 +370,7 @@ def _bincount(ov, args):
 
 
 @planner("histc")
-def _histc(ov, args):
+def _histc(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t, bins, low, high = args
     if t.dtype not in FLOATS or not t.numel() or bins <= 0:
         return ask_core(ov, args)

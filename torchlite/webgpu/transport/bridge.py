@@ -21,9 +21,17 @@ While a read, synchronize or relax waits, other Python code may run: callers kee
 The core calls relax() before an op begins (gpu_ready), never in the middle of one.
 """
 
+from __future__ import annotations
+
+
 import sys
 
 from ... import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 ALLOC, FREE, WRITE, COPY, FILL, PLAN = [_C.commands[n] for n in ("ALLOC", "FREE", "WRITE", "COPY", "FILL", "PLAN")]
 CLOSED, READY, LOST = 0, 1, 2
@@ -32,7 +40,7 @@ DESKTOP = "it belongs to web pages (Pyodide), and this is torchlite on desktop P
 current = None
 
 
-def command(op, *operands):
+def command(op: Any, *operands: Any) -> Any:
     """The words of a command: its head, which holds their number, and its operands."""
     return (op | (1 + len(operands)) << 8, *operands)
 
@@ -53,7 +61,7 @@ class DeviceLostError(RuntimeError):
     __module__ = "torch.webgpu"
 
 
-def error(name, message):
+def error(name: str, message: str) -> Any:
     """The Python exception for an error of the bridge."""
     if name == "OutOfMemoryError":
         from torchlite import OutOfMemoryError
@@ -64,12 +72,12 @@ def error(name, message):
     return {"DeviceLostError": DeviceLostError, "UnsupportedKernelError": Unsupported}.get(name, RuntimeError)(message)
 
 
-def figures(stats):
+def figures(stats: dict[str, int]) -> dict[str, int]:
     """The bridge's figures by Python's kind of names, as integers."""
     return {"".join("_" + c.lower() if c.isupper() else c for c in name): int(n) for name, n in stats.items()}
 
 
-def require():
+def require() -> Any:
     """The bridge, opened now where this code can wait for that; RuntimeError where there is none or not yet."""
     if current is not None:
         return current
@@ -80,7 +88,7 @@ def require():
     return page.require()
 
 
-def available():
+def available() -> bool:
     """Whether a tensor can be made on webgpu now; opens the device where this code can wait for that."""
     if current is not None:
         return current.state() == READY
@@ -91,7 +99,7 @@ def available():
     return page.available()
 
 
-async def ready():
+async def ready() -> bool:
     """Opens the device and waits for that; False where there is none."""
     if current is not None or sys.platform != "emscripten":
         return available()
@@ -100,7 +108,7 @@ async def ready():
     return await page.ready()
 
 
-def why_not():
+def why_not() -> str:
     """Why there is no device; empty when there is one."""
     if available():
         return ""

@@ -1,5 +1,8 @@
 """The wire to a GPU worker from Python. Used by _worker.py, which says when."""
 
+from __future__ import annotations
+
+
 import asyncio
 import itertools
 import json
@@ -8,6 +11,11 @@ import js
 from pyodide.ffi import can_run_sync, create_proxy, run_sync, to_js
 
 from . import bridge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 HEAD, ANSWER, KIND, BYTES, FAILED, PRESSING, EPOCH, BEAT = 64, 0, 1, 2, 3, 4, 5, 6  # words of the shared memory's head
 VALUE, ERROR = 0, 2  # kinds of answers
@@ -31,11 +39,11 @@ APART = "the page is not cross-origin isolated (COOP and COEP headers), so Pytho
 REFUSED = "its script was not loaded; a Content-Security-Policy must allow blob: in worker-src"
 
 
-def message(**fields):
+def message(**fields: Any) -> Any:
     return js.JSON.parse(json.dumps(fields))
 
 
-def isolated():
+def isolated() -> bool:
     """Whether this thread may block on shared memory."""
     try:
         if js.crossOriginIsolated:
@@ -49,7 +57,7 @@ def isolated():
 class Link:
     """Messages to the worker, answers from it, and whether it is alive (js_bridge/src/api/worker_link.ts)."""
 
-    def __init__(self, options, source):
+    def __init__(self, options: Any, source: Any) -> None:
         settings = {"shared": 1 << 20, "tick": 1000, "silent": 60, "patient": 1800, **options.get("worker", {})}
         self._tick, self._silent, self._patient, self._room = (
             settings[k] for k in ("tick", "silent", "patient", "shared")
@@ -72,7 +80,7 @@ class Link:
 
     # --- the wire ---
 
-    def _begin(self, plans):
+    def _begin(self, plans: Any) -> None:
         self._memory = js.SharedArrayBuffer.new(HEAD + self._room) if isolated() else None
         self._head = None if self._memory is None else js.Int32Array.new(self._memory, 0, HEAD // 4)
         self._said.update(failed=False, pressing=False, epoch=0)
@@ -82,12 +90,12 @@ class Link:
         url = js.URL.createObjectURL(js.Blob.new(to_js([self._source, "\ntorchlite_webgpu.serve(self);"]), kind))
         self._port = port = js.Worker.new(url, js.JSON.parse('{"name":"torchlite GPU"}'))
 
-        def heard(event):
+        def heard(event: Any) -> None:
             js.URL.revokeObjectURL(url)  # not before: browsers may fetch the script late
             if self._port is port:
                 self._hear(event.data)
 
-        def failed(event):
+        def failed(event: Any) -> None:
             js.URL.revokeObjectURL(url)
             if self._port is port:
                 self.end("the GPU worker failed: " + (getattr(event, "message", None) or REFUSED))
@@ -98,7 +106,7 @@ class Link:
         start.start.memory = js.ArrayBuffer.new(HEAD) if self._memory is None else self._memory
         port.postMessage(start)
 
-    def end(self, reason, state=bridge.LOST):
+    def end(self, reason: Any, state: Any = bridge.LOST) -> None:
         """Gives the worker up."""
         port, self._port = self._port, None
         self._ended = state, reason
@@ -112,17 +120,17 @@ class Link:
             if not future.done():
                 future.set_exception(self._lost())
 
-    def _lost(self):
+    def _lost(self) -> Any:
         return bridge.error(
             "DeviceLostError", "[webgpu] the device was lost (%s); its tensors are gone" % self._ended[1]
         )
 
-    def _alive(self):
+    def _alive(self) -> Any:
         if self._port is None:
             raise self._lost()
         return self._port
 
-    def _hear(self, data):
+    def _hear(self, data: Any) -> None:
         words = getattr(data, "words", None)
         if words is not None:
             self._said = json.loads(words)
@@ -137,7 +145,7 @@ class Link:
         else:
             future.set_result(getattr(data, "value", None))
 
-    def _promise(self, name, *args):
+    def _promise(self, name: str, *args: Any) -> Any:
         """A call whose answer comes by message, as a future; it takes effect at once."""
         if self._port is None and name in GONE:
             future = self._loop.create_future()
@@ -150,7 +158,7 @@ class Link:
             self._guarding = asyncio.ensure_future(self._guard())
         return future
 
-    async def _guard(self):
+    async def _guard(self) -> None:
         """Looks for signs of life while answers are awaited,
         and gives up on one that never comes though there are some."""
         still, before, waited = 0, self._beat(), {}
@@ -166,13 +174,13 @@ class Link:
             elif max(waited.values()) >= self._patient:
                 self.end("the GPU worker gave no answer for %g s" % (self._patient * self._tick / 1000))
 
-    def _beat(self):
+    def _beat(self) -> Any:
         return self._beats if self._head is None else self._word(BEAT)
 
-    def _word(self, at):
+    def _word(self, at: Any) -> Any:
         return js.Atomics.load(self._head, at)
 
-    def _exchange(self, **what):
+    def _exchange(self, **what: Any) -> None:
         """Posts a call and blocks until its answer is there. An earlier one that was interrupted comes first:
         its answer lies in the same memory."""
         if self._asked:
@@ -185,7 +193,7 @@ class Link:
             self._asked = number
         self._wait(number)
 
-    def _wait(self, number):
+    def _wait(self, number: Any) -> None:
         head, wait, beat, still, waited = self._head, js.Atomics.wait, self._beat(), 0, 0
         while (answered := self._word(ANSWER)) != number:
             self._alive()
@@ -200,7 +208,7 @@ class Link:
                 self.end("the GPU worker gave no answer for %g s" % (waited * self._tick / 1000))
         self._asked = 0
 
-    def _answer(self, name, args):
+    def _answer(self, name: str, args: tuple[Any, ...]) -> Any:
         """(kind, bytes) of a call that this thread blocks for."""
         self._exchange(name=name, args=args)
         self._posted = self._bytes = 0
@@ -216,7 +224,7 @@ class Link:
             raise bridge.error(told["name"], told["message"])
         return kind, out
 
-    def _ask(self, name, *args):
+    def _ask(self, name: str, *args: Any) -> Any:
         """A call whose answer is needed at once."""
         if self._port is None and name in GONE:
             return GONE[name]
@@ -231,7 +239,7 @@ class Link:
             )
         return run_sync(self._promise(name, *args))
 
-    def _post(self, what, transfer, nbytes, after=None):
+    def _post(self, what: Any, transfer: Any, nbytes: Any, after: Any = None) -> None:
         """Hands something over. Its failure is told by this call or a later one."""
         post = self._alive().postMessage
         try:

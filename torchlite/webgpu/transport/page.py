@@ -1,5 +1,8 @@
 """The bridge inside Pyodide: loading its script, opening the device, and reads by what the page allows."""
 
+from __future__ import annotations
+
+
 import asyncio
 import json
 import os
@@ -11,6 +14,11 @@ from pyodide.ffi import JsException, can_run_sync, create_once_callable, run_syn
 
 from ..._core import adapter as _adapter
 from . import bridge as _bridge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 
 ENTER = "enter Python by runPythonAsync or callPromising, where it can wait"
 NOT_YET = (
@@ -24,19 +32,19 @@ _opening = None  # the task that opens the device
 _problem = None  # why it could not be opened
 
 
-def _forced():
+def _forced() -> Any:
     """For tests: the only way to read, of "jspi", "canvas" and "worker", or "none"."""
     return os.environ.get("TORCHLITE_WEBGPU_READ") or None
 
 
-def _error(e):
+def _error(e: Any) -> Any:
     return _bridge.error(getattr(e, "name", ""), getattr(e, "message", None) or str(e))
 
 
 # --- the script ---
 
 
-def _text():
+def _text() -> Any:
     try:
         with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), "bridge.js"), encoding="utf-8") as f:
             return f.read()
@@ -44,23 +52,23 @@ def _text():
         raise RuntimeError("this build of torchlite was made without its WebGPU script (webgpu/bridge.js)") from None
 
 
-def _source():
+def _source() -> Any:
     try:
         return _text()
     except RuntimeError:  # the page brought the script
         return ""
 
 
-async def _in_node(text):
+async def _in_node(text: str) -> None:
     js.process.getBuiltinModule("node:vm").runInThisContext(text)
 
 
-def _blob(text):
+def _blob(text: str) -> Any:
     kind = js.Object.fromEntries(to_js([["type", "text/javascript"]]))
     return js.URL.createObjectURL(js.Blob.new(to_js([text]), kind))
 
 
-async def _in_window(text):
+async def _in_window(text: str) -> None:
     element, url = js.document.createElement("script"), _blob(text)
     loaded = asyncio.get_running_loop().create_future()
     element.onload = create_once_callable(lambda event: loaded.set_result(None))
@@ -76,7 +84,7 @@ async def _in_window(text):
         js.URL.revokeObjectURL(url)
 
 
-async def _in_classic_worker(text):
+async def _in_classic_worker(text: str) -> None:
     url = _blob(text)
     try:
         js.importScripts(url)
@@ -84,7 +92,7 @@ async def _in_classic_worker(text):
         js.URL.revokeObjectURL(url)
 
 
-async def _imported(text):
+async def _imported(text: str) -> None:
     # the page gave a function that does `import(url)`, which Python cannot say
     url = _blob(text)
     try:
@@ -93,13 +101,13 @@ async def _imported(text):
         js.URL.revokeObjectURL(url)
 
 
-async def _evaluate(text):
+async def _evaluate(text: str) -> None:
     # eval, and only where nothing else is open:
     # module workers of pages that gave no importer and have no security policy against it
     js.eval(text)
 
 
-def _here(name):
+def _here(name: str) -> bool:
     return getattr(js, name, None) is not None
 
 
@@ -107,7 +115,7 @@ class _Refused(RuntimeError):
     """The page's security policy forbids all ways to run a script in this thread."""
 
 
-async def _load():
+async def _load() -> Any:
     """The script's exports. A page whose security policy forbids all that is tried here may load bridge.js itself;
     else it runs in a worker."""
     page = getattr(js, "torchlite_webgpu", None)
@@ -134,7 +142,7 @@ async def _load():
     raise _Refused("; ".join(problems))
 
 
-async def _apart():
+async def _apart() -> Any:
     """The bridge where the script may not run in this thread: in a worker, which no eval is needed for."""
     from .worker import WorkerBridge
 
@@ -150,7 +158,7 @@ async def _apart():
         raise
 
 
-def _remedy():
+def _remedy() -> str:
     if _here("document") and not _here("WorkerGlobalScope"):
         return (
             "allow blob: in script-src, or load torchlite/webgpu/bridge.js (from the wheel) "
@@ -166,7 +174,7 @@ def _remedy():
 # --- the device ---
 
 
-async def _open():
+async def _open() -> bool:
     global _opening, _problem
     try:
         try:
@@ -195,7 +203,7 @@ async def _open():
         _opening = None
 
 
-async def ready():
+async def ready() -> Any:
     """Opens the device, once for all who ask at the same time."""
     global _opening
     if _bridge.current is not None:
@@ -205,13 +213,13 @@ async def ready():
     return await asyncio.shield(_opening)  # who stops waiting must not stop the others' device
 
 
-def available():
+def available() -> bool:
     if _problem is None and _adapter.answer is not False and can_run_sync():
         run_sync(ready())
     return _bridge.current is not None
 
 
-def require():
+def require() -> Any:
     if available():
         return _bridge.current
     if problem() is not None:
@@ -219,7 +227,7 @@ def require():
     raise RuntimeError("device webgpu is " + NOT_YET)
 
 
-def problem():
+def problem() -> Any:
     """Why there is no device to be had; None where there may be one."""
     return _adapter.problem if _problem is None and _adapter.answer is False else _problem
 
@@ -227,7 +235,7 @@ def problem():
 class PageBridge:
     """The bridge's interface (bridge.py) over js_bridge/src/api/page.ts, or over a WorkerBridge of worker.py."""
 
-    def __init__(self, bridge):
+    def __init__(self, bridge: Any) -> None:
         self._js = bridge
         # looking up a method of a JavaScript object costs more than calling it
         self._plan, self._run, self._pressing = bridge.plan, bridge.run, bridge.pressing
@@ -236,22 +244,22 @@ class PageBridge:
         self.state, self.reason, self.epoch = bridge.state, bridge.reason, bridge.epoch
         self.way = _forced()
 
-    def plan(self, key):
+    def plan(self, key: Any) -> Any:
         try:
             return self._plan(key)
         except JsException as e:
             raise _error(e) from None
 
-    def run_at(self, address, count):
+    def run_at(self, address: Any, count: Any) -> None:
         try:
             self._run(address, count)
         except JsException as e:
             raise _error(e) from None
 
-    def pressing(self):
+    def pressing(self) -> Any:
         return self._pressing()
 
-    def relax(self):
+    def relax(self) -> None:
         try:
             if can_run_sync():
                 run_sync(self._synchronize())
@@ -260,23 +268,23 @@ class PageBridge:
         except JsException as e:
             raise _error(e) from None
 
-    def run(self, words):
+    def run(self, words: Any) -> None:
         stream = array("I", words)
         self.run_at(*stream.buffer_info())
 
-    def alloc(self, handle, nbytes):
+    def alloc(self, handle: Any, nbytes: Any) -> None:
         try:
             self._claim(handle, nbytes)
         except JsException as e:
             raise _error(e) from None
 
-    def upload(self, handle, offset, memory):
+    def upload(self, handle: Any, offset: Any, memory: Any) -> None:
         try:
             self._upload(handle, offset, memoryview(memory).cast("B"))
         except JsException as e:
             raise _error(e) from None
 
-    def _problems(self):
+    def _problems(self) -> Any:
         """Why each of the ways to wait for the GPU without suspending Python is closed; None where one is open."""
         problems = {}
         for way, bit in WAYS.items():
@@ -285,7 +293,7 @@ class PageBridge:
                 return None
         return problems
 
-    def read(self, handle, offset, nbytes):
+    def read(self, handle: Any, offset: Any, nbytes: Any) -> Any:
         """By JSPI where Python may be suspended here, else through a canvas, or, as settled when the device was opened,
         a GPU worker."""
         try:
@@ -310,13 +318,13 @@ class PageBridge:
             "Use `await t.item_async()` or its relatives, or %s" % (problems["canvas"], problems["worker"], ENTER)
         )
 
-    async def read_async(self, handle, offset, nbytes):
+    async def read_async(self, handle: Any, offset: Any, nbytes: Any) -> Any:
         try:
             return (await self._read(handle, offset, nbytes)).to_bytes()
         except JsException as e:
             raise _error(e) from None
 
-    def synchronize(self):
+    def synchronize(self) -> Any:
         try:
             if self.way in (None, "jspi") and can_run_sync():
                 run_sync(self._synchronize())
@@ -331,31 +339,31 @@ class PageBridge:
             "use `await torch.webgpu.synchronize_async()`, or " + ENTER
         )
 
-    async def synchronize_async(self):
+    async def synchronize_async(self) -> None:
         try:
             await self._synchronize()
         except JsException as e:
             raise _error(e) from None
 
-    def stats(self):
+    def stats(self) -> Any:
         return _bridge.figures(json.loads(self._js.figures()))
 
-    def reset_peaks(self):
+    def reset_peaks(self) -> None:
         self._js.resetPeaks()
 
-    def info(self):
+    def info(self) -> Any:
         try:
             return json.loads(self._js.info())
         except JsException as e:
             raise _error(e) from None
 
-    def empty_cache(self):
+    def empty_cache(self) -> Any:
         return self._js.emptyCache()
 
-    def set_budget(self, nbytes):
+    def set_budget(self, nbytes: Any) -> None:
         self._js.setBudget(nbytes)
 
-    async def reset(self):
+    async def reset(self) -> Any:
         try:
             return bool(await self._js.reset())
         except JsException as e:
@@ -363,34 +371,34 @@ class PageBridge:
 
     # --- what the GPU did, for torch.profiler and torch.webgpu.debug ---
 
-    def set_timing(self, on):
+    def set_timing(self, on: Any) -> Any:
         return bool(self._js.setTiming(on))
 
-    async def times(self):
+    async def times(self) -> Any:
         return json.loads(await self._js.times())
 
-    def times_now(self):
+    def times_now(self) -> Any:
         """Without waiting where Python cannot."""
         if self.way in (None, "jspi") and can_run_sync():
             return json.loads(run_sync(self._js.times()))
         return json.loads(self._js.timesNow())
 
-    def watch(self, what):
+    def watch(self, what: Any) -> Any:
         return self._js.watch(what)
 
-    def notes(self):
+    def notes(self) -> Any:
         return json.loads(self._js.notes())
 
-    def spans(self):
+    def spans(self) -> Any:
         """Without waiting where Python cannot: some are pending then."""
         if self.way in (None, "jspi") and can_run_sync():
             return json.loads(run_sync(self._js.spans()))
         return json.loads(self._js.spansNow())
 
-    async def spans_async(self):
+    async def spans_async(self) -> Any:
         return json.loads(await self._js.spans())
 
     # --- for tests ---
 
-    def close(self):
+    def close(self) -> None:
         self._js.close()

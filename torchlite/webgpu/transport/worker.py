@@ -7,6 +7,9 @@ Elsewhere answers come by messages alone: Python waits for them by stack switchi
 commands are posted without waiting for anything, and what fails is told later.
 """
 
+from __future__ import annotations
+
+
 import ctypes
 import json
 
@@ -32,7 +35,7 @@ def _binary(data: Any, **fields: Any) -> tuple[Any, Any]:
 
 
 class WorkerBridge(Link):
-    def __init__(self, options, source):
+    def __init__(self, options: Any, source: Any) -> None:
         why = "torchlite's script may not run in this thread, only in a worker of its own"
         super().__init__({**options, "canvas": why, "probe": False}, source)
         self._before = self._blocked = 0  # devices of workers that ended; reads that blocked this thread
@@ -40,7 +43,7 @@ class WorkerBridge(Link):
 
     # --- device ---
 
-    async def open(self):
+    async def open(self) -> bool:
         """Starts a worker with a device; False when there is no device to be had, and reason() says why."""
         self._before, self._blocked = self.epoch(), 0
         self._begin(list(self._plans))
@@ -56,7 +59,7 @@ class WorkerBridge(Link):
         self._said["state"] = bridge.READY
         return True
 
-    async def reset(self):
+    async def reset(self) -> Any:
         if self._port is None:
             return await self.open()
         done = await self._promise("reset")
@@ -64,34 +67,34 @@ class WorkerBridge(Link):
             self._info = await self._promise("info")
         return done
 
-    def close(self):
+    def close(self) -> None:
         self.end("WebGPU was closed", bridge.CLOSED)
 
-    def state(self):
+    def state(self) -> Any:
         if self._port is not None:
             state = self._said["state"] if self._head is None else self._ask("state")
             if self._port is not None:
                 return state
         return self._ended[0]
 
-    def reason(self):
+    def reason(self) -> Any:
         if self._port is not None:
             reason = self._said["reason"] if self._head is None else self._ask("reason")
             if self._port is not None:
                 return reason
         return self._ended[1]
 
-    def epoch(self):
+    def epoch(self) -> Any:
         epoch: Any = self._said["epoch"] if self._head is None else self._word(EPOCH)
         return self._before + epoch
 
-    def info(self):
+    def info(self) -> Any:
         self._alive()
         return self._info
 
     # --- commands ---
 
-    def plan(self, key):
+    def plan(self, key: Any) -> Any:
         """Without shared memory a number is given before the worker has seen the key;
         what is computed by a plan without kernels fails."""
         if self._head is not None:
@@ -106,39 +109,39 @@ class WorkerBridge(Link):
             run_sync(self._promise("plan", key))
         return number
 
-    def run(self, pointer, count):
+    def run(self, pointer: Any, count: Any) -> None:
         words = to_js(memoryview(ctypes.string_at(pointer, 4 * count)).cast("I"))
         self._post(*_binary(words), 4 * count, ctypes.c_uint32.from_address(pointer))
 
-    def claim(self, handle, nbytes):
+    def claim(self, handle: Any, nbytes: Any) -> None:
         if self._head is not None:
             self._ask("claim", handle, nbytes)
         else:
             self._post(*_binary(js.Uint32Array.of(*command(ALLOC, handle, nbytes))), 12)
 
-    def upload(self, handle, offset, memory):
+    def upload(self, handle: Any, offset: Any, memory: Any) -> None:
         self._post(*_binary(to_js(memory), handle=handle, offset=offset), memory.nbytes)
 
-    def pressing(self):
+    def pressing(self) -> Any:
         return self._said["pressing"] if self._head is None else self._word(PRESSING) != 0
 
-    def barrier(self):
+    def barrier(self) -> None:
         self._ask("synchronize")
 
-    def synchronize(self):
+    def synchronize(self) -> Any:
         return self._promise("synchronize")
 
     # --- reads ---
 
-    def read(self, handle, offset, nbytes):
+    def read(self, handle: Any, offset: Any, nbytes: Any) -> Any:
         return self._promise("read", handle, offset, nbytes)
 
-    def readNow(self, handle, offset, nbytes):
+    def readNow(self, handle: Any, offset: Any, nbytes: Any) -> Any:
         data = self._answer("read", (handle, offset, nbytes))[1]
         self._blocked += 1
         return data
 
-    def rungProblem(self, bit):
+    def rungProblem(self, bit: Any) -> Any:
         if bit != WORKER:
             return self._options["canvas"]
         if self._port is None:
@@ -149,29 +152,29 @@ class WorkerBridge(Link):
 
     # --- figures and settings ---
 
-    def figures(self):
+    def figures(self) -> Any:
         figures = json.loads(self._ask("figures"))
         if "reads" in figures:
             figures.update(reads=figures["reads"] - self._blocked, syncReads=self._blocked)
         return json.dumps(figures)
 
-    def timesNow(self):
+    def timesNow(self) -> Any:
         return self._ask("times")
 
-    def spansNow(self):
+    def spansNow(self) -> Any:
         return self._ask("spans")
 
-    def times(self):
+    def times(self) -> Any:
         return self._promise("times")
 
-    def spans(self):
+    def spans(self) -> Any:
         return self._promise("spans")
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         if name not in GONE:
             raise AttributeError(name)
 
-        def call(*args):
+        def call(*args: Any) -> Any:
             if name in KEPT:
                 self._kept[name] = args
             if name in SETTINGS and self._head is None and not can_run_sync():  # nobody waits for a setting

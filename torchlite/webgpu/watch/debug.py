@@ -1,5 +1,8 @@
 """torch.webgpu.debug and TORCHLITE_DEBUG."""
 
+from __future__ import annotations
+
+
 import os
 import sys
 
@@ -8,33 +11,38 @@ from .. import run
 from . import listeners
 from .names import describe, name_of, sizes
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+
 KINDS = ("kernels", "wgsl", "timing", "fallbacks")
 _active = frozenset()
 
 
-def _say(text):
+def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
 class debug:
     """See torch.webgpu.debug."""
 
-    def __init__(self, *kinds):
+    def __init__(self, *kinds: str) -> None:
         unknown = [k for k in kinds if k not in KINDS]
         if unknown:
             raise ValueError("torch.webgpu.debug knows %s, not %r" % (", ".join(map(repr, KINDS)), unknown[0]))
         self._before = _active
         _set(frozenset(kinds))
 
-    def __enter__(self):
+    def __enter__(self) -> Any:
         return self
 
-    def __exit__(self, *exc):
+    def __exit__(self, *exc: Any) -> Any:
         _set(self._before)
         return False
 
 
-def from_environment():
+def from_environment() -> None:
     kinds = [k.strip() for k in os.environ.get("TORCHLITE_DEBUG", "").split(",") if k.strip()]
     unknown = [k for k in kinds if k not in KINDS]
     if unknown:
@@ -42,7 +50,7 @@ def from_environment():
     _set(frozenset(kinds) - frozenset(unknown))
 
 
-def _set(kinds):
+def _set(kinds: frozenset[Any] | frozenset[str]) -> None:
     global _active
     if kinds & {"kernels", "wgsl", "timing"} or _active & {"kernels", "wgsl", "timing"}:
         bridge.require()
@@ -54,7 +62,7 @@ def _set(kinds):
     _active = kinds
 
 
-def _switch(kinds):
+def _switch(kinds: frozenset[Any] | frozenset[str]) -> None:
     from ..lazy.stream import flush
 
     flush()  # what was asked for before is not of this
@@ -79,7 +87,7 @@ def _switch(kinds):
         listeners.listen(_listener)
 
 
-def _fallback(name):
+def _fallback(name: str) -> None:
     frame = sys._getframe(1)
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
@@ -93,10 +101,10 @@ class _Listener:
     wants_notes = wants_times = False
     _told = {}  # key -> (calls, ns) that were printed
 
-    def before(self, method):
+    def before(self, method: str) -> None:
         return None
 
-    def after(self, method, mark):
+    def after(self, method: str, mark: Any) -> None:
         if method in ("plan", "upload") or bridge.current.state() != bridge.READY:
             return
         if self.wants_notes:
@@ -104,7 +112,7 @@ class _Listener:
         if self.wants_times and method != "run_at":
             self.times()
 
-    def notes(self):
+    def notes(self) -> None:
         for note in bridge.current.notes():
             if "wgsl" in note:
                 _say("[webgpu] wgsl of %s\n%s" % (name_of(note["kernel"]), note["wgsl"].strip()))
@@ -118,10 +126,10 @@ class _Listener:
                     )
                 )
 
-    def forget(self):
+    def forget(self) -> None:
         self._told = {t["key"]: (t["calls"], t["ns"]) for t in bridge.current.times_now()}
 
-    def times(self):
+    def times(self) -> None:
         """A table of the times that came since the last one."""
         rows, told = {}, {}
         for t in bridge.current.times_now():

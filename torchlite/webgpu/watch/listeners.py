@@ -1,7 +1,18 @@
 """Who watches the bridge: torch.profiler and torch.webgpu.debug.
 Nothing here is loaded, and no call is wrapped, while nobody does."""
 
+from __future__ import annotations
+
+
 from ..transport import bridge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+    from ...profiler._gpu import Kernels
+    from ...webgpu.watch.debug import _Listener
+
 
 KERNELS, WGSL, SPANS = 1, 2, 4  # bits of Watch in js_bridge/src/runtime/profile.ts
 METHODS = ("plan", "run_at", "upload", "read", "synchronize")
@@ -9,7 +20,7 @@ METHODS = ("plan", "run_at", "upload", "read", "synchronize")
 _listeners, _bits, _timing = [], {}, set()
 
 
-def listen(listener):
+def listen(listener: Kernels | _Listener) -> None:
     """listener.before(method) and listener.after(method, what before() gave) at each call of the bridge."""
     _listeners.append(listener)
     if len(_listeners) == 1:
@@ -17,7 +28,7 @@ def listen(listener):
             setattr(bridge.current, name, _wrapped(name, getattr(bridge.current, name)))
 
 
-def leave(listener):
+def leave(listener: Kernels | _Listener) -> None:
     if listener in _listeners:
         _listeners.remove(listener)
         if not _listeners:
@@ -25,8 +36,8 @@ def leave(listener):
                 bridge.current.__dict__.pop(name, None)
 
 
-def _wrapped(name, fn):
-    def call(*args):
+def _wrapped(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
+    def call(*args: Any) -> Any:
         told = [(x, x.before(name)) for x in list(_listeners)]
         try:
             return fn(*args)
@@ -37,7 +48,7 @@ def _wrapped(name, fn):
     return call
 
 
-def watch(who, bits):
+def watch(who: str, bits: int) -> float:
     """What the bridge notes for somebody, 0 for nothing any more; the clock of its spans, milliseconds."""
     _bits[who] = bits
     every = 0
@@ -46,7 +57,7 @@ def watch(who, bits):
     return bridge.current.watch(every)
 
 
-def timing(who, on):
+def timing(who: str, on: bool) -> bool:
     """Whether each kernel's time is measured, which gives each a pass of its own.
     False where the device has no timestamps."""
     (_timing.add if on else _timing.discard)(who)

@@ -1,7 +1,16 @@
 """Names of kernels for people: which ops are in them, for torch.profiler and torch.webgpu.debug."""
 
+from __future__ import annotations
+
+
 import json
 from functools import lru_cache
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
 
 LONGEST = 160
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -13,14 +22,16 @@ _SIZES = frozenset(
 )
 
 
-def _number(v):
+def _number(v: Any) -> str:
     return "%g" % v if isinstance(v, float) else str(v)
 
 
-def _expressions(nodes, words, inputs=()):
+def _expressions(
+    nodes: list[dict[str, Any]], words: dict[str, int] | None, inputs: list[dict[str, str]] | tuple[()] = ()
+) -> Callable[..., Any]:
     """A function place -> text."""
 
-    def text(at, room):
+    def text(at: int, room: int) -> str:
         node = nodes[at]
         if "in" in node:
             i = node["in"]
@@ -50,7 +61,7 @@ def _expressions(nodes, words, inputs=()):
     return lambda at: text(at, LONGEST)
 
 
-def _plain(params):
+def _plain(params: dict[str, Any]) -> list[str]:
     """The parameters that say what a kernel does, in short."""
     out = []
     for name, v in params.items():
@@ -81,7 +92,7 @@ def _plain(params):
     return out
 
 
-def _results(graph, words):
+def _results(graph: dict[str, Any], words: dict[str, int] | None) -> str:
     """The outputs of a graph as expressions."""
     nodes = graph["nodes"]
     expression = _expressions(nodes, words, graph.get("inputs") or ())
@@ -93,11 +104,11 @@ def _results(graph, words):
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
 
-def _dtypes(graph):
+def _dtypes(graph: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(o["dtype"] for o in graph.get("outputs") or () if "dtype" in o))
 
 
-def describe(key, words=None):
+def describe(key: str, words: dict[str, int] | None = None) -> str:
     """A kernel's key ("family:{parameters}") in short; numbers in it by their values where `words` has them."""
     family, _, text = key.partition(":")
     try:
@@ -127,12 +138,12 @@ def describe(key, words=None):
 
 
 @lru_cache(4096)
-def name_of(key):
+def name_of(key: str) -> str:
     """describe(key), kept."""
     return describe(key)
 
 
-def sizes(words):
+def sizes(words: dict[str, int]) -> str:
     """The sizes among a kernel's words, as text."""
     return " ".join(
         "%s=%s" % (k, v)

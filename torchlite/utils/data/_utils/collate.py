@@ -1,24 +1,33 @@
 """Samples to batches."""
 
+from __future__ import annotations
+
+
 import collections.abc
 from typing import Any
 
 import torchlite as torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from ...._types import Tensor
+
 
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
 
 
-def _is_array(x):
+def _is_array(x: Any) -> bool:
     return type(x).__module__ == "numpy"
 
 
-def _is_namedtuple(x):
+def _is_namedtuple(x: list[Any] | tuple[Tensor | float, Any]) -> bool:
     return isinstance(x, tuple) and hasattr(x, "_fields")
 
 
-def default_convert(data):
+def default_convert(data: Any) -> Any:
     """Numpy arrays inside `data` become tensors; everything else stays."""
     kind = type(data)
     if isinstance(data, torch.Tensor):
@@ -44,7 +53,7 @@ def default_convert(data):
     return data
 
 
-def _collate_array(batch):
+def _collate_array(batch: Any) -> Any:
     elem = batch[0]
     if type(elem).__name__ == "ndarray":
         if elem.dtype.kind in "SaUO":
@@ -53,7 +62,7 @@ def _collate_array(batch):
     return torch.as_tensor(batch)  # numpy scalars
 
 
-def collate(batch, *, collate_fn_map=None):
+def collate(batch: list[Any] | tuple[Any, Any], *, collate_fn_map: Any = None) -> Any:
     """Batches the elements of `batch` by type; `collate_fn_map` maps types to functions (batch, *, collate_fn_map)."""
     elem = batch[0]
     kind = type(elem)
@@ -103,19 +112,25 @@ def collate(batch, *, collate_fn_map=None):
     raise TypeError(default_collate_err_msg_format.format(kind))
 
 
-def collate_tensor_fn(batch, *, collate_fn_map=None):
+def collate_tensor_fn(batch: list[Tensor], *, collate_fn_map: Any = None) -> Any:
     return torch.stack(list(batch), 0)
 
 
-def collate_float_fn(batch, *, collate_fn_map=None):
+def collate_float_fn(
+    batch: list[float] | tuple[float, float], *, collate_fn_map: dict[type, Callable[..., Any]] | None = None
+) -> Tensor:
     return torch.tensor(batch, dtype=torch.float64)
 
 
-def collate_int_fn(batch, *, collate_fn_map=None):
+def collate_int_fn(
+    batch: list[int] | tuple[int, int], *, collate_fn_map: dict[type, Callable[..., Any]] | None = None
+) -> Tensor:
     return torch.tensor(batch)
 
 
-def collate_str_fn(batch, *, collate_fn_map=None):
+def collate_str_fn(
+    batch: list[str] | tuple[str, str], *, collate_fn_map: dict[type, Callable[..., Any]] | None = None
+) -> list[str] | tuple[str, str]:
     return batch
 
 
@@ -128,6 +143,6 @@ default_collate_fn_map = {
 }
 
 
-def default_collate(batch):
+def default_collate(batch: Any) -> Any:
     """A list of samples as a batch: tensors are stacked, numbers become tensors, containers are kept."""
     return collate(batch, collate_fn_map=default_collate_fn_map)

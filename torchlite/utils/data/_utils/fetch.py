@@ -1,10 +1,18 @@
 """Takes samples out of a dataset and collates them."""
 
+from __future__ import annotations
+
+
 from .collate import default_collate
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+    from ...._types import Tensor
 
 
 class _BaseDatasetFetcher:
-    def __init__(self, dataset, auto_collation, collate_fn, drop_last):
+    def __init__(self, dataset: Any, auto_collation: Any, collate_fn: Any, drop_last: Any) -> None:
         self.dataset = dataset
         self.auto_collation = auto_collation
         self.collate_fn = collate_fn
@@ -12,12 +20,12 @@ class _BaseDatasetFetcher:
 
 
 class _IterableDatasetFetcher(_BaseDatasetFetcher):
-    def __init__(self, dataset, auto_collation, collate_fn, drop_last):
+    def __init__(self, dataset: Any, auto_collation: Any, collate_fn: Any, drop_last: Any) -> None:
         super().__init__(dataset, auto_collation, collate_fn, drop_last)
         self.dataset_iter = iter(dataset)
         self.ended = False
 
-    def fetch(self, possibly_batched_index):
+    def fetch(self, possibly_batched_index: Any) -> Tensor:
         if self.ended:
             raise StopIteration
         if not self.auto_collation:
@@ -35,7 +43,7 @@ class _IterableDatasetFetcher(_BaseDatasetFetcher):
 
 
 class _MapDatasetFetcher(_BaseDatasetFetcher):
-    def __init__(self, dataset, auto_collation, collate_fn, drop_last):
+    def __init__(self, dataset: Any, auto_collation: Any, collate_fn: Any, drop_last: Any) -> None:
         super().__init__(dataset, auto_collation, collate_fn, drop_last)
         from ..dataset import TensorDataset
 
@@ -46,7 +54,7 @@ class _MapDatasetFetcher(_BaseDatasetFetcher):
             else None
         )
 
-    def fetch(self, possibly_batched_index):
+    def fetch(self, possibly_batched_index: Any) -> list[Tensor]:
         if not self.auto_collation:
             return self.collate_fn(self.dataset[possibly_batched_index])
         if self.tensors is not None and type(possibly_batched_index) is list:
