@@ -11,6 +11,7 @@ import argparse
 import ast
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import time
@@ -86,6 +87,25 @@ def nested_conditions(fix: bool) -> bool:
     return good
 
 
+def c_prototypes(fix: bool) -> bool:
+    """What another C file defines is declared in a header, so that the compiler compares the two."""
+    declared = re.compile(
+        r"^(?!typedef|static|return|struct \w+;)(?:extern )?[A-Za-z_][\w ]* \**\w+(?:\([^;{}=]*\)|\[\])[^;{}=()]*;",
+        re.M,
+    )
+    good = True
+    for name in tracked(".c"):
+        text = (ROOT / name).read_text()
+        for found in declared.finditer(text):
+            if "__asm__" in found[0]:  # a function of the platform that no header has
+                continue
+            print(
+                f"{name}:{text.count(chr(10), 0, found.start()) + 1}: belongs in a header: {found[0].splitlines()[0]}"
+            )
+            good = False
+    return good
+
+
 def lint(fix: bool) -> bool:
     return run(PY, "-m", "ruff", "check", *(["--fix"] if fix else []), ".")
 
@@ -113,6 +133,7 @@ CHECKS: dict[str, Callable[[bool], bool]] = {
     "clang-format": c_format,
     "prettier": js_format,
     "line lengths": line_lengths,
+    "C prototypes": c_prototypes,
     "nested conditions": nested_conditions,
     "ruff": lint,
     "mypy": types,

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 F_GRAD, F_NODIFF, F_INPLACE, F_FACTORY, F_VIEW, F_ARITHMETIC, F_NO_OUT, F_OWN, F_ORDERED = (
-    1,
-    2,
-    4,
-    8,
-    16,
-    32,
-    64,
-    128,
-    256,
+    _C.F_GRAD,
+    _C.F_NODIFF,
+    _C.F_INPLACE,
+    _C.F_FACTORY,
+    _C.F_VIEW,
+    _C.F_ARITHMETIC,
+    _C.F_NO_OUT,
+    _C.F_OWN,
+    _C.F_ORDERED,
 )
 
 _functions = {}  # namespace -> {name: Op}

@@ -407,7 +407,7 @@ def on_cpu(ov: Any, args: Any) -> Any:
     check_devices(args)
     note(name)
     moved = tuple([_down(a) for a in args])
-    if ov.flags & 4:
+    if ov.inplace:
         _C.call_inplace_below(ov, moved)
         device_copy(args[0], moved[0])
         return args[0]

@@ -44,6 +44,7 @@ SMALL_END
 SMALL_BEGIN
 #include "conv/pool_last_impl.h"
 #include "core/geometry.h"
+#include "nn/image.h"
 SMALL_END
 #undef T
 #undef ACC
@@ -487,8 +488,6 @@ KERNEL(k_col2im)
   Py_XDECREF(gc);
   return finish(x, g->dtype, ok);
 }
-
-PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out); /* resample.c */
 
 const TlKernel tl_kernels_pool[] = {{"max_pool1d", k_max, 1},
                                     {"max_pool2d", k_max, 2},

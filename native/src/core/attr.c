@@ -366,7 +366,6 @@ static PyObject *m_get_device(SELF, PyObject *_) {
   return PyLong_FromLong(t->device == TL_CPU ? -1 : 0);
 }
 
-PyObject *tl_m_item(SELF, PyObject *_), *tl_m_tolist(SELF, PyObject *_);
 static PyObject *m_item(SELF, PyObject *_) {
   if (!tl_profiling) return tl_m_item(t, _);
   PyObject *name = PyUnicode_FromString("item"), *a[1] = {(PyObject *)t};

@@ -493,7 +493,6 @@ static PyObject *py_fill(PyObject *m, PyObject *args) {
   tl_bump((TlTensor *)t);
   return Py_NewRef(t);
 }
-PyObject *tl_conv_layout(PyObject *m, PyObject *args); /* conv.c */
 PyMethodDef tl_data_functions[] = {
   {"conv_layout", tl_conv_layout, METH_VARARGS,
    "conv_layout(input, weight, stride, padding, dilation, transposed, output_padding, groups): (whether the results of "

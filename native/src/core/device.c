@@ -2,9 +2,7 @@
  * the CPU; allocation, copies and fills are functions that the device's Python side registers. */
 #include "core/core.h"
 #include "core/geometry.h"
-
-PyObject *tl_gpu_owner(int64_t nbytes);                             /* gpu.c */
-int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize); /* gpu_expr.c */
+#include "gpu/gpu_api.h"
 
 bool tl_any_device; /* whether there ever was a storage elsewhere: programs on the CPU do not look for one */
 
@@ -167,7 +165,6 @@ static PyObject *signature(PyObject *mod, PyObject *args) {
   return PyLong_FromUnsignedLongLong(key);
 }
 
-PyObject *tl_gpu_module(PyObject *m, PyObject *unused);
 PyMethodDef tl_device_functions[] = {
   {"device_tensor", device_tensor, METH_VARARGS,
    "device_tensor(device code, owner, nbytes, dtype, shape, strides=None, offset=0)"},

@@ -1,13 +1,6 @@
 /* module.c: the extension module torchlite._C. */
 #include "core/core.h"
 
-extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions[], tl_number_functions[],
-  tl_create_functions[];
-extern const TlKernel tl_kernels_view[];
-int tl_add_kernels(const TlKernel *table);
-int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);
-bool tl_can_cast(tl_dtype from, tl_dtype to);
-
 static PyObject *result_type(PyObject *m, PyObject *const *args, Py_ssize_t n) {
   (void)m;
   tl_dtype d;

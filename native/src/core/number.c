@@ -2,8 +2,6 @@
 #include "core/core.h"
 #include <stdlib.h>
 
-TlTensor *tl_basic_index(TlTensor *t, PyObject *index);
-
 enum {
   O_add,
   O_sub,

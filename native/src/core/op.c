@@ -3,6 +3,7 @@
  * ask for. Binding errors are worded in Python (_arg_errors.py), away from the hot path. */
 #include "core/core.h"
 #include "core/geometry.h"
+#include "gpu/gpu_api.h"
 
 enum {
   K_TENSOR,
@@ -31,16 +32,21 @@ typedef struct {
   uint8_t kind, optional, kwonly, size;
 } Param;
 
+/* flags of an overload, by which torchlite/ops/_declare.py names them (_C.F_GRAD) */
+#define OVERLOAD_FLAGS(X) \
+  X(F_GRAD, 1) \
+  X(F_NODIFF, 2) \
+  X(F_INPLACE, 4) \
+  X(F_FACTORY, 8) \
+  X(F_VIEW, 16) \
+  X(F_ARITHMETIC, 32) \
+  X(F_NO_OUT, 64) \
+  X(F_OWN, 128) \
+  X(F_ORDERED, 256)
 enum {
-  F_GRAD = 1,
-  F_NODIFF = 2,
-  F_INPLACE = 4,
-  F_FACTORY = 8,
-  F_VIEW = 16,
-  F_ARITHMETIC = 32,
-  F_NO_OUT = 64,
-  F_OWN = 128,
-  F_ORDERED = 256
+#define X(name, bit) name = bit,
+  OVERLOAD_FLAGS(X)
+#undef X
 };
 
 typedef struct {
@@ -62,9 +68,6 @@ typedef struct {
 static PyTypeObject *overload_type, *op_type, *op_method_type, *kernel_type;
 static PyObject *s_out;
 static PyTypeObject *plain_type; /* last tensor subclass seen that does not override __torch_function__ */
-
-int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyObject **result);
-void tl_gpu_forget(void *entries);
 
 /* ---- schema
  * ---------------------------------------------------------------------------------------------------------- */
@@ -489,8 +492,6 @@ static PyObject *vcall_with(PyObject *fn, Overload *ov, PyObject *const *a, PyOb
   return r;
 }
 
-int tl_check_cast(tl_dtype from, tl_dtype to);
-
 /* Expanded tensors: writing one element writes others. PyTorch still lets some ops through, those of the second list
  * with a warning. */
 static int check_overlap(const Overload *ov, const TlTensor *t) {
@@ -822,9 +823,9 @@ static int ov_set_body(Overload *ov, PyObject *v, void *_) {
   Py_XSETREF_(ov->body, Py_NewRef(v));
   return 0;
 }
-static PyObject *ov_flags(Overload *ov, void *_) {
-  (void)_;
-  return PyLong_FromLong(ov->flags);
+static PyObject *ov_inplace(Overload *o, void *c) {
+  (void)c;
+  return PyBool_FromLong(o->flags & F_INPLACE);
 }
 static PyObject *ov_calls(Overload *ov, void *_) {
   (void)_;
@@ -837,7 +838,7 @@ static PyGetSetDef overload_getset[] = {
   {"schema", (getter)ov_schema, NULL, "PyTorch's schema.", NULL},
   {"spec", (getter)ov_spec, NULL, "The declaration.", NULL},
   {"body", (getter)ov_body, (setter)ov_set_body, "The Python body.", NULL},
-  {"flags", (getter)ov_flags, NULL, "Dispatch flags.", NULL},
+  {"inplace", (getter)ov_inplace, NULL, "Whether it writes its first argument.", NULL},
   {"calls", (getter)ov_calls, NULL, "How often it ran.", NULL},
   {0}};
 static PyType_Slot overload_slots[] = {{Py_tp_new, overload_new},           {Py_tp_dealloc, overload_dealloc},
@@ -1156,5 +1157,9 @@ int tl_op_init(PyObject *mod) {
       PyModule_AddObjectRef(mod, "OpMethod", (PyObject *)op_method_type) < 0 ||
       PyModule_AddObjectRef(mod, "kernels", kernels) < 0)
     return -1;
+#define X(name, bit) \
+  if (PyModule_AddIntConstant(mod, #name, name) < 0) return -1;
+  OVERLOAD_FLAGS(X)
+#undef X
   return PyModule_AddFunctions(mod, functions);
 }

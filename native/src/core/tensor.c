@@ -425,10 +425,6 @@ static PyObject *tensor_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
   return (PyObject *)alias_of(tp, s, s->ndim, s->shape, s->strides, s->offset, true);
 }
 
-extern PyGetSetDef tl_tensor_getset[];
-extern PyMethodDef tl_tensor_methods[];
-extern PyType_Slot tl_tensor_number_slots[];
-
 int tl_tensor_init(PyObject *mod) {
   PyType_Slot slots[96] = {
     {Py_tp_dealloc, tensor_dealloc},

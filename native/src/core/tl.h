@@ -131,7 +131,12 @@ static inline bool tl_is_complex(tl_dtype d) { return d >= TL_C64; }
 static inline bool tl_is_float(tl_dtype d) { return d >= TL_F16 && d <= TL_F64; } /* real floating point */
 static inline bool tl_is_integral(tl_dtype d) { return d <= TL_I64; }             /* bool included */
 tl_dtype tl_promote(tl_dtype a, tl_dtype b);                                      /* torch.promote_types */
-extern tl_dtype tl_default_dtype;                                                 /* torch.get_default_dtype() */
+/* torch.result_type of tensors and numbers; None is skipped */
+int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);
+int tl_number_dtype(PyObject *o); /* dtype a Python number counts as, -1: not a number */
+bool tl_can_cast(tl_dtype from, tl_dtype to);
+int tl_check_cast(tl_dtype from, tl_dtype to); /* RuntimeError in PyTorch's words */
+extern tl_dtype tl_default_dtype;              /* torch.get_default_dtype() */
 static inline tl_dtype tl_float_of(tl_dtype d) {
   return tl_is_integral(d) ? tl_default_dtype : d;
 } /* int -> default float */
@@ -294,9 +299,9 @@ enum {
 #define TL_FALLBACK() (Py_NewRef(Py_NotImplemented))
 
 /* each family file ends with its table, closed by {0}; module.c lists the families */
-extern const TlKernel tl_kernels_pointwise[], tl_kernels_reduce[], tl_kernels_scan[], tl_kernels_index[],
-  tl_kernels_shape[], tl_kernels_matmul[], tl_kernels_conv[], tl_kernels_pool[], tl_kernels_norm[], tl_kernels_random[],
-  tl_kernels_sort[], tl_kernels_optim[], tl_kernels_linalg[], tl_kernels_fft[];
+extern const TlKernel tl_kernels_view[], tl_kernels_pointwise[], tl_kernels_reduce[], tl_kernels_scan[],
+  tl_kernels_index[], tl_kernels_shape[], tl_kernels_matmul[], tl_kernels_conv[], tl_kernels_pool[], tl_kernels_norm[],
+  tl_kernels_random[], tl_kernels_sort[], tl_kernels_optim[], tl_kernels_linalg[], tl_kernels_fft[];
 
 /* ---- strided iteration (iter.c) --------------------------------------------------------------------------------- */
 /* Up to TL_MAX_OPERANDS operands broadcast to one shape; dims are coalesced and ordered so that the innermost is the

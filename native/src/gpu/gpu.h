@@ -4,6 +4,7 @@
 #define TL_GPU_H
 #include "core/core.h"
 #include "core/geometry.h"
+#include "gpu/gpu_api.h"
 
 typedef struct TlNode TlNode;
 typedef struct TlBuffer TlBuffer;
@@ -122,12 +123,7 @@ PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order);
 /* a tensor's geometry over `ndim` dims in another order; whether its elements are in order then */
 bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape, int64_t *strides);
 
-void **tl_overload_entries(PyObject *overload); /* op.c */
-bool tl_can_cast(tl_dtype from, tl_dtype to);
-bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key); /* device.c */
-/* Kernels count elements by 31 bits. Expanded tensors and expressions need no memory, so larger ones come this far: an
- * exception. itemsize: of a result that needs memory, else 0. */
-int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize);
+PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t n); /* run(root, outputs) */
 int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_product_init(PyObject *mod);
 #define GPU_HOOK(f, r) \
   do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)

@@ -1,7 +1,7 @@
 /* gpu_op.c: element-wise ops without Python. The first call of an op with arguments of some types goes through Python
- * (torchlite/webgpu/plan/pointwise.py), which decides the operation, its operands and types, and leaves them here; calls
- * with arguments of the same types are put off, or written in place, by this file alone. What is unusual stays with
- * Python. */
+ * (torchlite/webgpu/plan/pointwise.py), which decides the operation, its operands and types, and leaves them here;
+ * calls with arguments of the same types are put off, or written in place, by this file alone. What is unusual stays
+ * with Python. */
 #include "gpu/gpu.h"
 
 #define MOST 7                      /* operands */
@@ -188,7 +188,6 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   return 1;
 }
 
-PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t n);
 static PyObject *f_assign(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   TlTensor *t = n == 2 && TL_CHECK(a[0]) ? (TlTensor *)a[0] : NULL;

@@ -2,6 +2,7 @@
  * (last) dims to an input index. */
 #include "index/index.h"
 #include "core/geometry.h"
+#include "nn/image.h"
 
 static int pad_args(PyObject *o, const TlTensor *self, int64_t *pad, int *n) {
   if (tl_ints(o, pad, n) < 0) return -1;

@@ -4,6 +4,7 @@
  * double for float64 images; nearest positions are always found in float. */
 #include "core/check.h"
 #include "core/geometry.h"
+#include "nn/image.h"
 #include <math.h>
 
 enum { NEAREST, NEAREST_EXACT, LINEAR, CUBIC, LANCZOS };

@@ -7,10 +7,6 @@
 #include "pointwise/pw_binary.inc"
 #include "pointwise/pw_activation.inc"
 #undef ROW
-PyObject *pw_clamp_max(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
-PyObject *pw_frexp(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
-PyObject *pw_parts(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
-PyObject *pw_clamp_min(const TlKernel *, PyObject *const *, Py_ssize_t, TlTensor *);
 
 const TlKernel tl_kernels_pointwise[] = {
 #define ROW(set, name, fn, kind, flags, arity, msg) {#name, fn, 0, TL_K_OUT, &pw_row_##name},

@@ -7,13 +7,6 @@
 #include <math.h>
 #include "core/tl.h"
 
-/* ---- promote.c ---- */
-int tl_number_dtype(PyObject *o); /* dtype a Python number counts as, -1: not a number */
-int tl_result_type(Py_ssize_t nargs, PyObject *const *args,
-                   tl_dtype *out); /* torch.result_type of tensors and numbers; None is skipped */
-bool tl_can_cast(tl_dtype from, tl_dtype to);
-int tl_check_cast(tl_dtype from, tl_dtype to); /* RuntimeError in PyTorch's words */
-
 /* ---- engine ---- */
 #define PW_MAX_IN 4
 /* numbers that are the same for all elements */
@@ -72,6 +65,12 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
 PyObject *pw_unary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *pw_binary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *pw_ternary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+
+/* kernels of their own files, for the table in pointwise.c */
+PyObject *pw_clamp_min(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+PyObject *pw_clamp_max(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+PyObject *pw_frexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+PyObject *pw_parts(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 
 /* rows: each family file lists its rows in an .inc, read here, in its .c file and in the kernel table */
 #define ROW(set, name, fn, kind, flags, arity, msg) extern const PwRow pw_row_##name;

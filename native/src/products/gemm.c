@@ -1,8 +1,7 @@
 /* gemm.c: the products of gemm.h, one instance of gemm_impl.h per element type. */
 #include "products/gemm.h"
+#include "core/tl.h"
 #include "math/simd.h"
-
-int PyErr_CheckSignals(void);
 
 enum { MR = 4, GEMM_MC = 128, GEMM_KC = 256, GEMM_NC = 1024 };
 /* Long sums are taken in blocks, whose sums are added in double: elements in a block of a dot product, and depth of the

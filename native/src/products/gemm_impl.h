@@ -190,7 +190,7 @@ static int F(packed)(const TlGemm *g, T *apack, T *bpack, int64_t kcmax, int64_t
       }
       for (int64_t i0 = 0; i0 < g->m; i0 += GEMM_MC) {
         int64_t mc = g->m - i0 < GEMM_MC ? g->m - i0 : GEMM_MC;
-        if (PyErr_CheckSignals()) return -1;
+        if (tl_check_interrupt()) return -1;
         F(pack)(apack, &g->a, g->a.p, i0, mc, k0, kc, MR);
         const T *rb = g->row_bias && !acc ? rowb : NULL, *cb = acc ? NULL : g->col_bias;
         if (rb)
@@ -304,7 +304,7 @@ static int F(dots)(const TlGemm *g) {
     }
     if ((work += 8 * m4 * K) > (1 << 26)) {
       work = 0;
-      if (PyErr_CheckSignals()) return -1;
+      if (tl_check_interrupt()) return -1;
     }
   }
   for (int64_t i = 0; i < g->m; i++) {
@@ -341,7 +341,7 @@ static int F(dots)(const TlGemm *g) {
     }
     if ((work += 2 * g->n * K) > (1 << 26)) {
       work = 0;
-      if (PyErr_CheckSignals()) return -1;
+      if (tl_check_interrupt()) return -1;
     }
   }
   return 0;
@@ -386,7 +386,7 @@ static int F(axpys)(const TlGemm *g) {
       T x = A[k * as];
       for (int64_t j = 0; j < nj; j++) c[j] += x * b[j];
     }
-    if (PyErr_CheckSignals()) return -1;
+    if (tl_check_interrupt()) return -1;
   }
   return 0;
 }
@@ -452,7 +452,7 @@ static int F(direct)(const TlGemm *g) {
       }
       if ((work += NR * g->m * kc) > (1 << 26)) {
         work = 0;
-        if (PyErr_CheckSignals()) return -1;
+        if (tl_check_interrupt()) return -1;
       }
     }
   }

@@ -824,9 +824,6 @@ end:
   return (PyObject *)r;
 }
 
-PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out); /* sampling.c */
-PyObject *tl_k_dirichlet(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
-
 static PyObject *k_generator(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   (void)out;
   if (k->id == 0) return Py_XNewRef((PyObject *)tl_generator_type());

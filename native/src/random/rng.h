@@ -37,4 +37,7 @@ static inline double tl_uniform_d(TlGenerator *g) {
   return (double)(tl_random64(g) & ((UINT64_C(1) << 53) - 1)) * 0x1p-53;
 }
 double tl_normal_d(TlGenerator *g);
+/* sampling.c, for the table in random.c */
+PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_dirichlet(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 #endif

@@ -3,10 +3,7 @@
 #include "shape/create.h"
 #include "core/core.h"
 #include "core/geometry.h"
-
-PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out); /* pad.c */
-PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
-PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+#include "nn/image.h"
 
 /* t narrowed along dim */
 static TlTensor *narrow(TlTensor *t, int dim, int64_t start, int64_t length) {

@@ -232,7 +232,7 @@ def complex_pointwise(ov: Any, op: Any, operands: Any, args: Any) -> Any:
     p = Parts(shape, real)
     node = build(p, *operands) if build else p.of(op, *[p.apart(x) for x in operands])
     back = None if order is None else [order.index(d) for d in range(len(order))]
-    if ov.flags & 4:
+    if ov.inplace:
         self = args[0]
         if tuple(self.shape) != (shape if back is None else tuple([shape[d] for d in back])):
             raise RuntimeError(

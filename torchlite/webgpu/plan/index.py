@@ -44,7 +44,7 @@ def cpu_error(ov: Overload, args: tuple[Any, ...], mixed: bool = False) -> Any:
     """Lets the CPU's kernel raise its error for arguments that look wrong, on stand-ins of their shapes."""
     if not mixed:
         check_devices(args)
-    inplace = bool(ov.flags & 4)
+    inplace = ov.inplace
 
     def stand_in(a: Any, whole: bool = False) -> Any:
         if isinstance(a, Tensor):
@@ -318,7 +318,7 @@ def bits(value: Any, dtype: DType) -> list[int]:
 
 def writable(ov: Overload, self: Tensor, keep: bool = False) -> Tensor:
     """The tensor that an op writes to: self of an in-place overload, else a copy; `keep`: laid out as a clone."""
-    if ov.flags & 4:
+    if ov.inplace:
         return self
     r = _C.empty_like(self) if keep else empty(self.shape, self.dtype)
     if r.numel():

@@ -151,11 +151,11 @@ def _masked_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
             shape = tuple(torch.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
         except RuntimeError:
             return cpu_error(ov, a)
-    if not ov.flags & 4 and self.dtype.is_complex:
+    if not ov.inplace and self.dtype.is_complex:
         pair = (*shape, 2)
         node = _complex_node(torch.view_as_real(self.expand(shape)), mask, value, pair)
         return torch.view_as_complex(result(node, torch.float32))
-    if not ov.flags & 4:
+    if not ov.inplace:
         return result(where_node(self, mask, value, shape), self.dtype)
     if shape != tuple(self.shape):
         return cpu_error(ov, a)
@@ -203,15 +203,15 @@ def _masked_scatter(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         if mask.dtype is torch.bool and source.dtype is self.dtype and not (self.is_cpu or mask.is_cpu or source.is_cpu)
         else None
     )
-    if both is None or ov.flags & 4 and both[2] != tuple(self.shape):
+    if both is None or ov.inplace and both[2] != tuple(self.shape):
         return cpu_error(ov, a)
     x, m, shape = both
     if not m.numel():
-        return self if ov.flags & 4 else empty(shape, self.dtype)
+        return self if ov.inplace else empty(shape, self.dtype)
     ends, total = _counted(m)
     if source.numel() < m.numel() and int(total.item()) > source.numel():
         raise RuntimeError("Number of elements of source < number of ones in mask")
-    inplace = ov.flags & 4 and self.is_contiguous()
+    inplace = ov.inplace and self.is_contiguous()
     if inplace:
         r = self
     else:

@@ -322,7 +322,7 @@ _deciding = {}
 def deciding(ov: Overload, args: tuple[Any, ...], operands: Any) -> Any:
     """The number of the operand whose layout the result has where they differ; -1: results lie in the usual order
     always. The CPU's kernel is asked once for each combination of types."""
-    if ov.flags & 4:
+    if ov.inplace:
         return 0
     key = (id(ov), *[a.dtype if isinstance(a, Tensor) and a.dim() else None for a in args])
     known = _deciding.get(key)
@@ -370,7 +370,7 @@ def _in_order(t: Tensor, order: tuple[int, ...]) -> Tensor:
 
 def pointwise(ov: Overload, row: Callable[..., Any], args: tuple[Any, ...]) -> Any:
     """Runs an element-wise op: puts it off, or writes it into self for an in-place overload."""
-    if ov.flags & 4:
+    if ov.inplace:
         _C.check_overlap(*args)
     built = build(ov, row, args)
     if built is None:
@@ -385,7 +385,7 @@ def pointwise(ov: Overload, row: Callable[..., Any], args: tuple[Any, ...]) -> A
         op, operands = named
         return complex_pointwise(ov, op, operands, args)
     node, dtype, order = built
-    if not ov.flags & 4:
+    if not ov.inplace:
         r = result(node, dtype)
         # detached: a result is no view, whose base would have no part in its history
         return r if order is None else r.permute([order.index(d) for d in range(len(order))]).detach()

@@ -234,7 +234,7 @@ def _triangle(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     if nd < 2:
         return cpu_error(ov, a)
     if not self.numel():
-        return self if ov.flags & 4 else empty(self.shape, self.dtype)
+        return self if ov.inplace else empty(self.shape, self.dtype)
     x = moved(self)
     shape, name = tuple(x.shape), x.dtype.name
     rows, columns = shape[-2:]
@@ -248,7 +248,7 @@ def _triangle(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     else:
         zero = Number(0, "int64" if name == "int64" else "int32")
     node = expression("where", [inside, operand(x, shape), zero], name, name, shape)
-    if ov.flags & 4:
+    if ov.inplace:
         from .pointwise import assign
 
         assign(x, node)

@@ -1,0 +1,10 @@
+/* image.h: kernels of padding and resampling, for the tables in shape.c and pool.c. */
+#ifndef TL_IMAGE_H
+#define TL_IMAGE_H
+#include "core/tl.h"
+
+PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+#endif
