@@ -71,14 +71,10 @@ def run(
                 g = _fill(g, outs, node)
             if node.pre_hooks and all(x is None for x in g):  # a hook took the gradient away
                 result = [None] * len(node.next)
+            elif inputs is not None and getattr(node, "rec", None) is not None and node.rec.partial:
+                result = node.apply(g, [e is not None and _wanted(e, inputs, needed) for e in node.next])
             else:
-                result = (
-                    node.apply(g, [e is not None and _wanted(e, inputs, needed) for e in node.next])
-                    if inputs is not None and getattr(node, "rec", None) is not None and node.rec.partial
-                    else node.apply(g)
-                    if traced is None
-                    else traced(node, g)
-                )
+                result = node.apply(g) if traced is None else traced(node, g)
             if node.post_hooks:
                 result = _post_hooks(node, result, g)
             if not retain_graph:

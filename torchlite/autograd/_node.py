@@ -584,7 +584,9 @@ class OpNode(Node):
         rec = self.rec
         if rec.joint is None and not rec.grad:
             raise RuntimeError("derivative for aten::%s is not implemented" % rec.spec.name)
-        edges = self.next if wanted is None else [e if w else None for e, w in zip(self.next, wanted)]
+        edges = self.next
+        if wanted is not None:
+            edges = [e if w else None for e, w in zip(edges, wanted)]
         needs, at = {}, 0
         if len(rec.inputs) == 1 and not rec.inputs[0][1]:
             needs[rec.inputs[0][2]] = True
