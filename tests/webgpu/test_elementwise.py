@@ -88,6 +88,14 @@ def test_rounding_of_integers():
         torch.polygamma(-1, torch.ones(2, device="webgpu"))
 
 
+@pytest.mark.parametrize("dtype", FLOATS, ids=str)
+def test_nan_counts_as_on_the_cpu(dtype):
+    """Where comparisons choose a value, NaN gets the one that the CPU chooses."""
+    x, y = torch.tensor(LINE, dtype=dtype), torch.full((len(LINE),), 2.0, dtype=dtype)
+    check(torch.heaviside, x, y)
+    check(torch._C._nn.hardswish_backward, y, x)
+
+
 def test_gradients():
     x = torch.rand(3, 4) * 0.9 + 0.05
     check(lambda x: torch.logit(x, 0.2), x.requires_grad_())

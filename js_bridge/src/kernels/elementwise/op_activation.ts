@@ -37,7 +37,7 @@ export const ACTIVATIONS = {
   elu_result_backward: same(5, "select(x * w, x * v * (y + z), tl_le(y, 0.0))"),
   leaky_relu_backward: same(3, "select(x * z, x, tl_lt(0.0, y))"),
   hardtanh_backward: same(4, "select(x, 0.0, tl_le(y, z) || tl_le(w, y))"),
-  hardswish_backward: same(2, "select(select(x * (y / 3.0 + 0.5), x, tl_le(3.0, y)), 0.0, tl_le(y, -3.0))"),
+  hardswish_backward: same(2, "select(select(x, x * (y / 3.0 + 0.5), tl_lt(y, 3.0)), 0.0, tl_le(y, -3.0))"),
   hardsigmoid_backward: same(2, "select(0.0, x * 0.16666666666666666, tl_lt(-3.0, y) && tl_lt(y, 3.0))"),
   softplus_backward: same(4, "select(x * tl_sigmoid(y * z), x, tl_lt(w, y * z))"),
   mish_backward: same(2, "x * tl_mish_slope(y)"),

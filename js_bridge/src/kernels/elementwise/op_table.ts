@@ -104,7 +104,7 @@ const BINARY = {
   logaddexp2: same(2, "tl_logaddexp2(x, y)"),
   heaviside: same(
     2,
-    "select(select(select(0.0, 1.0, x > 0.0), y, x == 0.0), x, tl_isnan(x))",
+    "select(select(0.0, 1.0, tl_lt(0.0, x)), y, tl_eq(x, 0.0))",
     "select(select(0, 1, x > 0), y, x == 0)",
     `select(select(vec2<u32>(1u, 0u), ${ZERO}, tl_i64_negative(x)), y, all(x == ${ZERO}))`,
   ),
