@@ -18,6 +18,10 @@ def _formatted(size, dtype, device, memory_format):
     return torch.empty_strided(size, _channels_last_strides(size, memory_format), dtype=dtype, device=device)
 
 
+def _default(dtype):
+    return torch.get_default_dtype() if dtype is None else dtype
+
+
 # ---- from a size -----------------------------------------------------------------------------------------------------
 @op(
     f"empty.memory_format(SymInt[] size, *, {_LIKE}) -> Tensor",
@@ -42,6 +46,7 @@ def empty(size, dtype, layout, device, pin_memory, memory_format, requires_grad=
 )
 def zeros(size, dtype, layout, device, pin_memory, requires_grad=False):
     """A tensor of zeros."""
+    return torch.full(size, 0, dtype=_default(dtype), device=device)
 
 
 @op(
@@ -54,6 +59,7 @@ def zeros(size, dtype, layout, device, pin_memory, requires_grad=False):
 )
 def ones(size, dtype, layout, device, pin_memory, requires_grad=False):
     """A tensor of ones."""
+    return torch.full(size, 1, dtype=_default(dtype), device=device)
 
 
 @op(
@@ -237,6 +243,7 @@ def new_empty_strided(self, size, stride, dtype, layout, device, pin_memory, req
 )
 def arange(end, dtype, layout, device, pin_memory, requires_grad=False):
     """0, 1, ... below `end`."""
+    return torch.arange(0, end, 1, dtype=dtype, device=device)
 
 
 @op(
@@ -249,6 +256,7 @@ def arange(end, dtype, layout, device, pin_memory, requires_grad=False):
 )
 def arange(start, end, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
     """start, start + 1, ... below `end`."""
+    return torch.arange(start, end, 1, dtype=dtype, device=device)
 
 
 @op(
@@ -379,6 +387,7 @@ def logspace(start, end, steps, base, dtype, layout, device, pin_memory, require
 @op(f"eye(SymInt n, *, {_OPT}) -> Tensor", kernel="eye", variants="function", out=True, grad=None, differentiable=False)
 def eye(n, dtype, layout, device, pin_memory, requires_grad=False):
     """The n x n matrix with ones on the diagonal."""
+    return torch.eye(n, n, dtype=dtype, device=device)
 
 
 @op(
@@ -391,6 +400,8 @@ def eye(n, dtype, layout, device, pin_memory, requires_grad=False):
 )
 def eye(n, m, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
     """The n x m matrix with ones on the diagonal."""
+    rows, columns = torch.arange(n, device=device), torch.arange(m, device=device)
+    return (rows.unsqueeze(1) == columns).to(_default(dtype))
 
 
 _INDICES = (
@@ -409,6 +420,7 @@ _INDICES = (
 )
 def _lower(row, col, offset):
     """(2, n) int64 positions of the lower triangle."""
+    return torch.stack(torch.ops.aten.nonzero_numpy(torch.ones((row, col), dtype=torch.bool).tril(offset)))
 
 
 @op(
@@ -421,6 +433,7 @@ def _lower(row, col, offset):
 )
 def _upper(row, col, offset):
     """(2, n) int64 positions of the upper triangle."""
+    return torch.stack(torch.ops.aten.nonzero_numpy(torch.ones((row, col), dtype=torch.bool).triu(offset)))
 
 
 def _indices(t, name, dtype, device):

@@ -21,6 +21,7 @@ def _embedding_grad(c, g):
 )
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     """weight[indices]: (V, D) and (*) give (*, D). The row `padding_idx` gets no gradient."""
+    return torch.ops.aten.index(weight, [indices.long()])
 
 
 def _double_backward(c, g):
@@ -46,6 +47,11 @@ def _double_backward(c, g):
 def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
     """Sums the rows of `grad_output` into a (num_weights, D) table;
     optionally divides each by how often it was used."""
+    flat = indices.reshape(-1).long()
+    g = grad_output.reshape(flat.numel(), grad_output.shape[-1]).masked_fill((flat == padding_idx).unsqueeze(1), 0)
+    if scale_grad_by_freq:
+        g = (g / torch.bincount(flat, minlength=num_weights)[flat].unsqueeze(1)).to(g.dtype)
+    return g.new_zeros((num_weights, g.shape[1])).index_add(0, flat, g)
 
 
 @op(
@@ -65,6 +71,8 @@ def embedding_renorm(self, indices, max_norm, norm_type):
 )
 def one_hot(self, num_classes=-1):
     """int64 labels (*) as 0/1 vectors (*, num_classes); -1 takes the largest label plus one."""
+    n = num_classes if num_classes >= 0 else int(self.max()) + 1
+    return (self.unsqueeze(-1) == torch.arange(n, device=self.device)).long()
 
 
 @op(

@@ -1,5 +1,7 @@
 """Indexing with tensors: advanced indexing, gather and scatter, the index_* family, masks, take and put."""
 
+import math
+
 import torchlite as torch
 
 from ._declare import op
@@ -35,6 +37,28 @@ def index_put(self, indices, values, accumulate=False):
     """`self` with `values` (broadcast) at the indexed positions; `accumulate` adds, also for repeated positions."""
 
 
+def _value(x, value):
+    """A number, or a tensor's, in x's dtype."""
+    return value.to(x.dtype) if isinstance(value, torch.Tensor) else x.new_full((), value)
+
+
+def _slices(x, dim, index):
+    """What indexes the slices of x along `dim`."""
+    return [None] * (dim % x.dim()) + [index.reshape(-1).long()]
+
+
+def _put_along(x, dim, index, src):
+    """x with src[i][j] at x[index[i][j]][j] (for dim 0)."""
+    if not x.dim() or not index.dim():
+        return _put_along(x.reshape(-1), 0, index.reshape(-1), src.reshape(-1)).reshape(x.shape)
+    n, at = index.dim(), []
+    for d, size in enumerate(index.shape):
+        line = torch.arange(size, device=x.device)
+        at.append(index.long() if d == dim % n else line.reshape((size,) + (1,) * (n - 1 - d)))
+        src = src.narrow(d, 0, size) if src.dim() else src
+    return index_put(x.contiguous(), at, src)
+
+
 # ---- gather and scatter ----------------------------------------------------------------------------------------------
 @op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
@@ -61,6 +85,7 @@ def gather(self, dim, index, sparse_grad=False):
 )
 def scatter(self, dim, index, src):
     """`self` with self[index[i][j]][j] = src[i][j] (for dim 0)."""
+    return _put_along(self, dim, index, src)
 
 
 @op(
@@ -74,6 +99,7 @@ def scatter(self, dim, index, src):
 )
 def scatter(self, dim, index, value):  # noqa: F811
     """`self` with `value` at the positions of `index` along `dim`."""
+    return _put_along(self, dim, index, self.new_full((), value))
 
 
 @op(
@@ -87,6 +113,9 @@ def scatter(self, dim, index, value):  # noqa: F811
 )
 def scatter(self, dim, index, src, reduce):  # noqa: F811
     """`self` with `src` combined into the positions of `index`: reduce is "add" or "multiply"."""
+    if not isinstance(src, torch.Tensor):
+        src = self.new_full(index.shape, src)
+    return self.scatter_reduce(dim, index, src, {"add": "sum", "multiply": "prod"}[reduce])
 
 
 @op(
@@ -99,6 +128,7 @@ def scatter(self, dim, index, src, reduce):  # noqa: F811
 )
 def scatter_add(self, dim, index, src):
     """`self` plus `src` at the positions of `index` along `dim`; repeated positions add up."""
+    return self.scatter_reduce(dim, index, src, "sum")
 
 
 def _fit(g, shape):
@@ -165,6 +195,7 @@ def scatter_reduce(self, dim, index, src, reduce, include_self=True):
 )
 def index_select(self, dim, index):
     """The slices of `self` along `dim` that the vector `index` names, in its order."""
+    return torch.ops.aten.index(self, _slices(self, dim, index)) if self.dim() else self.clone()
 
 
 @op(
@@ -203,6 +234,9 @@ def _source_grad(g, dim, index, shape):
 )
 def index_copy(self, dim, index, source):
     """`self` with the slices of `source` at the positions `index` along `dim`."""
+    if not self.dim():
+        return source.reshape(()).clone()
+    return index_put(self.contiguous(), _slices(self, dim, index), source)
 
 
 @op(
@@ -218,6 +252,9 @@ def index_copy(self, dim, index, source):
 )
 def index_fill(self, dim, index, value):
     """`self` with `value` in the slices `index` along `dim`."""
+    if not self.dim():
+        return (_value(self, value) if index.numel() else self).clone()
+    return index_put(self, _slices(self, dim, index), _value(self, value))
 
 
 def _index_reduce_grad(c, g):
@@ -262,6 +299,12 @@ def _index_reduce_grad(c, g):
 def index_reduce(self, dim, index, source, reduce, include_self=True):
     """`self` with the slices of `source` reduced into the positions `index` along `dim`: "prod", "mean", "amax",
     "amin"."""
+    index = index.reshape((-1,) + (1,) * (source.dim() - 1 - dim % max(source.dim(), 1)))
+    return self.scatter_reduce(dim, index.long().expand_as(source), source, reduce, include_self=include_self)
+
+
+def _mask(*shape):
+    return torch.arange(math.prod(shape)).reshape(shape) % 3 != 1
 
 
 # ---- masks -----------------------------------------------------------------------------------------------------------
@@ -272,10 +315,11 @@ def index_reduce(self, dim, index, source, reduce, include_self=True):
     inplace=True,
     tags="pointwise",
     grad={"self": lambda c, g: g.masked_fill(c.mask, 0), "value": lambda c, g: g.masked_fill(~c.mask, 0).sum()},
-    samples=lambda t: [(t(3, 4), t(4) > 0, -1.5), (t(3, 1), t(3, 4) > 0, t())],
+    samples=lambda t: [(t(3, 4), _mask(4), -1.5), (t(3, 1), _mask(3, 4), t())],
 )
 def masked_fill(self, mask, value):
     """`self` (broadcast with `mask`) with `value` where the bool `mask` is true."""
+    return torch.where(mask.contiguous(), _value(self, value), self.contiguous())
 
 
 @op(
@@ -291,6 +335,8 @@ def masked_fill(self, mask, value):
 )
 def masked_select(self, mask):
     """The elements of `self` where `mask` is true (both broadcast), as a vector."""
+    self, mask = torch.broadcast_tensors(self, mask)
+    return torch.ops.aten.index(self.reshape(-1), [mask.reshape(-1)])
 
 
 def _masked_source_grad(g, mask, shape):
@@ -313,6 +359,8 @@ def _masked_source_grad(g, mask, shape):
 )
 def masked_scatter(self, mask, source):
     """`self` with the elements of `source`, in order, where `mask` is true."""
+    self, mask = torch.broadcast_tensors(self, mask)
+    return index_put(self.contiguous(), [mask], source.reshape(-1)[: int(mask.sum())])
 
 
 # ---- positions -------------------------------------------------------------------------------------------------------
@@ -339,6 +387,7 @@ def _nonzero(self):
 )
 def _nonzero_numpy(self):
     """The columns of nonzero, a vector for each dim."""
+    return list(_nonzero(self if self.dim() else self.reshape(1)).unbind(1))
 
 
 @op("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor", out=True, grad=None, differentiable=False)
@@ -389,6 +438,7 @@ def where(self, condition, other):  # noqa: F811
 )
 def take(self, index):
     """Elements of the flattened `self`, in the shape of `index`."""
+    return torch.ops.aten.index(self.reshape(-1), [index.contiguous()])
 
 
 @op(
@@ -403,6 +453,8 @@ def take(self, index):
 )
 def put(self, index, source, accumulate=False):
     """`self` with source[i] at the flat position index[i]; `accumulate` adds instead."""
+    x = index_put(self.reshape(-1), [index.reshape(-1)], source.reshape(-1), accumulate)
+    return torch.empty_like(self).copy_(x.reshape(self.shape))
 
 
 @op(

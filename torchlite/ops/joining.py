@@ -49,6 +49,7 @@ def cat(tensors, dim=0):
 )
 def stack(tensors, dim=0):
     """Joins tensors of one shape along a new dim."""
+    return cat([t.unsqueeze(dim) for t in tensors], dim)
 
 
 def _some(tensors, name):
@@ -142,6 +143,10 @@ def _block_diag(tensors):
 )
 def flip(self, dims):
     """`self` with the order of its elements reversed along `dims`."""
+    x = self
+    for d in dims if self.dim() else ():
+        x = x.index_select(d, torch.arange(x.size(d) - 1, -1, -1, device=x.device))
+    return torch.empty_like(self).copy_(x)
 
 
 @op("fliplr(Tensor self) -> Tensor", samples=lambda t: [(t(2, 3),)])
@@ -163,11 +168,17 @@ def flipud(self):
 @op(
     "roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
     kernel="roll",
+    tags="own",
     grad={"self": lambda c, g: g.roll([-s for s in ((c.shifts,) if isinstance(c.shifts, int) else c.shifts)], c.dims)},
     samples=lambda t: [(t(2, 3), 1), (t(2, 3), (1, -1), (0, 1))],
 )
 def roll(self, shifts, dims=()):
     """Moves elements by `shifts` along `dims`, those pushed out come back in at the other end."""
+    shifts, dims = ((v,) if isinstance(v, int) else v for v in (shifts, dims))
+    x = self if len(dims) else self.reshape(-1)
+    for s, d in zip(shifts, dims or (0,)):
+        x = x.index_select(d, (torch.arange(x.size(d), device=x.device) - s) % max(x.size(d), 1))
+    return x if len(dims) else x.reshape(self.shape)
 
 
 @op(
@@ -219,12 +230,16 @@ def _repeat_grad(c, g):
 @op(
     "repeat(Tensor self, SymInt[] repeats) -> Tensor",
     kernel="repeat",
+    tags="own",
     variants="method",
     grad={"self": _repeat_grad},
     samples=lambda t: [(t(2, 3), (2, 1)), (t(3), (2, 2))],
 )
 def repeat(self, repeats):
     """Copies of `self`, repeats[i] of them along dim i."""
+    shape = (1,) * (len(repeats) - self.dim()) + tuple(self.shape)
+    x = self.reshape([n for s in shape for n in (1, s)]).expand([n for pair in zip(repeats, shape) for n in pair])
+    return x.clone(memory_format=torch.contiguous_format).reshape([r * s for r, s in zip(repeats, shape)])
 
 
 @op("tile(Tensor self, SymInt[] dims) -> Tensor", samples=lambda t: [(t(2, 3), (2,)), (t(3), (2, 2))])
@@ -242,6 +257,9 @@ def tile(self, dims):
 )
 def repeat_interleave(repeats, output_size=None):
     """0 repeated repeats[0] times, 1 repeated repeats[1] times, and so on."""
+    total = int(repeats.sum()) if output_size is None else output_size
+    at = torch.arange(total, device=repeats.device)
+    return torch.searchsorted(repeats.cumsum(0), at, right=True).to(repeats.dtype)
 
 
 @op(
@@ -287,6 +305,12 @@ def repeat_interleave(self, repeats, dim=None, output_size=None):  # noqa: F811
 
 
 # ---- triangles and diagonals -----------------------------------------------------------------------------------------
+def _below(x, diagonal):
+    """Whether an element of a matrix lies on the diagonal or below."""
+    rows, columns = (torch.arange(n, device=x.device) for n in x.shape[-2:])
+    return rows.unsqueeze(1) + diagonal >= columns
+
+
 @op(
     "tril(Tensor self, SymInt diagonal=0) -> Tensor",
     kernel="tril",
@@ -297,6 +321,7 @@ def repeat_interleave(self, repeats, dim=None, output_size=None):  # noqa: F811
 )
 def tril(self, diagonal=0):
     """The lower triangle of each matrix: zeros above the given diagonal."""
+    return torch.where(_below(self, diagonal), self.contiguous(), self.new_zeros(()))
 
 
 @op(
@@ -309,6 +334,7 @@ def tril(self, diagonal=0):
 )
 def triu(self, diagonal=0):
     """The upper triangle of each matrix: zeros below the given diagonal."""
+    return torch.where(_below(self, diagonal - 1), self.new_zeros(()), self.contiguous())
 
 
 @op(
@@ -319,6 +345,12 @@ def triu(self, diagonal=0):
 )
 def diag_embed(self, offset=0, dim1=-2, dim2=-1):
     """Matrices in the dims `dim1`, `dim2` with the last dim of `self` on the given diagonal, zeros elsewhere."""
+    shape, n = list(self.shape[:-1]), self.shape[-1] + abs(offset)
+    for d in sorted((dim1 % (self.dim() + 1), dim2 % (self.dim() + 1))):
+        shape.insert(d, n)
+    out = self.new_zeros(shape)
+    out.diagonal(offset, dim1, dim2).copy_(self)
+    return out
 
 
 @op("diag(Tensor self, int diagonal=0) -> Tensor", out=True, samples=lambda t: [(t(3), 1), (t(3, 4),)])

@@ -42,10 +42,16 @@ def _right_grad(g, left, by_columns, alpha=1):
     return _times(g.t().mm(left.conj()).t() if by_columns else left.t().conj().mm(g), alpha)
 
 
+def _weighted(x, product, beta, alpha):
+    """beta * x + alpha * product, where a beta of 0 hides x."""
+    return product * alpha if beta == 0 else product * alpha + x * beta
+
+
 # ---- the kernels -----------------------------------------------------------------------------------------------------
 @op(
     "mm(Tensor self, Tensor mat2) -> Tensor",
     kernel="mm",
+    tags="own",
     out=True,
     grad={
         "self": lambda c, g: _left_grad(g, c.mat2, _by_columns(c.self_shape, c.self_strides)),
@@ -55,6 +61,7 @@ def _right_grad(g, left, by_columns, alpha=1):
 )
 def mm(self, mat2):
     """Product of the matrices `self` (n, k) and `mat2` (k, m): a matrix (n, m)."""
+    return self.unsqueeze(0).bmm(mat2.unsqueeze(0)).squeeze(0)
 
 
 @op(
@@ -74,23 +81,27 @@ def bmm(self, mat2):
 @op(
     "mv(Tensor self, Tensor vec) -> Tensor",
     kernel="mv",
+    tags="own",
     out=True,
     grad={"self": lambda c, g: torch.outer(g, c.vec.conj()), "vec": lambda c, g: c.self.t().conj().mv(g)},
     samples=lambda t: [(t(3, 4), t(4))],
 )
 def mv(self, vec):
     """Product of the matrix `self` (n, k) and the vector `vec` (k): a vector (n)."""
+    return self.mm(vec.unsqueeze(1)).squeeze(1)
 
 
 @op(
     "dot(Tensor self, Tensor tensor) -> Tensor",
     kernel="dot",
+    tags="own",
     out=True,
     grad={"self": lambda c, g: g * c.tensor.conj(), "tensor": lambda c, g: g * c.self.conj()},
     samples=lambda t: [(t(5), t(5))],
 )
 def dot(self, tensor):
     """Sum of the products of two vectors' elements."""
+    return self.unsqueeze(0).mv(tensor).squeeze(0)
 
 
 @op(
@@ -102,6 +113,7 @@ def dot(self, tensor):
 )
 def vdot(self, other):
     """`dot` with the first vector conjugated."""
+    return self.conj().dot(other)
 
 
 def _matmul_self(c, g):
@@ -177,6 +189,7 @@ def _matmul_node(args):
 @op(
     "matmul(Tensor self, Tensor other) -> Tensor",
     kernel="matmul",
+    tags="own",
     out=True,
     grad={"self": _matmul_self, "other": _matmul_other},
     alias=("linalg.matmul",),
@@ -193,6 +206,13 @@ def _matmul_node(args):
 def matmul(self, other):
     """Matrix product over the last two dims;
     dims in front broadcast, vectors count as a row on the left and as a column on the right."""
+    a = self if self.dim() > 1 else self.unsqueeze(0)
+    b = other if other.dim() > 1 else other.unsqueeze(1)
+    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (t.expand(batch + t.shape[-2:]).reshape((math.prod(batch),) + t.shape[-2:]) for t in (a, b))
+    y = a.bmm(b).reshape(batch + (a.shape[1], b.shape[2]))
+    y = y if other.dim() > 1 else y.squeeze(-1)
+    return y if self.dim() > 1 else y.squeeze(-1 if other.dim() == 1 else -2)
 
 
 @op(
@@ -209,6 +229,7 @@ def matmul(self, other):
 )
 def addmm(self, mat1, mat2, beta=1, alpha=1):
     """beta * self + alpha * (mat1 @ mat2); `self` is broadcast to the product's shape and ignored when beta is 0."""
+    return _weighted(self, mat1.mm(mat2), beta, alpha)
 
 
 @op(
@@ -225,6 +246,7 @@ def addmm(self, mat1, mat2, beta=1, alpha=1):
 )
 def addmv(self, mat, vec, beta=1, alpha=1):
     """beta * self + alpha * (mat @ vec)."""
+    return _weighted(self, mat.mv(vec), beta, alpha)
 
 
 @op(
@@ -244,6 +266,7 @@ def addmv(self, mat, vec, beta=1, alpha=1):
 )
 def baddbmm(self, batch1, batch2, beta=1, alpha=1):
     """beta * self + alpha * bmm(batch1, batch2)."""
+    return _weighted(self, batch1.bmm(batch2), beta, alpha)
 
 
 def _linear_input(c, g):
@@ -294,6 +317,8 @@ def _linear_node(args):
 )
 def linear(input, weight, bias=None):
     """input @ weight.T + bias for `input` (*, in), `weight` (out, in) and `bias` (out)."""
+    y = input.matmul(weight.t())
+    return y if bias is None else y + bias
 
 
 # ---- composites ------------------------------------------------------------------------------------------------------

@@ -194,6 +194,14 @@ def prod_dim(self, dim, keepdim=False, dtype=None):
     """The products along `dim`."""
 
 
+def _some(hits, dim=None, keepdim=False):
+    return hits if dim == () else hits.sum(dim, keepdim) != 0
+
+
+def _as_truth(x, found):
+    return found.to(torch.uint8) if x.dtype is torch.uint8 else found
+
+
 # ---- logical ---------------------------------------------------------------------------------------------------------
 @op(
     "any(Tensor self) -> Tensor",
@@ -205,6 +213,7 @@ def prod_dim(self, dim, keepdim=False, dtype=None):
 )
 def any_all(self):
     """Whether any element is non-zero (uint8 for uint8 input, else bool)."""
+    return _as_truth(self, _some(self != 0))
 
 
 @op(
@@ -218,6 +227,7 @@ def any_all(self):
 )
 def any_dim(self, dim=None, keepdim=False):
     """Whether any element along `dim` is non-zero."""
+    return _as_truth(self, _some(self != 0, dim, keepdim))
 
 
 @op(
@@ -230,6 +240,7 @@ def any_dim(self, dim=None, keepdim=False):
 )
 def all_all(self):
     """Whether all elements are non-zero (uint8 for uint8 input, else bool)."""
+    return _as_truth(self, ~_some(self == 0))
 
 
 @op(
@@ -243,6 +254,7 @@ def all_all(self):
 )
 def all_dim(self, dim=None, keepdim=False):
     """Whether all elements along `dim` are non-zero."""
+    return _as_truth(self, ~_some(self == 0, dim, keepdim))
 
 
 @op(
@@ -258,6 +270,28 @@ def count_nonzero(self, dim=None):
     return (self != 0).sum(dim)
 
 
+def _first(x, extreme, dim):
+    """The first place along `dim` of its extreme, or of NaN; the dim stays."""
+    n, at = x.size(dim), torch.arange(x.size(dim), device=x.device)
+    at = at.reshape((n,) + (1,) * (x.dim() - 1 - dim % x.dim()))
+    return torch.where((x == extreme(x, dim, True)) | (x != x), at, n).amin(dim, True)
+
+
+def _extreme(x, extreme, dim, keepdim):
+    if not x.dim():
+        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
+    at = _first(x, extreme, dim)
+    values = x.gather(dim, at)
+    return (values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))
+
+
+def _position(x, extreme, dim, keepdim):
+    if dim is None or not x.dim():
+        return _first(x.reshape(-1), extreme, 0).reshape((1,) * x.dim() if keepdim else ())
+    at = _first(x, extreme, dim)
+    return at if keepdim else at.squeeze(dim)
+
+
 # ---- extremes --------------------------------------------------------------------------------------------------------
 @op(
     "max(Tensor self) -> Tensor",
@@ -270,6 +304,7 @@ def count_nonzero(self, dim=None):
 )
 def max_all(self):
     """The largest element; NaN when there is one. Equal maxima share the gradient."""
+    return self.amax()
 
 
 @op(
@@ -283,6 +318,7 @@ def max_all(self):
 )
 def min_all(self):
     """The smallest element; NaN when there is one. Equal minima share the gradient."""
+    return self.amin()
 
 
 @op(
@@ -297,6 +333,7 @@ def min_all(self):
 )
 def max_dim(self, dim, keepdim=False):
     """The largest values along `dim` and the positions of the first of them."""
+    return _extreme(self, torch.amax, dim, keepdim)
 
 
 @op(
@@ -311,6 +348,7 @@ def max_dim(self, dim, keepdim=False):
 )
 def min_dim(self, dim, keepdim=False):
     """The smallest values along `dim` and the positions of the first of them."""
+    return _extreme(self, torch.amin, dim, keepdim)
 
 
 @op("max.other(Tensor self, Tensor other) -> Tensor", out=True, samples=lambda t: [(t(3, 4), t(4))])
@@ -347,6 +385,8 @@ def amax(self, dim=(), keepdim=False):
 )
 def amin(self, dim=(), keepdim=False):
     """The smallest values along the dims in `dim`. Equal minima share the gradient."""
+    turn = torch.neg if self.is_floating_point() else torch.bitwise_not
+    return turn(turn(self).amax(dim, keepdim))
 
 
 @op(
@@ -360,6 +400,8 @@ def amin(self, dim=(), keepdim=False):
 )
 def aminmax(self, dim=None, keepdim=False):
     """The smallest and the largest values, along `dim` or of all elements."""
+    dim = () if dim is None else dim
+    return self.amin(dim, keepdim), self.amax(dim, keepdim)
 
 
 def _aminmax_grad(c, g):
@@ -377,6 +419,7 @@ def _aminmax_grad(c, g):
 )
 def argmax(self, dim=None, keepdim=False):
     """The position of the first maximum along `dim`, or in the flattened tensor. NaN counts as the largest."""
+    return _position(self, torch.amax, dim, keepdim)
 
 
 @op(
@@ -389,3 +432,4 @@ def argmax(self, dim=None, keepdim=False):
 )
 def argmin(self, dim=None, keepdim=False):
     """The position of the first minimum along `dim`, or in the flattened tensor. NaN counts as the smallest."""
+    return _position(self, torch.amin, dim, keepdim)

@@ -6,6 +6,16 @@ from .. import _C
 from ._declare import op
 
 
+def _geometry(t):
+    """(size, stride) of each dim."""
+    return list(zip(t.shape, t.stride()))
+
+
+def _strided(t, geometry, shift=0):
+    """The view of t's memory with these sizes and strides, `shift` elements further on."""
+    return t.as_strided([n for n, _ in geometry], [s for _, s in geometry], t.storage_offset() + shift)
+
+
 def _view_as_shape(c, g):
     return g.reshape(c.self_shape)
 
@@ -62,6 +72,10 @@ def _needs_copy(t, shape):
 )
 def transpose(self, dim0, dim1):
     """`self` with two dims exchanged."""
+    order, n = [*range(self.dim())], max(self.dim(), 1)
+    if order:
+        order[dim0 % n], order[dim1 % n] = order[dim1 % n], order[dim0 % n]
+    return self.permute(order)
 
 
 @op(
@@ -135,6 +149,8 @@ def t_(self):
 )
 def permute(self, dims):
     """`self` with its dims in another order."""
+    at = _geometry(self)
+    return _strided(self, [at[d] for d in dims])
 
 
 def _inverse(dims):
@@ -155,6 +171,11 @@ def _inverse(dims):
 )
 def expand(self, size, implicit):
     """`self` with dims of size 1 repeated to `size` without a copy; -1 keeps a size."""
+    own, at = _geometry(self), []
+    for n in reversed(size):
+        have, stride = own.pop() if own else (1, at[0][0] * at[0][1] if at else 1)
+        at.insert(0, (have, stride) if n in (-1, have) else (n, 0))
+    return _strided(self, at)
 
 
 @op("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", samples=lambda t: [(t(3, 1), (2, 3, 4))])
@@ -217,6 +238,7 @@ def _unsqueezed(c, g):
 )
 def squeeze(self):
     """`self` without its dims of size 1."""
+    return _strided(self, [g for g in _geometry(self) if g[0] != 1])
 
 
 @op(
@@ -230,6 +252,8 @@ def squeeze(self):
 )
 def squeeze_dim(self, dim):
     """`self` without the given dims where their size is 1."""
+    dims = {d % max(self.dim(), 1) for d in ((dim,) if isinstance(dim, int) else dim)}
+    return _strided(self, [g for d, g in enumerate(_geometry(self)) if g[0] != 1 or d not in dims])
 
 
 @op("squeeze_(Tensor(a!) self) -> Tensor(a!)", variants="method")
@@ -257,6 +281,10 @@ def squeeze_dim_(self, dim):
 )
 def unsqueeze(self, dim):
     """`self` with a new dim of size 1 at `dim`."""
+    at = _geometry(self)
+    dim %= len(at) + 1
+    at.insert(dim, (1, at[dim][0] * at[dim][1] if dim < len(at) else 1))
+    return _strided(self, at)
 
 
 @op("unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)", variants="method")
@@ -288,6 +316,9 @@ def select_backward(grad_output, input_sizes, dim, index):
 )
 def select(self, dim, index):
     """The slice `index` of `self` along `dim`, without that dim."""
+    at = _geometry(self)
+    size, stride = at.pop(dim)
+    return _strided(self, at, index % size * stride)
 
 
 @op(
@@ -315,6 +346,11 @@ def slice_backward(grad_output, input_sizes, dim, start, end, step):
 )
 def slice(self, dim, start, end, step):
     """self[..., start:end:step, ...] along `dim`."""
+    at = _geometry(self)
+    size, stride = at[dim]
+    taken = range(size)[start:end:step]
+    at[dim] = len(taken), stride * step
+    return _strided(self, at, taken.start * stride)
 
 
 @op(
@@ -376,6 +412,11 @@ def as_strided_(self, size, stride, storage_offset):
 )
 def unfold(self, dimension, size, step):
     """Windows of `size` along a dim, `step` apart, as a new last dim."""
+    at = _geometry(self)
+    n, stride = at[dimension] if at else (1, 1)
+    if at:
+        at[dimension] = (n - size) // step + 1, stride * step
+    return _strided(self, [*at, (size, stride)])
 
 
 @op(
@@ -404,6 +445,12 @@ def unfold_backward(grad_in, input_sizes, dim, size, step):
 )
 def diagonal(self, offset, dim1, dim2):
     """The diagonal of dims dim1 and dim2, as the last dim."""
+    at, n = _geometry(self), self.dim()
+    (rows, down), (columns, across) = at[dim1], at[dim2]
+    size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
+    start = (offset * across if offset > 0 else -offset * down) if size else 0
+    at = [g for d, g in enumerate(at) if d not in (dim1 % n, dim2 % n)]
+    return _strided(self, [*at, (size, down + across)], start)
 
 
 @op(
@@ -434,6 +481,7 @@ def detach(self):
 )
 def alias(self):
     """A view of everything."""
+    return _strided(self, _geometry(self))
 
 
 @op(

@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 Tensor = _C.TensorBase
 WEBGPU = 1
 PLANNERS = {}
-# rows whose op body computes in float64
-CPU_FIRST = frozenset("_fft_c2c _fft_r2c _fft_c2r".split())
+# rows whose op body computes in float64, and those whose body leaves it to other ops to refuse complex numbers
+CPU_FIRST = frozenset(
+    "_fft_c2c _fft_r2c _fft_c2r mm mv dot vdot matmul addmm addmv baddbmm linear scatter index_reduce".split()
+)
 fallbacks = {}  # op -> how often the CPU ran it
 on_fallback = []  # functions that are told of each, by the op's name
 strict = os.environ.get("TORCHLITE_WEBGPU_STRICT", "") not in ("", "0")

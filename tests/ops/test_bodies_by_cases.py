@@ -1,0 +1,333 @@
+"""Bodies of ops that move, select, join, pad, pool and reduce beside their kernels: values, dtypes, shapes, strides."""
+
+import warnings
+
+import pytest
+import torchlite as torch
+from declared import Maker, ident, load_all, tensors
+from torchlite.ops import specs
+
+from torchlite import _C
+
+load_all()
+SPECS = {ident(s): s for s in specs}
+DTYPES = [torch.float64, torch.float32, torch.int64, torch.int32, torch.uint8, torch.bool, torch.complex128]
+
+
+def i(*values):
+    return torch.tensor(values, dtype=torch.int64)
+
+
+def b(*values):
+    return torch.tensor(values, dtype=torch.bool)
+
+
+def nans(t):
+    """Three rows, with NaN in two of them where the dtype has it."""
+    x = t(3, 4)
+    if x.dtype.is_floating_point:
+        x[0, 1] = x[0, 3] = x[2, 0] = float("nan")
+    return x
+
+
+# op -> the arguments of calls, as the body gets them; t(*shape) makes a tensor of the dtype at hand
+CASES = {
+    # views
+    "transpose.int": lambda t: [(t(2, 3, 4), 0, -1), (t(0, 3), 0, 1), (t(), 0, -1)],
+    "permute": lambda t: [(t(2, 3, 4), (2, -3, 1)), (t(2, 0), (1, 0)), (t(), ())],
+    "expand": lambda t: [
+        (t(3, 1), (2, 3, 4), False),
+        (t(3), (1, 5, -1), False),
+        (t(), (2, 1), False),
+        (t(1, 0), (4, 0), False),
+        (t(2, 1)[1:], (1, 1, 3), False),
+    ],
+    "squeeze": lambda t: [(t(1, 3, 1),), (t(),), (t(1, 0),), (t(4, 1, 3)[1:, :, 1:],)],
+    "squeeze.dim": lambda t: [(t(1, 3, 1), 0), (t(1, 3, 1), (0, -1)), (t(2, 3), 1), (t(), 0), (t(1, 0), (0, 1))],
+    "unsqueeze": lambda t: [(t(2, 3), 1), (t(2, 3), -1), (t(), 0), (t(2, 0), 0), (t(4, 6)[1::2, ::3], 2)],
+    "select.int": lambda t: [(t(2, 3), 1, -1), (t(4, 3)[1:], -2, 2), (t(2, 0), 0, 1)],
+    "slice.Tensor": lambda t: [
+        (t(5, 3), 0, 1, 4, 2),
+        (t(5, 3), -1, -2, None, 1),
+        (t(5, 3), 0, 4, 2, 1),
+        (t(5, 3), 0, None, -9, 3),
+        (t(5, 3), 0, 7, 9, 1),
+        (t(6)[1:], 0, 1, 100, 2),
+    ],
+    "unfold": lambda t: [(t(7, 2), 0, 3, 2), (t(2, 7)[:, 1:], -1, 6, 1), (t(), 0, 1, 1), (t(3), 0, 0, 1)],
+    "diagonal": lambda t: [
+        (t(3, 4), 1, 0, 1),
+        (t(2, 3, 4), -1, 2, 0),
+        (t(3, 4)[1:], 0, -1, -2),
+        (t(3, 4), 7, 0, 1),
+        (t(0, 4), 0, 0, 1),
+    ],
+    "alias": lambda t: [(t(3, 4)[1:].t(),), (t(),)],
+    # creation
+    "zeros": lambda t: [((2, 0), t.dtype, None, None, None, False), ((), None, None, None, None, False)],
+    "ones": lambda t: [((2, 3), t.dtype, None, None, None, False), ((), None, None, None, None, False)],
+    "arange": lambda t: [
+        (5, t.dtype, None, None, None, False),
+        (2.5, None, None, None, None, False),
+        (0,) + (None,) * 5,
+    ],
+    "arange.start": lambda t: [(2, 5, t.dtype, None, None, None, False), (-1, 1.5, None, None, None, None, False)],
+    "eye": lambda t: [(3, t.dtype, None, None, None, False), (0, None, None, None, None, False)],
+    "eye.m": lambda t: [(3, 2, t.dtype, None, None, None, False), (2, 0, None, None, None, None, False)],
+    "_tri_indices_lower": lambda t: [(3, 4, 0), (4, 3, -2), (3, 3, 9), (0, 3, 0), (1, 1, 0), (3, 3, -5)],
+    "_tri_indices_upper": lambda t: [(3, 4, 0), (4, 3, 2), (3, 3, -9), (0, 3, 0), (1, 1, 0), (3, 3, 5)],
+    # joining
+    "stack": lambda t: [
+        ([t(2, 3), t(2, 3)], 1),
+        ([t(2)], -1),
+        ([t(), t()], 0),
+        ([t(0), t(0)], 0),
+        ([t(2), i(1, 2)], 0),
+    ],
+    "flip": lambda t: [(t(2, 3), (0, 1)), (t(2, 3), ()), (t(2, 0), (1,)), (t(), ()), (t(2, 3, 2), (-1,)), (t(), (0,))],
+    "roll": lambda t: [
+        (t(2, 3), 1, ()),
+        (t(2, 3), (1, -4), (0, 1)),
+        (t(2, 0), (2,), (1,)),
+        (t(2, 3), (1, 1), (1, 1)),
+        (t(), (1,), ()),
+    ],
+    "repeat": lambda t: [(t(2, 3), (2, 1)), (t(3), (2, 2)), (t(), (2,)), (t(2), (0,)), (t(2, 0), (2, 2)), (t(), ())],
+    "repeat_interleave.Tensor": lambda t: [
+        (i(2, 0, 3), None),
+        (i(1, 1), 2),
+        (i(), None),
+        (torch.tensor([1, 2], dtype=torch.int32), None),
+    ],
+    "tril": lambda t: [(t(3, 4), 0), (t(2, 3, 3), -1), (t(0, 3), 0), (t(3, 2), 5), (t(3, 2), -5)],
+    "triu": lambda t: [(t(3, 4), 0), (t(2, 3, 3), 1), (t(0, 3), 0), (t(3, 2), 5), (t(3, 2), -5)],
+    "diag_embed": lambda t: [
+        (t(2, 3), 0, -2, -1),
+        (t(3), -1, 0, 1),
+        (t(2, 3), 2, 0, 2),
+        (t(0), 1, 0, 1),
+        (t(2, 2), 0, 1, 0),
+    ],
+    # products
+    "mm": lambda t: [(t(3, 4), t(4, 2)), (t(0, 4), t(4, 2)), (t(3, 0), t(0, 2)), (t(4, 3).t(), t(2, 4).t())],
+    "mv": lambda t: [(t(3, 4), t(4)), (t(3, 0), t(0)), (t(4, 3).t(), t(4))],
+    "dot": lambda t: [(t(5), t(5)), (t(0), t(0))],
+    "vdot": lambda t: [(t(5), t(5)), (t(0), t(0))],
+    "matmul": lambda t: [
+        (t(3, 4), t(4, 5)),
+        (t(4), t(4)),
+        (t(2, 3, 4), t(4)),
+        (t(4), t(2, 4, 3)),
+        (t(4), t(4, 3)),
+        (t(2, 1, 3, 4), t(5, 4, 2)),
+        (t(2, 3, 4), t(4, 5)),
+        (t(2, 3, 0), t(0, 5)),
+        (t(0, 3, 4), t(4, 5)),
+    ],
+    "addmm": lambda t: [
+        (t(3, 5), t(3, 4), t(4, 5), 1, 1),
+        (t(5), t(3, 4), t(4, 5), 3, 2),
+        (t(1), t(3, 0), t(0, 2), 0, 2),
+    ],
+    "addmv": lambda t: [(t(3), t(3, 4), t(4), 1, 1), (t(3), t(3, 4), t(4), 2, 3), (t(), t(3, 0), t(0), 2, 1)],
+    "baddbmm": lambda t: [
+        (t(2, 3, 5), t(2, 3, 4), t(2, 4, 5), 1, 1),
+        (t(3, 5), t(2, 3, 4), t(2, 4, 5), 2, 3),
+        (t(1), t(2, 3, 0), t(2, 0, 2), 0, 1),
+    ],
+    "linear": lambda t: [
+        (t(3, 4), t(5, 4), t(5)),
+        (t(2, 3, 4), t(5, 4), None),
+        (t(4), t(5, 4), t(5)),
+        (t(0, 4), t(5, 4), None),
+    ],
+    # reductions
+    "any": lambda t: [(t(3, 4),), (t(0),), (t(),), (nans(t),)],
+    "any.dim": lambda t: [(t(3, 4), 0, False), (t(3, 4), -1, True), (t(0, 3), 0, False), (t(), 0, False)],
+    "all": lambda t: [(t(3, 4),), (t(0),), (t(),), (nans(t),)],
+    "all.dim": lambda t: [(t(3, 4), 0, False), (t(3, 4), -1, True), (t(0, 3), 0, False), (t(), 0, False)],
+    "max": lambda t: [(t(3, 4),), (t(),), (nans(t),)],
+    "min": lambda t: [(t(3, 4),), (t(),), (nans(t),)],
+    "max.dim": lambda t: [
+        (t(3, 4), 0, False),
+        (nans(t), -1, True),
+        (t(), 0, False),
+        (t(0, 3), 1, False),
+        (t(2, 9), 1, False),
+    ],
+    "min.dim": lambda t: [
+        (t(3, 4), 0, False),
+        (nans(t), -1, True),
+        (t(), 0, True),
+        (t(0, 3), 1, False),
+        (t(2, 9), 1, False),
+    ],
+    "amin": lambda t: [
+        (t(3, 4), (), False),
+        (t(3, 4, 2), (0, 2), True),
+        (nans(t), (1,), False),
+        (t(0, 3), (1,), False),
+    ],
+    "aminmax": lambda t: [(t(3, 4), None, False), (nans(t), 0, False), (t(3, 4), 1, True), (t(), None, False)],
+    "argmax": lambda t: [
+        (t(3, 4), None, False),
+        (nans(t), 1, True),
+        (t(), None, False),
+        (t(2, 9), 1, False),
+        (nans(t), None, True),
+    ],
+    "argmin": lambda t: [
+        (t(3, 4), None, False),
+        (nans(t), 1, True),
+        (t(), 0, False),
+        (t(2, 9), 1, False),
+        (nans(t), None, True),
+    ],
+    # rows
+    "embedding": lambda t: [(t(5, 3), i(0, 4, 4), -1, False, False), (t(5, 3), i().reshape(2, 0), -1, False, False)],
+    "embedding_dense_backward": lambda t: [
+        (t(4, 3), i(0, 2, 2, 1), 5, -1, False),
+        (t(2, 2, 3), i(0, 2, 2, 1).reshape(2, 2), 4, 2, True),
+        (t(0, 3), i(), 4, -1, False),
+    ],
+    "one_hot": lambda t: [(i(0, 2, 1), -1), (i(0, 2, 1).reshape(3, 1), 5), (i(), 3)],
+    # indices
+    "scatter.src": lambda t: [
+        (t(3, 4), 0, i(0, 1, 2, 0).reshape(1, 4), t(2, 4)),
+        (t(3), -1, i(1, 0), t(2)),
+        (t(), 0, i(0), t(1)),
+        (t(2, 3), 1, i().reshape(2, 0), t(2, 3)),
+    ],
+    "scatter.value": lambda t: [(t(3, 4), 1, i(0, 2).reshape(2, 1), 1), (t(), 0, i(0).reshape(()), 1)],
+    "scatter.reduce": lambda t: [
+        (t(3, 4), 0, i(0, 1, 1, 0, 1, 0, 1, 0).reshape(2, 4), t(2, 4), "add"),
+        (t(3, 4), 0, i(0, 1, 1, 0, 0, 0, 1, 0).reshape(2, 4), t(2, 4), "multiply"),
+        (t(3), 0, i(1, 1), 1, "add"),
+        (t(3), 0, i(1, 1, 2), 2, "multiply"),
+    ],
+    "scatter_add": lambda t: [(t(3, 4), 0, i(0, 1, 2, 0, 0, 1, 1, 0).reshape(2, 4), t(2, 4)), (t(), 0, i(0), t(1))],
+    "index_select": lambda t: [
+        (t(3, 4), 0, i(2, 0, 2)),
+        (t(3, 4), -1, i(1)),
+        (t(3, 4), 0, i()),
+        (t(), 0, i(0)),
+        (t(3, 4), 1, i(2).reshape(())),
+        (t(0, 3), 1, torch.tensor([1, 1], dtype=torch.int32)),
+    ],
+    "index_copy": lambda t: [(t(3, 4), 0, i(2, 0), t(2, 4)), (t(3, 4), -1, i(), t(3, 0)), (t(), 0, i(0), t())],
+    "index_fill.int_Scalar": lambda t: [
+        (t(3, 4), 0, i(2, 0), 1),
+        (t(3, 4), 1, i(-1), t()),
+        (t(), 0, i(0), 1),
+        (t(3), 0, i(), 1),
+    ],
+    "index_reduce": lambda t: [
+        (t(3, 4), 0, i(2, 0, 2), t(3, 4), r, include)
+        for r in ("prod", "mean", "amax", "amin")
+        for include in (True, False)
+    ],
+    "masked_fill.Scalar": lambda t: [
+        (t(3, 4), b(True, False, True, False), 1),
+        (t(3, 1), b(True, False), t()),
+        (t(2, 2), b(True, False, False, True).reshape(2, 2), t()),
+        (t(), b(True).reshape(()), 1),
+        (t(0, 3), b(True, True, False), 1),
+    ],
+    "masked_select": lambda t: [
+        (t(3, 4), b(True, False, True, False)),
+        (t(3, 1), b(True, False)),
+        (t(), b(True).reshape(())),
+        (t(0, 3), b(True, True, False)),
+    ],
+    "masked_scatter": lambda t: [
+        (t(3, 4), b(True, False, True, False), t(12)),
+        (t(3), b(False, False, False), t(0)),
+        (t(2, 3), b(True, True, False, False, True, True).reshape(2, 3), t(2, 2)),
+    ],
+    "nonzero_numpy": lambda t: [(t(3, 4),), (t(),), (t(0, 3),), (b(True, False, True),)],
+    "take": lambda t: [(t(3, 4), i(0, 11, -1, 3).reshape(2, 2)), (t(3), i()), (t(3, 2).t(), i(1).reshape(()))],
+    "put": lambda t: [
+        (t(3, 4), i(0, 11, -2), t(3), False),
+        (t(3, 4), i(1, 1), t(2), True),
+        (t(), i(0), t(1), False),
+        (t(3), i(), t(0), False),
+    ],
+    # padding
+    "constant_pad_nd": lambda t: [
+        (t(2, 3), (1, 2), 1),
+        (t(2, 3), (-1, 1, 0, 2), 0),
+        (t(0, 3), (1, 1, 2, 0), 1),
+        (t(2, 5), (-2, -3), 1),
+        (t(2, 3, 4), (), 0),
+    ],
+    "_pad_reflect": lambda t: [(t(2, 3, 4), (3, 2)), (t(2, 3, 4), (-1, 2, 1, 0)), (t(0, 3, 4), (1, 2))],
+    "_pad_replicate": lambda t: [(t(2, 3, 4), (5, 2)), (t(2, 3, 4), (-1, 2, 1, 0)), (t(0, 3, 4), (1, 2))],
+    "_pad_wrap": lambda t: [(t(2, 3, 4), (4, 2)), (t(2, 3, 4), (-1, 2, 1, 0)), (t(0, 3, 4), (1, 2))],
+    "_pad_reflect_backward": lambda t: [
+        (t(2, 3, 9), (3, 2), (2, 3, 4), False),
+        (t(1, 2, 4, 5), (-1, 2, 1, 0), (1, 2, 3, 4), True),
+    ],
+    "_pad_replicate_backward": lambda t: [
+        (t(2, 3, 9), (3, 2), (2, 3, 4), False),
+        (t(1, 2, 4, 5), (-1, 2, 1, 0), (1, 2, 3, 4), True),
+    ],
+    "_pad_wrap_backward": lambda t: [
+        (t(2, 3, 9), (3, 2), (2, 3, 4), False),
+        (t(1, 2, 4, 5), (-1, 2, 1, 0), (1, 2, 3, 4), True),
+    ],
+}
+
+
+def spec_of(name):
+    found = [
+        s
+        for n, s in SPECS.items()
+        if n.rpartition(" ")[2].rpartition("aten.")[2] == name or s.schemas[0].partition("(")[0] == name
+    ]
+    return next(s for s in found if s.kernel)
+
+
+def turned(x):
+    """The tensor with its memory in another order, at an offset."""
+    if not isinstance(x, torch.Tensor) or not x.dim() or not x.numel():
+        return x
+    return torch.stack([x.transpose(0, -1)] * 2, 0)[1].transpose(0, -1)
+
+
+def layout(x):
+    return [s for n, s in zip(x.shape, x.stride()) if n != 1] if x.numel() else []
+
+
+def compare(spec, args, tol):
+    """Whether the kernel takes the arguments; then the body gives the same."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            want = _C.call_below(spec.overloads[0], tuple(args))
+    except (RuntimeError, NotImplementedError, IndexError, TypeError):
+        return False
+    got = spec.body(*args)
+    assert type(want) is type(got) or isinstance(want, tuple), (type(want), type(got))
+    assert len(tensors(got)) == len(tensors(want))
+    for x, y in zip(tensors(got), tensors(want)):
+        assert (x.dtype, x.shape, layout(x)) == (y.dtype, y.shape, layout(y)), args
+        assert (
+            torch.allclose(x, y, *tol, equal_nan=True)
+            if x.dtype.is_floating_point or x.is_complex()
+            else torch.equal(x, y)
+        ), (args, x, y)
+        if spec.view:
+            assert x._is_view() and x.untyped_storage().data_ptr() == args[0].untyped_storage().data_ptr()
+            assert not y.numel() or x.storage_offset() == y.storage_offset()
+    return True
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_body(name):
+    spec, taken = spec_of(name), 0
+    for dtype in DTYPES:
+        tol = (1e-5, 1e-6) if dtype is torch.float32 else (1e-12, 1e-12)
+        for args in CASES[name](Maker(dtype)):
+            taken += compare(spec, args, tol)
+            compare(spec, [turned(a) for a in args], tol)
+    assert taken > 1
