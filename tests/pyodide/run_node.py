@@ -1,6 +1,6 @@
 """Runs tests or a script inside Pyodide on node, with our wheel installed.
 
-    python tests/pyodide/run_node.py [--target 314|029] tests/unit/test_add.py -k name ...     pytest in Pyodide
+    python tests/pyodide/run_node.py [--target 314|029] tests/unit/ops/test_joining.py -k name ...     pytest in Pyodide
     python tests/pyodide/run_node.py --script file.py [args ...]                             any script
     python tests/pyodide/run_node.py -c "import torch; print(torch.ones(2))"
     python tests/pyodide/run_node.py --webgpu -c "import torch; print(torch.ones(2, device='webgpu'))"

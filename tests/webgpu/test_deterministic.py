@@ -9,7 +9,7 @@ import sys
 import pytest
 import torchlite as torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "unit"))
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
 import deterministic  # noqa: E402
 
 WRITES = [

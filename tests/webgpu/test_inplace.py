@@ -7,7 +7,7 @@ import warnings
 import pytest
 import torchlite as torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "unit"))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from inplace_cases import CASES, COMPLEX  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")

@@ -10,7 +10,7 @@ import pytest
 import torchlite
 from torchlite import random as _random
 
-GOLDENS = json.loads((pathlib.Path(__file__).parents[1] / "goldens" / "random.json").read_text())
+GOLDENS = json.loads((pathlib.Path(__file__).parents[2] / "goldens" / "random.json").read_text())
 
 
 def numbers(t):

@@ -15,7 +15,7 @@ import pytest
 import torchlite as torch
 from torchlite import _C
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 ON_WASM = sys.platform == "emscripten"
 F, I = torch.float32, torch.int64
 

@@ -14,7 +14,7 @@ import pytest
 
 import torchlite as torch
 
-GOLDENS = pathlib.Path(__file__).resolve().parents[1] / "goldens"
+GOLDENS = pathlib.Path(__file__).resolve().parents[2] / "goldens"
 FILES = GOLDENS / "checkpoints"
 FACTS = json.loads((FILES / "contents.json").read_text())
 sys.path.insert(0, str(GOLDENS))

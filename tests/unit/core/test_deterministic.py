@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pathlib
-import sys
 
 import pytest
 
 import torchlite as torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import deterministic  # noqa: E402
 
 

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def python(*args, expect=0):

@@ -1,16 +1,13 @@
 """Properties over random shapes, layouts and dtypes: the same call gives the same in PyTorch and in torchlite."""
 
 import io
-import pathlib
 import random
-import sys
 import warnings
 
 import pytest
 
 real = pytest.importorskip("torch")
 pytest.importorskip("hypothesis")
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 import torchlite as ours  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402

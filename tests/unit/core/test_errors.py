@@ -8,7 +8,7 @@ import pytest
 
 import torchlite
 
-GOLDENS = pathlib.Path(__file__).resolve().parents[1] / "goldens"
+GOLDENS = pathlib.Path(__file__).resolve().parents[2] / "goldens"
 sys.path.insert(0, str(GOLDENS))
 import make_errors  # noqa: E402
 
