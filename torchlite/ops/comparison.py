@@ -223,7 +223,7 @@ def _f_grad(g, takes_self, first):
 )
 def fmax(self, other):
     """The larger of two elements; a number beats NaN."""
-    return torch.where((self > other) | (other != other), self, other)
+    return torch.where((other > self) | (self != self), other, self)
 
 
 @op(
@@ -239,7 +239,7 @@ def fmax(self, other):
 )
 def fmin(self, other):
     """The smaller of two elements; a number beats NaN."""
-    return torch.where((self < other) | (other != other), self, other)
+    return torch.where((other < self) | (self != self), other, self)
 
 
 @op(
