@@ -9,7 +9,7 @@ from declared import bind, calls, declared_function, ident, tensors
 from torchlite.ops import specs
 
 # Kernel rows whose op is a primitive: one without a body. The number may only fall.
-MOST_WITHOUT_A_BODY = 137
+MOST_WITHOUT_A_BODY = 112
 
 INF, NAN = math.inf, math.nan
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 3.0, 0.1, -7.3, 21.0, -30.0, 1e-3, -1e-9, 1e-30, -1e30, 1e30]

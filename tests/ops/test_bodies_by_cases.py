@@ -30,6 +30,22 @@ def nans(t):
     return x
 
 
+SIZE = (5, 7, 6)
+
+
+def holes(t, *shape):
+    """With NaN and infinities where the dtype has them."""
+    x = t(*shape)
+    if x.dtype.is_floating_point:
+        flat = x.view(-1)
+        flat[::7], flat[3::11], flat[5::6] = float("-inf"), float("nan"), float("inf")
+        flat[1::17] = flat[2::17] = float("nan")
+    return x
+
+
+inf = float("inf")
+FLAGS = [(False, False), (True, False), (False, True), (True, True)]
+
 # op -> the arguments of calls, as the body gets them; t(*shape) makes a tensor of the dtype at hand
 CASES = {
     # views
@@ -275,6 +291,100 @@ CASES = {
         (t(2, 3, 9), (3, 2), (2, 3, 4), False),
         (t(1, 2, 4, 5), (-1, 2, 1, 0), (1, 2, 3, 4), True),
     ],
+    # order
+    "median": lambda t: [(t(3, 4),), (t(5),), (t(0),), (t(),), (nans(t),), (nans(t)[1],)],
+    "nanmedian": lambda t: [(t(3, 4),), (t(0),), (nans(t),), (nans(t)[0, 1::2],)],
+    "median.dim": lambda t: [
+        (t(3, 4), 0, False),
+        (nans(t), 1, True),
+        (nans(t), 0, False),
+        (t(), 0, False),
+        (t(2, 19), -1, False),
+    ],
+    "nanmedian.dim": lambda t: [
+        (t(3, 4), 0, False),
+        (nans(t), 1, True),
+        (nans(t), 0, False),
+        (t(), 0, True),
+        (nans(t)[:, 1:2], 1, False),
+    ],
+    "linalg_vector_norm": lambda t: [
+        *((nans(t), p, 0, False, None) for p in (0, 1, 2, 3, -2, 0.5, inf, -inf)),
+        *((t(2, 3, 4), p, (0, 2), True, None) for p in (0, 2, inf)),
+        (t(0, 3), 2, None, False, None),
+        (t(3, 4), 1.5, None, True, torch.float64),
+        (t(), 2, None, False, None),
+    ],
+    "_unique2": lambda t: [
+        (a(t), True, *flags) for flags in FLAGS for a in (nans, lambda t: t(2, 9), lambda t: t(0), lambda t: t())
+    ],
+    "_unique_consecutive": lambda t: [
+        *((a(t), *flags, None) for flags in FLAGS for a in (nans, lambda t: t(2, 9), lambda t: t(0), lambda t: t())),
+        (t(9, 1), True, True, 0),
+        (torch.stack([t(3, 2)] * 2, 2), True, True, -1),
+        (t(0, 3), True, True, 0),
+    ],
+    "bucketize.Tensor": lambda t: [
+        (t(3, 4), i(-1, 0, 0, 1), False, False),
+        (t(3, 4), i(-1, 0, 0, 1), True, True),
+        (t(0), t(0), False, False),
+    ],
+    "histc": lambda t: [
+        (t(3, 4), 5, 0, 0),
+        (t(3, 4), 7, -1, 1),
+        (t(0), 3, 0, 0),
+        (t(1), 3, 0, 0),
+        (t(60), 9, 0, 2.5),
+        (t(50), 4, 2, 2),
+    ],
+    "bincount": lambda t: [
+        (i(1, 5, 1), None, 0),
+        (i(1, 5, 1).to(torch.uint8), t(3), 9),
+        (i(), None, 4),
+        (i(), t(0), 4),
+    ],
+    # pooling
+    **{
+        f"max_pool{n}d_with_indices": lambda t, n=n: [
+            (holes(t, 2, 3, *SIZE[-n:]), (2,), (), (0,), (1,), False),
+            (holes(t, 3, *SIZE[-n:]), (3,), (2,), (1,), (1,), True),
+            (t(1, 1, *SIZE[-n:]), (2,), (3,), (1,), (2,), True),
+            (t(0, 2, *SIZE[-n:]), (2,), (1,), (0,), (1,), False),
+        ]
+        for n in (1, 2, 3)
+    },
+    **{
+        f"avg_pool{n}d": lambda t, n=n: [
+            (holes(t, 2, 3, *SIZE[-n:]), (2,), (), (0,), False, True, *[None] * (n > 1)),
+            (t(3, *SIZE[-n:]), (3,), (2,), (1,), True, False, *[None] * (n > 1)),
+            (t(3, *SIZE[-n:]), (3,), (2,), (1,), True, True, *[7] * (n > 1)),
+            (t(0, 2, *SIZE[-n:]), (2,), (1,), (0,), False, True, *[None] * (n > 1)),
+        ]
+        for n in (1, 2, 3)
+    },
+    **{
+        f"_adaptive_{kind}_pool{n}d": lambda t, n=n: [
+            (holes(t, 2, 3, *SIZE[-n:]), (3, 4, 2)[:n]),
+            (t(3, *SIZE[-n:]), (1, 9, 5)[:n]),
+            (t(0, 2, *SIZE[-n:]), (2,) * n),
+        ]
+        for n in (1, 2, 3)
+        for kind in ("avg", "max")
+    },
+    "_max_pool_backward": lambda t: [
+        (t(2, 3, 2), i(*[0, 5, 5, 1, 6, 6] * 2).reshape(2, 3, 2), (2, 3, 7), 1, None, False),
+        (t(1, 2, 2, 2), i(*[0, 5, 5, 1, 6, 6, 2, 0]).reshape(1, 2, 2, 2), (1, 2, 3, 4), 2, (), True),
+    ],
+    "_avg_pool_backward": lambda t: [
+        (t(2, 3, 3), (2, 3, 7), (3,), (2,), (0,), False, True, None, False),
+        (t(1, 2, 4, 3), (1, 2, 7, 5), (2, 3), (2, 2), (1, 1), True, False, None, True),
+        (t(1, 2, 4, 3), (1, 2, 7, 5), (2, 3), (2, 2), (1, 1), True, True, 5, False),
+    ],
+    "_adaptive_avg_pool_backward": lambda t: [
+        (t(2, 3, 3), (2, 3, 7), 1, False),
+        (t(1, 2, 4, 3), (1, 2, 7, 5), 2, True),
+        (t(2, 2, 1, 4), (2, 2, 3, 2), 3, False),
+    ],
 }
 
 
@@ -292,6 +402,18 @@ def turned(x):
     if not isinstance(x, torch.Tensor) or not x.dim() or not x.numel():
         return x
     return torch.stack([x.transpose(0, -1)] * 2, 0)[1].transpose(0, -1)
+
+
+def last(x):
+    """Images and volumes with their channels last in memory."""
+    if not isinstance(x, torch.Tensor) or x.dim() not in (4, 5):
+        return x
+    return x.contiguous(memory_format=torch.channels_last if x.dim() == 4 else torch.channels_last_3d)
+
+
+def volume(x):
+    """As last, for a volume without a batch."""
+    return last(x.unsqueeze(0)).squeeze(0) if isinstance(x, torch.Tensor) and x.dim() == 4 else x
 
 
 def layout(x):
@@ -329,5 +451,6 @@ def test_body(name):
         tol = (1e-5, 1e-6) if dtype is torch.float32 else (1e-12, 1e-12)
         for args in CASES[name](Maker(dtype)):
             taken += compare(spec, args, tol)
-            compare(spec, [turned(a) for a in args], tol)
+            for laid_out in (turned, last, volume):
+                compare(spec, [laid_out(a) for a in args], tol)
     assert taken > 1

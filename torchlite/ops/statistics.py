@@ -247,6 +247,12 @@ def _norm_grad(g, x, result, p, dim, keepdim):
 )
 def linalg_vector_norm(self, ord=2, dim=None, keepdim=False, dtype=None):
     """Vector norms along `dim`: (sum |x|^ord)^(1/ord); the largest or smallest |x| for inf and -inf; counts for 0."""
+    x = (self if dtype is None else self.to(dtype)).abs()
+    if ord in (math.inf, -math.inf):
+        return (x.amax if ord > 0 else x.amin)(() if dim is None else dim, keepdim)
+    if ord == 0:
+        return (x != 0).sum(dim, keepdim).to(x.dtype)
+    return x.pow(ord).sum(dim, keepdim).pow(1 / ord)
 
 
 @op("frobenius_norm.dim(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", variants="function", out=True)
@@ -359,6 +365,21 @@ def _lse_grad(g, x, result, dim, keepdim):
     return g * (x - result.masked_fill(result == -math.inf, 0)).exp()
 
 
+def _middle(x, dim, keepdim, skip):
+    """The lower middle along `dim` and its position; of NaN the first, where they are not to be skipped or are all."""
+    n, nans = x.size(dim) if x.dim() else 1, (x != x).sum(dim, True)
+    values, at = torch.sort(x, dim)
+    rank = torch.where(nans == n, 0, (n - nans - 1) // 2) if skip else torch.where(nans > 0, n - nans, (n - 1) // 2)
+    values, at = values.gather(dim, rank), at.gather(dim, rank)
+    return (values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))
+
+
+def _middle_of_all(x, skip):
+    if not x.numel():
+        return x.new_full((), math.nan if x.is_floating_point() else 0)
+    return _middle(x.reshape(-1), 0, False, skip)[0]
+
+
 # ---- medians, modes, quantiles ---------------------------------------------------------------------------------------
 @op(
     "median(Tensor self) -> Tensor",
@@ -370,6 +391,7 @@ def _lse_grad(g, x, result, dim, keepdim):
 )
 def median_all(self):
     """The median of all elements: the lower of the two middle ones when their number is even."""
+    return _middle_of_all(self, False)
 
 
 @op(
@@ -382,6 +404,7 @@ def median_all(self):
 )
 def nanmedian_all(self):
     """The median of the elements that are not NaN."""
+    return _middle_of_all(self, True)
 
 
 @op(
@@ -396,6 +419,7 @@ def nanmedian_all(self):
 )
 def median_dim(self, dim, keepdim=False):
     """Medians along `dim` and their positions."""
+    return _middle(self, dim, keepdim, False)
 
 
 @op(
@@ -410,6 +434,7 @@ def median_dim(self, dim, keepdim=False):
 )
 def nanmedian_dim(self, dim, keepdim=False):
     """Medians along `dim` of what is not NaN, and their positions."""
+    return _middle(self, dim, keepdim, True)
 
 
 @op(

@@ -29,9 +29,14 @@ if TYPE_CHECKING:
 Tensor = _C.TensorBase
 WEBGPU = 1
 PLANNERS = {}
-# rows whose op body computes in float64, and those whose body leaves it to other ops to refuse complex numbers
+# rows whose op body computes in float64, and those whose planner leaves dtypes to the CPU that it may have to refuse
 CPU_FIRST = frozenset(
-    "_fft_c2c _fft_r2c _fft_c2r mm mv dot vdot matmul addmm addmv baddbmm linear scatter index_reduce".split()
+    (
+        "_fft_c2c _fft_r2c _fft_c2r mm mv dot vdot matmul addmm addmv baddbmm linear scatter index_reduce bincount "
+        "bucketize max_pool1d_with_indices max_pool2d_with_indices max_pool3d_with_indices avg_pool1d avg_pool2d "
+        "avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_avg_pool1d "
+        "adaptive_avg_pool2d adaptive_avg_pool3d"
+    ).split()
 )
 fallbacks = {}  # op -> how often the CPU ran it
 on_fallback = []  # functions that are told of each, by the op's name
