@@ -4,6 +4,7 @@ import torchlite as torch
 from torchlite.nn._aten import aten as _op
 
 _hardtanh, _hardtanh_ = _op["hardtanh"], _op["hardtanh_"]
+_glu = _op["glu"]
 _elu, _elu_ = _op["elu"], _op["elu_"]
 _leaky, _leaky_ = _op["leaky_relu"], _op["leaky_relu_"]
 _threshold, _threshold_ = _op["threshold"], _op["threshold_"]
@@ -32,6 +33,13 @@ relu, hardsigmoid, hardswish, mish, silu, selu = map(
 def threshold(input, threshold, value, inplace=False):
     """input where input > threshold, else value."""
     return (_threshold_ if inplace else _threshold)(input, threshold, value)
+
+
+def glu(input, dim=-1):
+    """a * sigmoid(b), where a and b are the halves of input along dim."""
+    if input.dim() == 0:
+        raise RuntimeError("glu does not support scalars because halving size must be even")
+    return _glu(input, dim)
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):

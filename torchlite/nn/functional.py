@@ -7,6 +7,7 @@ import torchlite as torch
 from torchlite.nn._activations import (  # noqa: F401
     celu,
     elu,
+    glu,
     gumbel_softmax,
     hardsigmoid,
     hardswish,
@@ -78,7 +79,6 @@ _SAME = (
     "linear",
     "bilinear",
     "gelu",
-    "glu",
     "hardshrink",
     "softshrink",
     "softplus",

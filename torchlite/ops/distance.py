@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 from ._declare import op, python
+from .statistics import _norm_grad
 
 
 @op("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 1)])
@@ -130,6 +131,7 @@ def pdist(self, p=2.0):
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
     inplace=True,
     out=True,
+    grad={"self": lambda c, g: _renorm_grad(g, c.self, c.p, c.dim, c.maxnorm)},
     samples=lambda t: [(t(3, 4), 2, 0, 0.5)],
 )
 def renorm(self, p, dim, maxnorm):
@@ -148,3 +150,15 @@ def renorm(self, p, dim, maxnorm):
     norm = torch.linalg.vector_norm(self, p, others, True)
     factor = torch.where(norm > maxnorm, maxnorm / (norm + 1e-7), 1)
     return (self * factor.to(self.dtype)).clone(memory_format=torch.contiguous_format)
+
+
+def _renorm_grad(g, x, p, dim, maxnorm):
+    """What is not scaled down, of a norm of NaN too, passes `g` as it is."""
+    others = [d for d in range(x.dim()) if d != dim % x.dim()]
+    wide = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.abs().dtype
+    norm = torch.linalg.vector_norm(x, p, others, True, dtype=wide if wide is not x.abs().dtype else None)
+    inverse = (norm + 1e-7).reciprocal()
+    product = x.conj() * g
+    product = (product.real if x.is_complex() else product).sum(others, True).to(wide)
+    slope = _norm_grad(product, x, norm, p, others, True)
+    return torch.where(norm > maxnorm, (maxnorm * inverse * (g - inverse * slope)).to(g.dtype), g)

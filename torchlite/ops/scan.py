@@ -8,11 +8,27 @@ def _reverse_sum(x, dim):
     return x.flip(dim).cumsum(dim).flip(dim) if x.numel() > 1 and x.size(dim) > 1 else x
 
 
+def _cumprod_grad_at_zeros(g, x, result, dim):
+    """Before the first zero the quotient holds; after it no factor matters; only the zero itself needs products.
+    Without these cases, an infinite factor that does not matter would make NaN of the rest."""
+    zero = x == 0
+    count = zero.cumsum(dim)
+    early = count == 0
+    first = zero & (count == 1)
+    quotient = _reverse_sum((result * g).masked_fill(~early, 0), dim) / x
+    later = x.masked_fill((count != 1) | first, 1).cumprod(dim) * g.masked_fill(count != 1, 0)
+    n = early.sum(dim, True)  # factors before the first zero
+    before = result.gather(dim, (n - 1).clamp(min=0)).masked_fill(n == 0, 1)
+    return torch.where(early, quotient, torch.where(first, later.sum(dim, True) * before, 0))
+
+
 def _cumprod_grad(g, x, result, dim):
     if x.numel() <= 1 or x.size(dim) == 1:
         return g
     if not bool((x == 0).any()):
         return _reverse_sum(result.conj() * g, dim) / x.conj()
+    if not torch.is_grad_enabled():
+        return _cumprod_grad_at_zeros(g, x.conj(), result.conj(), dim)
     # around zeros: gradient k sums g_i times the product of all factors up to i but the k-th
     n, parts = x.size(dim), []
     before = torch.ones_like(x.select(dim, 0))

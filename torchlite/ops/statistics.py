@@ -360,9 +360,7 @@ def _squeeze(x, dim, keepdim):
 
 def _lse_grad(g, x, result, dim, keepdim):
     result, g = _restore(result, x.shape, dim, keepdim), _restore(g, x.shape, dim, keepdim)
-    if x.is_complex():
-        return g * (x - result).exp().conj()
-    return g * (x - result.masked_fill(result == -math.inf, 0)).exp()
+    return g * (x - result).exp().conj()  # NaN where all of x is -inf
 
 
 def _middle(x, dim, keepdim, skip):

@@ -729,7 +729,7 @@ def _apart(parts):
 def unsafe_split(self, split_size, dim):
     """As split, but the parts may be changed in place;
     gradients are right where only one of the part and `self` is used afterwards."""
-    return _apart(self.split(split_size, dim))
+    return _apart(self.resolve_conj().resolve_neg().split(split_size, dim))
 
 
 @op(
@@ -740,7 +740,7 @@ def unsafe_split(self, split_size, dim):
 )
 def unsafe_split_with_sizes(self, split_sizes, dim):
     """As split_with_sizes, but the parts may be changed in place."""
-    return _apart(self.split_with_sizes(split_sizes, dim))
+    return _apart(self.resolve_conj().resolve_neg().split_with_sizes(split_sizes, dim))
 
 
 @op("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", samples=lambda t: [(t(5, 2), 2)])

@@ -492,6 +492,20 @@ static PyObject *vcall_with(PyObject *fn, Overload *ov, PyObject *const *a, PyOb
   return r;
 }
 
+/* Does PyTorch's triu_ write there? Where the matrices do not follow each other it copies a result back, which checks.
+ */
+static bool matrices_follow(const TlTensor *t) {
+  int n = t->ndim;
+  int64_t next = n < 4 ? 0 : t->shape[n - 1] * t->shape[n - 2];
+  bool follow = true;
+  for (int d = n - 3; d >= 0 && n >= 4; d--) {
+    if (d == 0 && (t->strides[d] == 0 || t->shape[d] == 1)) continue;
+    follow = follow && t->strides[d] == next;
+    next *= t->shape[d];
+  }
+  return follow;
+}
+
 /* Expanded tensors: writing one element writes others. PyTorch still lets some ops through, those of the second list
  * with a warning. */
 static int check_overlap(const Overload *ov, const TlTensor *t) {
@@ -506,7 +520,7 @@ static int check_overlap(const Overload *ov, const TlTensor *t) {
   while (s[n] == '_' && s[n + 1] != '(' && s[n + 1] != '.') n += 1 + strcspn(s + n + 1, "_.(");
   for (size_t i = 0; i < sizeof allowed / sizeof *allowed && rc; i++)
     if (strlen(allowed[i]) == n && !strncmp(s, allowed[i], n))
-      rc = i < 5 ? 0
+      rc = i < 5 ? (i < 3 || matrices_follow(t) ? 0 : -1)
                  : PyErr_WarnFormat(
                      PyExc_UserWarning, 1,
                      "Use of %s_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
@@ -521,11 +535,14 @@ static int check_apart(const TlTensor *self, PyObject *const *a, Py_ssize_t n) {
   int rc = 0;
   if (PyTuple_Check(a[0]) || PyList_Check(a[0])) { /* index_put_: one number where a mask is true is filled in */
     Py_ssize_t masks = 0, m = PyObject_Size(a[0]);
+    const TlTensor *mask = NULL;
     for (Py_ssize_t i = 0; i < m; i++)
-      if (TL_CHECK(seq_item(a[0], i)))
-        masks +=
-          ((TlTensor *)seq_item(a[0], i))->dtype == TL_BOOL || ((TlTensor *)seq_item(a[0], i))->dtype == TL_U8 ? 1 : 2;
-    if (masks == 1 && n > 1 && TL_CHECK(a[1]) && ((TlTensor *)a[1])->numel == 1) return 0;
+      if (TL_CHECK(seq_item(a[0], i))) {
+        mask = (const TlTensor *)seq_item(a[0], i);
+        masks += mask->dtype == TL_BOOL || mask->dtype == TL_U8 ? 1 : 2;
+      }
+    if (masks == 1 && n > 1 && TL_CHECK(a[1]) && ((TlTensor *)a[1])->numel == 1)
+      return mask->dtype == TL_BOOL && tl_check_overlap(self, mask) < 0 ? -1 : 0;
   }
   for (Py_ssize_t i = 0; i < n && rc == 0; i++) {
     if (TL_CHECK(a[i])) rc = tl_check_apart(self, (const TlTensor *)a[i]);

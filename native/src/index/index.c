@@ -229,6 +229,7 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
                  tl_cpp_type[mask->dtype]);
     return NULL;
   }
+  if (inplace && tl_check_overlap(self, mask) < 0) return NULL;
   if (TL_CHECK(a[2])) {
     TlTensor *v = (TlTensor *)a[2], *c;
     if (v->ndim) {

@@ -167,3 +167,65 @@ def test_singular_values_of_repeated_columns(line):
         "r = int((s > 1e-10).sum()); [torch.linalg.svdvals(a)[:r], ((u * s) @ v - a).abs().max() < 1e-12, "
         "(u.mT @ u - torch.eye(u.shape[1])).abs().max() < 1e-12]"
     )
+
+
+@cases("""
+[1, inf, 3, 0]; x.cumprod(0)
+[1, 0, inf, 0]; x.cumprod(0)
+[inf, 0, 2, nan]; x.cumprod(0)
+[0, 2, nan, 0]; x.cumprod(0)
+[[1, nan, 0], [2, 0, inf], [0, 0, 0]]; x.cumprod(1)
+[[1, nan, 0], [2, 0, inf], [0, 0, 0]]; x.cumprod(0)
+[1 + 2j, 2, 0, 2j, 0]; x.cumprod(0).real
+[[1, nan], [.2, 3], [0, 0], [.1, .2]]; x.renorm(2, 0, 1.)
+[[1, nan], [.2, inf], [.1, .2]]; x.renorm(1, 0, .5)
+[[1, nan], [.2, 3], [0, 0]]; x.renorm(inf, 0, .5)
+[[1, nan], [.2, 3], [0, 0]]; x.renorm(.5, 1, 0)
+[[1 + 1j, nan], [.2, 3j]]; x.renorm(2, 0, 1.).abs()
+[-inf, -inf]; x.logsumexp(0)
+[[-inf, -inf], [-inf, 1], [inf, 1], [nan, 1]]; x.logsumexp(1, True)
+""")
+def test_gradients_beside_what_is_not_finite(line):
+    """A factor that does not matter leaves the other gradients as they are."""
+    values, _, call = line.partition("; ")
+    x = f"inf, nan = math.inf, math.nan; x = torch.tensor({values}); "
+    x += "x = x.to(torch.promote_types(x.dtype, torch.float64)).requires_grad_(); "
+    alike(x + f"y = {call}; torch.autograd.grad(y, x, torch.linspace(1, 2, y.numel(), dtype=y.dtype).reshape(y.shape))")
+
+
+@cases("""
+t = torch.arange(6.) > 1; t[1:].masked_fill_(t[:-1], False)
+t = torch.arange(6.) > 1; t.masked_fill_(t, False)
+t = torch.arange(6.) > 1; t[::2].masked_fill_(t[1::2], False)
+t = torch.arange(6.) > 1; t[1:][t[:5]] = False
+t = torch.ones(2, 2) > 0; t[t.t()] = False
+t = torch.ones(2, 2) > 0; t[t] = False
+t = torch.ones(2, 2) > 0; t[t[0]] = False
+t = torch.ones(2, 2) > 0; t[t[0] | False] = False
+t = torch.ones(1).expand(1, 2, 1, 1).triu_()
+t = torch.ones(1, 2, 2, 2).expand(2, 2, 2, 2).triu_()
+t = torch.ones(2, 1, 2, 2).expand(2, 2, 2, 2).tril_()
+""")
+def test_written_where_it_is_read(line):
+    """The element that is written lies in the mask too, or in the tensor several times."""
+    alike(line + "; t")
+
+
+@cases("""
+s = t.conj().unsafe_split(2)
+s = t.conj().imag.unsafe_split_with_sizes([1, 3])
+s = t.conj().unsafe_chunk(2)
+s = t.unsafe_split(2)
+""")
+def test_unsafe_split_of_a_conjugate_copies(line):
+    alike("t = torch.arange(4) + 1j; " + line + "; t.zero_(); [list(s), s[0].is_conj(), s[0].is_neg()]")
+
+
+@cases("""
+F.glu(torch.ones(4), out=torch.ones(2))
+F.glu(torch.tensor(1.))
+F.glu(torch.ones(3))
+F.glu(input=torch.ones(2, 4), dim=0)
+""")
+def test_glu(line):
+    alike(line)
