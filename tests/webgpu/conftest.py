@@ -39,8 +39,10 @@ def bridge():
 @pytest.fixture
 def on_the_gpu(request):
     """No op of the test falls back to the CPU, except for those in its file's ON_THE_CPU."""
-    from torchlite.webgpu import run
+    from torchlite.webgpu import fallback
 
-    before = dict(run.fallbacks)
+    before = dict(fallback.fallbacks)
     yield
-    assert {k for k, n in run.fallbacks.items() if n != before.get(k)} <= getattr(request.module, "ON_THE_CPU", set())
+    assert {k for k, n in fallback.fallbacks.items() if n != before.get(k)} <= getattr(
+        request.module, "ON_THE_CPU", set()
+    )

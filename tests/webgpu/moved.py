@@ -76,14 +76,14 @@ def same(got: Any, want: Any, tol: float = 0.0) -> bool:
 
 def both(f: Callable[..., Any], *args: Any, tol: float = 0.0, fallback: bool = False) -> None:
     """f gives the same on both devices, and runs on the GPU."""
-    from torchlite.webgpu import run
+    from torchlite.webgpu import fallback
 
     want = f(*args)
-    before = dict(run.fallbacks)
+    before = dict(fallback.fallbacks)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         got = f(*[on_device(a) for a in args])
-    used = {k: n for k, n in run.fallbacks.items() if n != before.get(k)}
+    used = {k: n for k, n in fallback.fallbacks.items() if n != before.get(k)}
     assert fallback or not used, f"ran on the CPU: {used}"
     assert same(got, want, tol), f"{got}\nis not\n{want}"
 

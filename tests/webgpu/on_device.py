@@ -24,8 +24,8 @@ def fallbacks() -> dict[str, int]:
     """Ops that the CPU ran in the device's place, so far."""
     import sys
 
-    run = sys.modules.get("torchlite.webgpu.run")
-    return dict(getattr(run, "fallbacks", {}))
+    fallback = sys.modules.get("torchlite.webgpu.fallback")
+    return dict(getattr(fallback, "fallbacks", {}))
 
 
 def dtypes_of(value: Any, tensors: list[Any]) -> Iterator[str]:

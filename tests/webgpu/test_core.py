@@ -341,26 +341,26 @@ def test_same_random_numbers():
 
 
 def test_fallback_is_said_once():
-    from torchlite.webgpu import run
+    from torchlite.webgpu import fallback
 
     x = torch.tensor([[2.0, 1.0], [1.0, 3.0]])
     g = x.to("webgpu")
-    run.fallbacks.pop("_linalg_eig", None)
+    fallback.fallbacks.pop("_linalg_eig", None)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
         for _ in range(2):
             same(torch.linalg.eigvals(g), torch.linalg.eigvals(x), rtol=1e-5, atol=1e-5)
     texts = [str(w.message) for w in seen]
     assert len(texts) == 1 and "aten::_linalg_eig" in texts[0] and seen[0].filename == __file__
-    assert run.fallbacks["_linalg_eig"] == 2
-    run.strict = True
+    assert fallback.fallbacks["_linalg_eig"] == 2
+    fallback.strict = True
     try:
         with pytest.raises(
             NotImplementedError, match="aten::_linalg_eig.*not currently implemented for the webgpu device"
         ):
             torch.linalg.eigvals(g)
     finally:
-        run.strict = False
+        fallback.strict = False
 
 
 def test_memory_is_given_back(bridge):

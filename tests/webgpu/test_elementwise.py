@@ -2,7 +2,7 @@
 
 import pytest
 import torchlite as torch
-from torchlite.webgpu import run
+from torchlite.webgpu import fallback
 
 pytestmark = pytest.mark.usefixtures("bridge")
 
@@ -38,7 +38,7 @@ def tolerance(dtype):
 
 def check(f, *args):
     """f on the device gives the CPU's results, types and gradients, and no op of it is run by the CPU."""
-    before = dict(run.fallbacks)
+    before = dict(fallback.fallbacks)
     on_cpu = [a.detach().clone().requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args]
     there = [
         a.detach().to("webgpu").requires_grad_(a.requires_grad) if isinstance(a, torch.Tensor) else a for a in args
@@ -57,7 +57,7 @@ def check(f, *args):
             if isinstance(a, torch.Tensor) and a.requires_grad:
                 t = 4 * tolerance(a.dtype)
                 torch.testing.assert_close(b.grad.cpu(), a.grad, rtol=t, atol=t, equal_nan=True)
-    assert run.fallbacks == before
+    assert fallback.fallbacks == before
 
 
 @pytest.mark.parametrize("dtype", FLOATS, ids=str)

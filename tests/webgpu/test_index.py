@@ -326,16 +326,16 @@ def test_a_range_is_not_known_of_the_same_bytes_as_other_numbers():
 def test_reads_that_are_awaited_look_first_as_well():
     import asyncio
 
-    from torchlite.webgpu import run
+    from torchlite.webgpu import tensors
 
     for n in (2, 40000):  # with the status in one read, and after it
         x = torch.arange(float(n)).to("webgpu")
         bad = x[torch.tensor([n]).to("webgpu") + 0]
         for t in (bad, x + bad):
             with pytest.raises(IndexError, match="index %d is out of bounds for dimension 0 with size %d" % (n, n)):
-                asyncio.run(run.host_copy_async(t))
+                asyncio.run(tensors.host_copy_async(t))
         good = x[torch.tensor([n - 1]).to("webgpu") + 0] + x
-        assert asyncio.run(run.host_copy_async(good))[0].item() == n - 1
+        assert asyncio.run(tensors.host_copy_async(good))[0].item() == n - 1
 
 
 def test_synchronize_tells_of_bad_indices_and_overwritten_tensors_are_good_again():

@@ -5,7 +5,7 @@ import pytest
 import torchlite as torch
 from moved import fail_alike
 from test_elementwise import check
-from torchlite.webgpu import run
+from torchlite.webgpu import fallback
 
 pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 L = torch.linalg
@@ -147,4 +147,4 @@ def test_too_large():
             near(L.solve(a.to("webgpu"), a.to("webgpu")), L.solve(a, a))
     finally:
         linalg.MOST = was
-        run.fallbacks.pop("_linalg_solve")
+        fallback.fallbacks.pop("_linalg_solve")

@@ -15,9 +15,9 @@ pytestmark = pytest.mark.usefixtures("bridge")
 
 
 def train(model, x, y, loss_fn, make):
-    from torchlite.webgpu import run
+    from torchlite.webgpu import fallback
 
-    fallbacks = dict(run.fallbacks)
+    fallbacks = dict(fallback.fallbacks)
     results = []
     for device in ("cpu", "webgpu"):
         m = copy.deepcopy(model).to(device)
@@ -37,7 +37,7 @@ def train(model, x, y, loss_fn, make):
         torch.testing.assert_close(gpu[n], g, rtol=1e-4, atol=1e-5 * max(1.0, g.abs().max().item()), msg=n)
     assert all(math.isclose(a, b, rel_tol=1e-4) for a, b in zip(losses, got)), (losses, got)
     assert losses[-1] < losses[0]
-    assert {k: n for k, n in run.fallbacks.items() if n != fallbacks.get(k)} == {}
+    assert {k: n for k, n in fallback.fallbacks.items() if n != fallbacks.get(k)} == {}
 
 
 def test_cnn():

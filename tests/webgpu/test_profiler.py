@@ -333,14 +333,14 @@ def test_debug_timing(timed, capsys):
 
 
 def test_debug_fallbacks(bridge, capsys, monkeypatch):
-    from torchlite.webgpu import run
+    from torchlite.webgpu import fallback, registry
 
     row = torch.cumsum.overloads[0]
     assert row.body is None
     monkeypatch.setitem(
-        run.PLANNERS, row.kernel, lambda ov, args: NotImplemented
+        registry.PLANNERS, row.kernel, lambda ov, args: NotImplemented
     )  # as for an op that the GPU does not have
-    monkeypatch.setattr(run, "strict", False)
+    monkeypatch.setattr(fallback, "strict", False)
     x = torch.eye(3, device="webgpu")
     with torch.webgpu.debug("fallbacks"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -352,7 +352,7 @@ def test_debug_fallbacks(bridge, capsys, monkeypatch):
         and said[0].startswith("[webgpu] fallback: aten::cumsum runs on the CPU (")
         and os.path.basename(__file__) in said[0]
     )
-    assert not run.on_fallback
+    assert not fallback.on_fallback
 
 
 def test_debug_nests_and_refuses(bridge, timed, capsys):

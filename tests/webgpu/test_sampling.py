@@ -3,7 +3,7 @@ and nothing is read for them."""
 
 import pytest
 import torchlite as torch
-from torchlite.webgpu import run
+from torchlite.webgpu import fallback
 from torchlite.webgpu.lazy import stream
 
 pytestmark = pytest.mark.usefixtures("bridge")
@@ -11,13 +11,13 @@ pytestmark = pytest.mark.usefixtures("bridge")
 
 def sampled(f, *tensors, seed=3):
     """f on the CPU and on the device with one seed; the state of the generator after it is the same."""
-    before = dict(run.fallbacks)
+    before = dict(fallback.fallbacks)
     torch.manual_seed(seed)
     wanted, after = f(*tensors), torch.get_rng_state()
     torch.manual_seed(seed)
     ours = f(*[t.to("webgpu") for t in tensors])
     assert torch.equal(torch.get_rng_state(), after)
-    assert ours.device.type == "webgpu" and ours.dtype is wanted.dtype and run.fallbacks == before
+    assert ours.device.type == "webgpu" and ours.dtype is wanted.dtype and fallback.fallbacks == before
     assert torch.equal(ours.cpu(), wanted)
 
 

@@ -62,12 +62,12 @@ MODELS = {  # model, input, optimizer, most kernels a step
 
 @pytest.mark.parametrize("name", MODELS)
 def test_step(bridge, name):
-    from torchlite.webgpu import run
+    from torchlite.webgpu import fallback
     from torchlite.webgpu.lazy import stream
 
     make, data, optimizer, most = MODELS[name]
     losses = []
-    before = dict(run.fallbacks)
+    before = dict(fallback.fallbacks)
     for device in ("cpu", "webgpu"):
         torch.manual_seed(0)
         model, x, y = (
@@ -95,7 +95,7 @@ def test_step(bridge, name):
         end = bridge.stats()
         losses.append([v.item() for v in out])
     assert losses[1] == pytest.approx(losses[0], rel=1e-4)
-    assert run.fallbacks == before
+    assert fallback.fallbacks == before
     assert end["dispatches"] - start["dispatches"] <= most
     assert (
         end["bind_groups"] == start["bind_groups"]

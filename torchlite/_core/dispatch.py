@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+import functools
 from typing import Any
 
 from .. import _C
@@ -89,17 +90,16 @@ def resolve(t: Tensor) -> Tensor:
         return raw.neg() if t.is_neg() else raw
 
 
-def _backend() -> ModuleType:
+def _load_device(hook: str, *args: Any) -> Any:
+    """The first call of a hook: loads the device, which puts its own in the place of all of them."""
     from ..webgpu import run as _run
 
-    # from here on the core calls the device directly
-    for name in ("device_alloc", "device_resize", "device_copy", "device_fill", "device_run", "host_copy"):
-        _C.register(name, getattr(_run, name))
-    return _run
+    _run.register()
+    return _run.HOOKS[hook](*args)
 
 
 for _name in ("device_alloc", "device_resize", "device_copy", "device_fill", "device_run", "host_copy"):
-    _C.register(_name, lambda *args, _name=_name: getattr(_backend(), _name)(*args))
+    _C.register(_name, functools.partial(_load_device, _name))
 
 
 # those that PyTorch refuses to let write into their own inputs
@@ -264,13 +264,14 @@ def _how(ov: Overload, device: Device | str | int | None) -> Any:
         return "body over other ops"
     if ov.spec.view or ov.kernel in _C.kernels and _C.kernels[ov.kernel].geometry:
         return "a view"
-    from ..webgpu import run as _run
+    from ..webgpu.fallback import MADE_ON_CPU
+    from ..webgpu.run import PLANNERS, ROWS
 
-    if ov.kernel in _run.ROWS:
+    if ov.kernel in ROWS:
         return "element-wise, fused with its neighbours"
-    if ov.kernel in _run.MADE_ON_CPU:
+    if ov.kernel in MADE_ON_CPU:
         return "made on the CPU and uploaded"
-    if ov.kernel in _run.PLANNERS:
+    if ov.kernel in PLANNERS:
         return "kernels (%s)" % ov.kernel
     return "body over other ops" if ov.body is not None else "on the CPU: arguments are read back, results uploaded"
 

@@ -181,7 +181,7 @@ def self_test(device: Any = None, seconds: Any = 10) -> Any:
     random.Random(0).shuffle(specs)  # a short time still sees ops of all kinds
     fallbacks = {}
     if there:
-        from ..webgpu.run import fallbacks
+        from ..webgpu.fallback import fallbacks
     with warnings.catch_warnings(), torch.no_grad(), torch.device("cpu"):
         warnings.simplefilter("ignore")
         for spec in specs:

@@ -459,7 +459,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """As `cpu()`, for code that may await: the page goes on while the GPU finishes."""
         if self.is_cpu:
             return self
-        from ..webgpu.run import host_copy_async
+        from ..webgpu.tensors import host_copy_async
 
         return await host_copy_async(self.resolve_conj().resolve_neg())
 

@@ -10,7 +10,7 @@ from .binomial import Binomial
 from .exponential import Exponential
 from .gamma import Gamma
 from .gumbel import Gumbel
-from .kl import register_kl
+from ._kl_registry import register_kl
 from .laplace import Laplace
 from .normal import Normal
 from .pareto import Pareto

@@ -4,7 +4,7 @@ import torchlite as torch
 
 from ..nn.functional import pad, softplus
 from . import constraints
-from .transforms import Transform
+from ._transform import Transform, _clipped_sigmoid
 from .utils import _sum_rightmost
 
 __all__ = [
@@ -130,8 +130,6 @@ class StickBreakingTransform(Transform):
         return x.shape[-1] + 1 - x.new_ones(x.shape[-1]).cumsum(-1)
 
     def _call(self, x):
-        from .transforms import _clipped_sigmoid
-
         z = _clipped_sigmoid(x - self._offset(x).log())
         return pad(z, [0, 1], value=1) * pad((1 - z).cumprod(-1), [1, 0], value=1)
 

@@ -2,13 +2,14 @@
 
 import torchlite as torch
 
+from . import _kl_cross  # noqa: F401
+from ._kl_registry import _KL_REGISTRY, kl_divergence, register_kl  # noqa: F401
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
 from .categorical import Categorical
 from .cauchy import Cauchy
 from .dirichlet import Dirichlet
-from .distribution import Distribution
 from .exp_family import ExponentialFamily
 from .exponential import Exponential
 from .gamma import Gamma
@@ -27,59 +28,6 @@ from .uniform import Uniform
 from .utils import _sum_rightmost, euler_constant
 
 __all__ = ["register_kl", "kl_divergence"]
-_KL_REGISTRY = {}
-_memo = {}
-
-
-def register_kl(type_p, type_q):
-    """Decorator: the function gives KL(p || q) for these classes and their subclasses."""
-    if not isinstance(type_p, type) and issubclass(type_p, Distribution):
-        raise TypeError(f"Expected type_p to be a Distribution subclass but got {type_p}")
-    if not isinstance(type_q, type) and issubclass(type_q, Distribution):
-        raise TypeError(f"Expected type_q to be a Distribution subclass but got {type_q}")
-
-    def decorator(fun):
-        _KL_REGISTRY[type_p, type_q] = fun
-        _memo.clear()
-        return fun
-
-    return decorator
-
-
-def _dispatch(type_p, type_q):
-    """The function registered for the nearest pair of base classes."""
-    matches = [(p, q) for p, q in _KL_REGISTRY if issubclass(type_p, p) and issubclass(type_q, q)]
-    if not matches:
-        return NotImplemented
-
-    def rank(pair):
-        return type_p.__mro__.index(pair[0]), type_q.__mro__.index(pair[1])
-
-    left = min(matches, key=rank)
-    right = min(matches, key=lambda pair: rank(pair)[::-1])
-    if _KL_REGISTRY[left] is not _KL_REGISTRY[right]:
-        import warnings
-
-        warnings.warn(
-            f"Ambiguous kl_divergence({type_p.__name__}, {type_q.__name__}). Please register_kl({left[0].__name__}, "
-            f"{right[1].__name__})",
-            RuntimeWarning,
-            stacklevel=3,
-        )
-    return _KL_REGISTRY[left]
-
-
-def kl_divergence(p, q):
-    """KL(p || q), one number for each distribution of the batch."""
-    key = type(p), type(q)
-    fun = _memo.get(key)
-    if fun is None:
-        fun = _memo[key] = _dispatch(*key)
-    if fun is NotImplemented:
-        raise NotImplementedError(
-            f"No KL(p || q) is implemented for p type {p.__class__.__name__} and q type {q.__class__.__name__}"
-        )
-    return fun(p, q)
 
 
 @register_kl(Bernoulli, Bernoulli)
@@ -245,6 +193,3 @@ def _(p, q):
 def _(p, q):
     t1 = ((p.scale + q.scale).pow(2) + (p.loc - q.loc).pow(2)).log()
     return t1 - (4 * p.scale * q.scale).log()
-
-
-from . import _kl_cross  # noqa: E402, F401

@@ -2,8 +2,7 @@
 
 import math
 
-from . import lr_scheduler as _base
-from .lr_scheduler import LRScheduler, _format_param, _update_param_group_val
+from ._schedule import LRScheduler, _format_param, _is_function, _update_param_group_val
 from .optimizer import Optimizer
 
 
@@ -102,7 +101,7 @@ class CyclicLR(LRScheduler):
         """All attributes but the optimizer; a scale function is kept only if it is a callable object."""
         state = super().state_dict()
         fn = state.pop("_scale_fn_custom", None)
-        state["_scale_fn_custom"] = None if fn is None or _base._is_function(fn) else fn.__dict__.copy()
+        state["_scale_fn_custom"] = None if fn is None or _is_function(fn) else fn.__dict__.copy()
         return state
 
     def load_state_dict(self, state_dict):
@@ -277,8 +276,3 @@ class OneCycleLR(LRScheduler):
                 else:
                     group["momentum"] = m
         return lrs
-
-
-for _c in (CyclicLR, CosineAnnealingWarmRestarts, OneCycleLR):
-    _c.__module__ = _base.__name__  # pickles name PyTorch's module
-del _c

@@ -2,11 +2,18 @@
 so that schedules can be chained and a changed learning rate is respected."""
 
 import math
-from typing import Any
 from bisect import bisect_right
 from collections import Counter
 
-import torchlite as torch
+from ._cyclic import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
+from ._schedule import (
+    LRScheduler,
+    _check_verbose_deprecated_warning,  # noqa: F401
+    _copy,
+    _is_function,
+    _update_param_group_val,
+    _warn_epoch,
+)
 from .optimizer import Optimizer
 
 __all__ = [
@@ -28,186 +35,7 @@ __all__ = [
     "LRScheduler",
 ]
 
-
-def _check_verbose_deprecated_warning(verbose):
-    return verbose
-
-
-def _copy(v):
-    return v.clone() if isinstance(v, torch.Tensor) else v
-
-
-def _number(v):
-    return v.item() if isinstance(v, torch.Tensor) else v
-
-
-def _update_param_group_val(group, key, value):
-    # a tensor option keeps its identity
-    if isinstance(group[key], torch.Tensor):
-        group[key].fill_(_number(value))
-    else:
-        group[key] = value
-
-
-def _format_param(name, optimizer, param):
-    n = len(optimizer.param_groups)
-    if isinstance(param, (list, tuple)):
-        if len(param) != n:
-            raise ValueError(
-                f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, "
-                f"param_groups has {n}."
-            )
-        return list(param)
-    return [param] * n
-
-
-class LRScheduler:
-    """Base class of the schedules: `get_lr` gives the learning rates of `last_epoch`."""
-
-    _get_lr_called_within_step = False
-    _is_initial = False
-
-    def __init__(self, optimizer, last_epoch=-1):
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
-        self.optimizer = optimizer
-        if last_epoch == -1:
-            for group in optimizer.param_groups:
-                group.setdefault("initial_lr", _copy(group["lr"]))
-        else:
-            for i, group in enumerate(optimizer.param_groups):
-                if "initial_lr" not in group:
-                    raise KeyError(
-                        f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
-                        "last_epoch >= 0.\nThis typically happens when:\n1. You're trying to resume training from "
-                        "a checkpoint but haven't properly loaded the optimizer state\n2. "
-                        "You're using last_epoch >= 0 for a fresh training run (not recommended)"
-                    )
-        self.base_lrs = [_copy(g["initial_lr"]) for g in optimizer.param_groups]
-        self.last_epoch = last_epoch
-        self._patch_optimizer_step()
-        self._initial_step()
-
-    def _patch_optimizer_step(self):
-        # the optimizer remembers whether it has stepped, for the warning about the order of calls
-        opt = self.optimizer
-        if hasattr(opt.step, "_wrapped_by_lr_sched"):
-            return
-        from functools import wraps
-        from weakref import ref
-
-        method, func, weak = opt.step, opt.step.__func__, ref(opt)
-
-        @wraps(func)
-        def step(*args, **kwargs):
-            self: Any = weak()
-            self._opt_called = True
-            return func.__get__(self, self.__class__)(*args, **kwargs)
-
-        step._wrapped_by_lr_sched = True
-        del method
-        opt.step = step
-
-    def _initial_step(self):
-        self._step_count = 0
-        self._is_initial = True
-        try:
-            self.step()
-        finally:
-            self._is_initial = False
-
-    def state_dict(self):
-        """All attributes but the optimizer."""
-        return {k: v for k, v in self.__dict__.items() if k != "optimizer"}
-
-    def load_state_dict(self, state_dict):
-        """Takes the attributes of `state_dict`."""
-        self.__dict__.update(state_dict)
-
-    def get_last_lr(self):
-        """The learning rates last set."""
-        return self._last_lr
-
-    def get_lr(self):
-        """The learning rates for `last_epoch`."""
-        raise NotImplementedError
-
-    def step(self, epoch=None):
-        """Moves to the next epoch (or to `epoch`) and sets the learning rates."""
-        if self._step_count == 1:
-            import warnings
-
-            if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
-                warnings.warn(
-                    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. "
-                    "Please, make sure to call `optimizer.step()` before `lr_scheduler.step()`. See more details at "
-                    "https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
-                    UserWarning,
-                    stacklevel=2,
-                )
-            elif not getattr(self.optimizer, "_opt_called", False):
-                warnings.warn(
-                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you "
-                    "should call them in the opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure "
-                    "to do this will result in PyTorch skipping the first value of the learning rate schedule. See "
-                    "more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate",
-                    UserWarning,
-                    stacklevel=2,
-                )
-        self._step_count += 1
-        if epoch is not None:
-            _warn_epoch()
-        self._update_lr(epoch)
-
-    def _update_lr(self, epoch=None):
-        self._get_lr_called_within_step = True
-        try:
-            if epoch is None:
-                self.last_epoch += 1
-                values = self.get_lr()
-            else:
-                self.last_epoch = epoch
-                values = self._get_closed_form_lr() if hasattr(self, "_get_closed_form_lr") else self.get_lr()
-        finally:
-            self._get_lr_called_within_step = False
-        self._set(values)
-
-    def _set(self, values):
-        for group, lr in zip(self.optimizer.param_groups, values):
-            _update_param_group_val(group, "lr", lr)
-        self._last_lr = [_copy(g["lr"]) for g in self.optimizer.param_groups]
-
-    def _check_within_step(self):
-        if not self._get_lr_called_within_step:
-            import warnings
-
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=3,
-            )
-
-    def _lrs(self):
-        return [g["lr"] for g in self.optimizer.param_groups]
-
-    def _copied(self):
-        return [_copy(g["lr"]) for g in self.optimizer.param_groups]
-
-
 _LRScheduler = LRScheduler
-
-
-def _warn_epoch():
-    import warnings
-
-    warnings.warn(
-        "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please "
-        "use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the "
-        "closed form is used instead of the new chainable form, where available. Please open an issue if you are "
-        "unable to replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose.",
-        UserWarning,
-        stacklevel=3,
-    )
 
 
 class _LambdaBase(LRScheduler):
@@ -235,10 +63,6 @@ class _LambdaBase(LRScheduler):
         for f, attrs in zip(self.lr_lambdas, lambdas):
             if attrs is not None:
                 f.__dict__.update(attrs)
-
-
-def _is_function(f):
-    return isinstance(f, type(_is_function))
 
 
 class LambdaLR(_LambdaBase):
@@ -660,4 +484,6 @@ class ReduceLROnPlateau(LRScheduler):
         self.threshold_mode = threshold_mode
 
 
-from ._cyclic import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR  # noqa: E402
+for _class in (LRScheduler, CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR):
+    _class.__module__ = __name__  # pickles name PyTorch's module
+del _class

@@ -6,7 +6,8 @@ from itertools import chain
 
 import torchlite as torch
 from torchlite.nn import Module
-from .lr_scheduler import LRScheduler, _format_param
+from ._schedule import _format_param
+from .lr_scheduler import LRScheduler
 
 __all__ = [
     "AveragedModel",

@@ -15,10 +15,10 @@ class Kernels:
 
         self._notes, self._watch, self.timed = recording.notes, listeners, False
         self.bridge = bridge.require()
-        from ..webgpu.run import _warn
+        from ..webgpu.fallback import warn
         from ..webgpu.lazy.stream import flush, run_waiting
 
-        self._warn = _warn  # at the user's line
+        self._warn = warn  # at the user's line
         run_waiting()  # what was asked for before is not of this recording
         flush()
         self.timed = listeners.timing("profiler", True)
@@ -27,7 +27,7 @@ class Kernels:
             self._js_zero = listeners.watch("profiler", listeners.SPANS)
             self._zero = (before + _C.profile_clock()) // 2
         else:
-            _warn(
+            warn(
                 "this webgpu device has no timestamps (the adapter does not offer the feature timestamp-query, "
                 "which browsers may hide): GPU times are not recorded, and the table has no WebGPU columns"
             )

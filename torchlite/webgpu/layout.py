@@ -16,6 +16,7 @@ import torchlite as torch
 
 from .. import _C
 from .lazy.expression import dense_strides, expression, operand, result
+from .tensors import empty, laid_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,8 +35,6 @@ def relaid(r: Any, order: Any) -> Any:
     """r, a new tensor in the usual order, with its dims in `order` in memory, from the outermost to the innermost."""
     if not r.numel() or all(d == i for i, d in enumerate(order)):
         return r
-    from .run import empty, laid_back
-
     t = r.detach().permute(order)
     shape = tuple(t.shape)
     if r.dtype.is_complex:

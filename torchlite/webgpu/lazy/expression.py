@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 
 from ... import _C
+from ..devices import two_devices
 from . import stream
 from .stream import Buffer, core, launch, ready  # noqa: F401
 
@@ -94,9 +95,7 @@ def _describe(
 def on_cpu(t: Tensor) -> Any:
     """A CPU tensor among those on webgpu: a number where it has no dims, as in PyTorch."""
     if t.dim():
-        raise RuntimeError(
-            "Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!"
-        )
+        raise two_devices()
     return Number(t.item(), "int64" if not t.dtype.is_floating_point else "float32")
 
 

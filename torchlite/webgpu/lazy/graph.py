@@ -4,8 +4,8 @@ from __future__ import annotations
 
 
 import json
+from typing import Any
 
-import torchlite as torch
 
 from ... import _C
 from . import stream
@@ -16,13 +16,27 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-    from ..._types import DType, Overload, Tensor
+    from ..._types import DType, Tensor
 
 
 Tensor = _C.TensorBase
 geometry = _C.geometry
 _device_tensor = _C.device_tensor
-_plans = {}
+
+
+class Plans(dict[Any, int]):
+    """Numbers of plans by what they depend on, a tuple; `text` makes the key of a new one from its parts."""
+
+    def __init__(self, text: Callable[..., str]) -> None:
+        super().__init__()
+        self.text = text
+
+    def __missing__(self, parts: tuple[Any, ...]) -> int:
+        number = self[parts] = stream.plan(self.text(*parts))
+        return number
+
+
+_plans: dict[Any, int] = {}
 
 
 def later(node: Node, dtype: DType, shape: Any) -> Tensor:
@@ -132,39 +146,3 @@ def others(shape: Any, strides: list[tuple[int, int, int, int]], dim: int) -> tu
         return [1], [[0]] * len(strides)
     keep = [d if d < dim else d + 1 for d in keep]
     return sizes, [[s[d] for d in keep] for s in strides]
-
-
-def stand_in(a: Any) -> Any:
-    """A CPU tensor of the same shape and dtype, of one element."""
-    return _C.empty((1,), a.dtype).expand(a.shape) if isinstance(a, Tensor) else a
-
-
-def together(*tensors: Tensor | None) -> None:
-    """PyTorch's error for tensors that are not all on webgpu; None is none."""
-    for t in tensors:
-        if t is not None and t.is_cpu:
-            raise RuntimeError(
-                "Expected all tensors to be on the same device, but found at least two devices, webgpu:0 and cpu!"
-            )
-
-
-def complain(ov: Overload, args: tuple[Any, ...]) -> Any:
-    """The CPU kernel's error for these arguments; NotImplemented where it has none."""
-    together(*[a for a in args if isinstance(a, Tensor)])
-    with _C.GradMode(False):
-        _C.call_below(ov, tuple([stand_in(a) for a in args]))
-    return NotImplemented
-
-
-def without_elements(ov: Overload, args: tuple[Any, ...]) -> Any:
-    """The result for tensors without elements, which the CPU knows."""
-    from ..run import _up
-
-    with _C.GradMode(False):
-        r = _C.call_below(
-            ov, tuple([_C.fill(_C.empty(tuple(a.shape), a.dtype), 0) if isinstance(a, Tensor) else a for a in args])
-        )
-    return _up(r)
-
-
-FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))

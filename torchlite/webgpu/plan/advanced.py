@@ -7,10 +7,13 @@ from typing import Any
 
 import torchlite as torch
 
-from .index import INTEGERS, MOST_INDICES, Pick, cpu_error, geometry, put_at, sayer, strides_over, take_at, writable
+from .index import INTEGERS, MOST_INDICES, Pick, geometry, put_at, sayer, strides_over, take_at, writable
 from .index_ops import here, rows_of, source_of
 from .mask import fill_where, positions
-from ..run import _filled as filled, check_devices, planner, upload
+from ..devices import check_devices
+from ..fallback import cpu_result
+from ..registry import planner
+from ..tensors import filled, upload
 from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
@@ -89,7 +92,7 @@ def _index(ov: Overload, a: tuple[Any, ...]) -> Any:
         raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
     parts = _plan_index(self, indices)
     if parts is None:
-        return cpu_error(ov, (self, _zeros_for_masks(indices)), True)
+        return cpu_result(ov, (self, _zeros_for_masks(indices)), True)
     grid, along, picks = parts
     if len(picks) > MOST_INDICES:
         return NotImplemented
@@ -135,7 +138,7 @@ def _index_put(ov: Any, a: tuple[Any, ...]) -> Any:
     if values.is_cpu and values.dim():
         check_devices((self, values))
     if values.dtype is not self.dtype:
-        return cpu_error(ov, (self, _zeros_for_masks(indices), values, accumulate), True)
+        return cpu_result(ov, (self, _zeros_for_masks(indices), values, accumulate), True)
     if not accumulate and not values.dim():
         only = _only_mask(self, indices)
         if only is not None:
@@ -150,7 +153,7 @@ def _index_put(ov: Any, a: tuple[Any, ...]) -> Any:
         if lead < 0 or any(n != 1 and n != m for n, m in zip(shape, grid[lead:])):
             parts = None
     if parts is None:
-        return cpu_error(ov, (self, _zeros_for_masks(indices), values, accumulate), True)
+        return cpu_result(ov, (self, _zeros_for_masks(indices), values, accumulate), True)
     if len(picks) > MOST_INDICES - (not values.is_cpu):
         return NotImplemented
     target, say = writable(ov, self, True), sayer("index")
@@ -168,7 +171,7 @@ def _embedding(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     weight, index = a[0], a[1]
     buffer, shape, strides, offset, dtype, _, _ = geometry(weight)
     if len(shape) != 2 or index.dtype.name not in INTEGERS or not here(weight, index):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     _, own, ist, _, _, _, _ = geometry(index)
     return take_at(
         buffer,
@@ -193,7 +196,7 @@ def _embedding_backward(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         or not grad.dim()
         or tuple(grad.shape[:-1]) != tuple(index.shape)
     ):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     width, own, ist = grad.shape[-1], tuple(index.shape), index.stride()
     say = sayer("rows")
     if by_frequency:
@@ -219,7 +222,7 @@ def _embedding_backward(ov: Overload, a: tuple[Any, ...]) -> Tensor:
 def _embedding_renorm(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index, most, p = a
     if self.dim() != 2 or index.dtype.name not in INTEGERS or not here(self, index) or self.dtype is not torch.float32:
-        return cpu_error(ov, a) if self.dtype is torch.float32 else NotImplemented
+        return cpu_result(ov, a) if self.dtype is torch.float32 else NotImplemented
     index = index.reshape(-1)
     target = writable(ov, self)
     rows = torch.index_select(target, 0, index)

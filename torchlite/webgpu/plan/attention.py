@@ -6,19 +6,27 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from ..lazy import stream
 from .matmul import made
-from ..run import _laid_out, laid_back, planner
+from ..lazy.graph import Plans
+from ..registry import planner
+from ..tensors import FLOATS, laid_back, laid_out
 from ..lazy.stream import float_word, geometry, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-    from ..._types import Buffer
+    from ..._types import Buffer, DType
 
 
-_FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
-_plans = {}
+@Plans
+def _plans(dtype: DType, width: int, depth: int, causal: bool, kind: DType | None) -> str:
+    return 'attention:{"dtype":"%s","dim":%d,"valueDim":%d%s%s}' % (
+        dtype.name,
+        width,
+        depth,
+        ',"causal":true' if causal else "",
+        "" if kind is None else ',"mask":"%s"' % kind.name,
+    )
 
 
 def _four(t: Any) -> tuple[Buffer, int, tuple[int, int, int]]:
@@ -36,25 +44,13 @@ def _four(t: Any) -> tuple[Buffer, int, tuple[int, int, int]]:
 def _attention(ov: Any, a: Any) -> Any:
     q, k, v, mask, causal, scale = a
     dtype = q.dtype
-    if dtype not in _FLOATS:
+    if dtype not in FLOATS:
         return NotImplemented
     shape = tuple(q.shape)
     length, width, keys, depth = shape[-2], shape[-1], k.shape[-2], v.shape[-1]
     batch, heads = (1,) * (4 - len(shape)) + shape[:-2] if len(shape) < 4 else shape[:2]
     kind = None if mask is None else mask.dtype
-    key = dtype, width, depth, causal, kind
-    number = _plans.get(key)
-    if number is None:
-        number = _plans[key] = stream.plan(
-            'attention:{"dtype":"%s","dim":%d,"valueDim":%d%s%s}'
-            % (
-                dtype.name,
-                width,
-                depth,
-                ',"causal":true' if causal else "",
-                "" if kind is None else ',"mask":"%s"' % kind.name,
-            )
-        )
+    number = _plans[dtype, width, depth, causal, kind]
     words, handles, kept = [batch, heads, length, keys, 1, float_word(scale)], [], []
     for t in (q, k, v):
         buffer, offset, strides = _four(t)
@@ -69,7 +65,7 @@ def _attention(ov: Any, a: Any) -> Any:
     order = back = range(len(shape))
     if len(shape) == 4 and all([t.stride(3) == 1 for t in (q, k, v)]):
         # as the queries: rows of all heads lie together where they do there, which the projection that follows wants
-        order, back = _laid_out(_C.empty_like(q, torch.uint8).stride())
+        order, back = laid_out(_C.empty_like(q, torch.uint8).stride())
     out = (*shape[:-1], depth)
     y, handle = made(tuple([out[d] for d in order]), numel, dtype)
     y = laid_back(y, [*back])

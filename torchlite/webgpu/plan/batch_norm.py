@@ -8,26 +8,13 @@ from typing import Any
 
 import torchlite as torch
 
-from ..lazy.expression import Number, before_write, expression, operand, result
-from ..lazy.graph import (
-    FLOATS,
-    along,
-    complain,
-    compact,
-    fresh,
-    geometry,
-    later,
-    leaf,
-    number,
-    others,
-    reduce,
-    together,
-    tree,
-    without_elements,
-)
+from ..lazy.expression import Number, assign, before_write, expression, operand, result
+from ..lazy.graph import along, compact, fresh, geometry, later, leaf, number, others, reduce, tree
 from .norm import _XHAT, _cast, _op
-from .pointwise import assign
-from ..run import contiguous, empty, planner
+from ..devices import check_devices
+from ..fallback import cpu_error, without_elements
+from ..registry import planner
+from ..tensors import FLOATS, contiguous, empty
 from ..lazy.stream import float_word, launch, ready
 
 TYPE_CHECKING = False
@@ -171,13 +158,13 @@ def _settled(t: Tensor) -> Tensor:
 @planner("native_batch_norm", "batch_norm")
 def _batch_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, weight, bias, running_mean, running_var, training, momentum, eps = args[:8]
-    together(*args[:5])
+    check_devices(args[:5], False)
     if (
         not _fits(x, weight, bias, running_mean, running_var)
         or not training
         and (running_mean is None or running_var is None)
     ):
-        return complain(ov, args)
+        return cpu_error(ov, args)
     both = ov.kernel == "native_batch_norm"
     if not x.numel():
         return without_elements(ov, args)
@@ -215,7 +202,7 @@ _XHAT_VAR = [
 @planner("native_batch_norm_backward")
 def _batch_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, weight, running_mean, running_var, mean, invstd, train, eps, mask = args
-    together(*args[:7])
+    check_devices(args[:7], False)
     mean, spread = (mean, invstd) if train else (running_mean, running_var)
     if (
         mean is None
@@ -224,7 +211,7 @@ def _batch_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
         or g.shape != x.shape
         or g.dtype not in FLOATS
     ):
-        return complain(ov, args)
+        return cpu_error(ov, args)
     if not x.numel():
         return without_elements(ov, args)
     shape, ndim, channels = tuple(x.shape), x.dim(), x.shape[1]
@@ -279,10 +266,10 @@ def _per_channel(p: Tensor, D: int) -> Leaf:
 @planner("native_group_norm")
 def _group_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, weight, bias, N, C, HxW, group, eps = args
-    together(x, weight, bias)
+    check_devices((x, weight, bias), False)
     shape = _groups(x, (weight, bias), N, C, HxW, group)
     if shape is None:
-        return complain(ov, args)
+        return cpu_error(ov, args)
     if not x.numel():
         return without_elements(ov, args)
     x = contiguous(x)
@@ -309,7 +296,7 @@ def _group_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
 @planner("native_group_norm_backward")
 def _group_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, mean, rstd, weight, N, C, HxW, group, mask = args
-    together(*args[:5])
+    check_devices(args[:5], False)
     shape = _groups(x, (weight,), N, C, HxW, group)
     if (
         shape is None
@@ -318,7 +305,7 @@ def _group_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
         or mean.numel() != N * group
         or rstd.numel() != N * group
     ):
-        return complain(ov, args)
+        return cpu_error(ov, args)
     if not x.numel():
         return without_elements(ov, args)
     D = C // group

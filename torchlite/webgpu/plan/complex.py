@@ -14,8 +14,9 @@ import torchlite as torch
 from ... import _C
 from ..lazy.expression import Coord, Number, assign, expression, operand, result
 from .pointwise import _in_order, _result_dtype, _shape, deciding, layout
-from .reduce import ask_core, dims_of, own
-from ..run import device_copy
+from .reduce import dims_of, own
+from ..fallback import ask_core
+from ..tensors import device_copy
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,8 +12,12 @@ import torchlite as torch
 
 from ... import _C
 from ..lazy import stream
-from .matmul import made, stand_in
-from ..run import check_devices, contiguous, planner
+from .matmul import made
+from ..devices import check_devices
+from ..fallback import stand_in
+from ..lazy.graph import Plans
+from ..registry import planner
+from ..tensors import FLOATS, contiguous
 from ..lazy.stream import geometry, launch, product, ready
 from ..layout import channels_last, relaid
 
@@ -23,9 +27,7 @@ if TYPE_CHECKING:
     from ..._types import DType, Overload, Size, Tensor
 
 
-_FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _shapes = {}  # arguments without the batch's size -> shape of an image of the result
-_plans = {}
 _sums = {}
 MOST = 4096
 
@@ -61,25 +63,16 @@ def _result(ov: Any, args: Any, x: Any, w: Any, bias: Any, single: Any) -> tuple
     return shape if single else (x.shape[0], *shape)
 
 
-def _plan(
-    kind: Any,
-    dtype: DType,
-    bias: bool,
-    kernel: tuple[int, ...],
-    stride: tuple[int, ...],
-    padding: tuple[int, ...],
-    dilation: tuple[int, ...],
-) -> int:
-    key = kind, dtype, bias, kernel, stride, padding, dilation
-    number = _plans.get(key)
-    if number is None:
-        n = len(kernel)
-        k, s, p, d = (list(v * n if len(v) == 1 else v) for v in key[3:])
-        number = _plans[key] = stream.plan(
-            'conv:{"pass":"%s","dtype":"%s","kernel":%s,"stride":%s,"padding":%s,"dilation":%s%s}'
-            % (kind, dtype.name, k, s, p, d, ',"bias":true' if bias else "")
-        )
-    return number
+@Plans
+def _plans(kind: str, dtype: DType, bias: bool, kernel: tuple[int, ...], *rest: tuple[int, ...]) -> str:
+    """rest: stride, padding and dilation; one number of a tuple stands for all dims."""
+    lists = [list(v * len(kernel) if len(v) == 1 else v) for v in (kernel, *rest)]
+    return 'conv:{"pass":"%s","dtype":"%s","kernel":%s,"stride":%s,"padding":%s,"dilation":%s%s}' % (
+        kind,
+        dtype.name,
+        *lists,
+        ',"bias":true' if bias else "",
+    )
 
 
 def _pass(
@@ -104,7 +97,7 @@ def _pass(
         c = geometry(contiguous(bias))
         buffers, at = (*buffers, c[0]), (*at, c[3])
     plan, words = (
-        _plan(kind, first.dtype, bias is not None, kernel, stride, padding, dilation),
+        _plans[kind, first.dtype, bias is not None, kernel, stride, padding, dilation],
         (wide[0], groups, wide[1], narrow[1], *wide[2:], *narrow[2:], *at, 0),
     )
     if kind != "weight":
@@ -142,7 +135,7 @@ def _convolve(
     if x.is_cpu or w.is_cpu or bias is not None and bias.is_cpu:
         check_devices(args)
     single = x.dim() == dims + 1
-    if x.dtype not in _FLOATS:
+    if x.dtype not in FLOATS:
         return _other(ov, args, x, w, bias)
     shape = _result(ov, args, x, w, bias, single and ov.kernel != "convolution")
     numel = _numel(shape)
@@ -237,7 +230,7 @@ def _backward(ov: Any, a: Any) -> Any:
     if x.dtype.is_complex:
         return NotImplemented
     _checked(ov, a, g, x, w)
-    if x.dtype not in _FLOATS:
+    if x.dtype not in FLOATS:
         return NotImplemented
     big, small = (g.shape, x.shape) if transposed else (x.shape, g.shape)
     window = tuple(w.shape[2:]), _tuple(stride), _tuple(padding), _tuple(dilation), groups

@@ -1,5 +1,6 @@
 """The planners by family; importing them registers them."""
 
+from . import factories  # noqa: F401
 from . import reduce  # noqa: F401
 from . import matmul  # noqa: F401
 from . import norm, batch_norm  # noqa: F401

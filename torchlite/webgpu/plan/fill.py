@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 
-import json
-
 import torchlite as torch
 
 from ... import _C
 from ..lazy.checks import known
 from ..lazy.expression import Coord, Leaf, Number, dense_strides, expression, operand, result, store
-from .index import MOVE, Pick, cpu_error, geometry, put_at, sayer
-from ..run import PLANNERS, _filled as filled, contiguous, empty, planner
+from .index import MOVE, Pick, geometry, put_at, sayer
+from ..fallback import cpu_result
+from ..lazy.graph import Plans
+from ..registry import PLANNERS, planner
+from ..tensors import contiguous, empty, filled
 from .shape import moved
-from ..lazy.stream import launch, plan, ready
+from ..lazy.stream import launch, ready
 from ..layout import ALL, as_on_cpu
 
 TYPE_CHECKING = False
@@ -22,7 +23,11 @@ if TYPE_CHECKING:
     from ..._types import Overload, Tensor
 
 
-_plans = {}
+_pads = Plans(
+    lambda mode, n, dtype, backward: (
+        'pad:{"ndim":%d,"dtype":"%s","mode":"%s"%s}' % (n + 1, dtype, mode, ',"backward":true' if backward else "")
+    )
+)
 
 
 # ---- padding ---------------------------------------------------------------------------------------------------------
@@ -32,7 +37,7 @@ def _constant_pad(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, pad, value = a
     nd, shape = self.dim(), list(self.shape)
     if len(pad) % 2 or len(pad) > 2 * nd:
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     x = moved(self)
     buffer, sizes, strides, offset, _, _, _ = geometry(x)
     sizes, low = list(sizes), [0] * nd
@@ -44,7 +49,7 @@ def _constant_pad(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         low[d] = max(before, 0)
         shape[d] += before + after
         if shape[d] < 0 or sizes[d] < 0:
-            return cpu_error(ov, a)
+            return cpu_result(ov, a)
     r = filled(shape, self.dtype, value)
     if 0 not in sizes:
         out = dense_strides(shape)
@@ -81,13 +86,7 @@ def _pad_plan(
     outer = 1
     for s in size[: len(size) - n]:
         outer *= s
-    key = (mode, n, dtype, backward)
-    number = _plans.get(key)
-    if number is None:
-        params = {"ndim": n + 1, "dtype": dtype, "mode": mode}
-        if backward:
-            params["backward"] = True
-        number = _plans[key] = plan("pad:" + json.dumps(params, separators=(",", ":")))
+    number = _pads[mode, n, dtype, backward]
     total = outer
     for p in padded:
         total *= p
@@ -112,10 +111,10 @@ def _pad(ov: Any, a: tuple[Any, ...]) -> Tensor:
     name = self.dtype.name
     if ov.kernel == "pad_circular" and len(pad) % 2 == 0 and len(pad) <= 2 * self.dim() and min(pad, default=0) < 0:
         rest = _cropped(self, pad)
-        return cpu_error(ov, a) if rest is None else _pad(ov, rest)
+        return cpu_result(ov, a) if rest is None else _pad(ov, rest)
     found = _pad_plan(ov.kernel[4:], tuple(self.shape), tuple(pad), MOVE.get(name, name), False)
     if found is None:
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     number, values, shape = found
     if 0 in shape:
         return empty(shape, self.dtype)
@@ -137,7 +136,7 @@ def _pad_backward(ov: Any, a: tuple[Any, ...]) -> Any:
         r = filled(size, grad.dtype, 0)
         rest = _cropped(r, pad)
         if rest is None:
-            return cpu_error(ov, a)
+            return cpu_result(ov, a)
         _C.copy(rest[0], _pad_backward(ov, (grad, rest[1], tuple(rest[0].shape), *a[3:])), False)
         return r
     if grad.dtype.is_complex:
@@ -150,7 +149,7 @@ def _pad_backward(ov: Any, a: tuple[Any, ...]) -> Any:
         return NotImplemented
     found = _pad_plan(ov.kernel[4:-9], tuple(size), tuple(pad), grad.dtype.name, True)
     if found is None or found[2] != tuple(grad.shape):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     number, values, shape = found
     if 0 in shape:
         return filled(size, grad.dtype, 0)
@@ -166,10 +165,10 @@ def _pad_backward(ov: Any, a: tuple[Any, ...]) -> Any:
 def _repeat_interleave(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     repeats, size = a[0], a[1]
     if repeats.dim() != 1 or repeats.dtype not in (torch.int64, torch.int32):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     n, bounds = repeats.numel(), known(geometry(repeats)[0], repeats.itemsize)
     if not n:
-        return empty((0,), repeats.dtype) if size in (None, 0) else cpu_error(ov, a)
+        return empty((0,), repeats.dtype) if size in (None, 0) else cpu_result(ov, a)
     ends = repeats.cumsum(0)
     low = 0 if bounds is not None and bounds[0] >= 0 else int(repeats.min().item())
     total = int(ends[-1].item())

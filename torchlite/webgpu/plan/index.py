@@ -12,7 +12,6 @@ from __future__ import annotations
 
 
 import functools
-import json
 
 import torchlite as torch
 
@@ -21,8 +20,9 @@ from ...functional import _deterministic
 from ..lazy import stream
 from ..lazy.checks import guard, known, status
 from ..lazy.expression import before_write, coalesce
-from ..run import check_devices, empty, host_copy, on_cpu, upload
-from ..lazy.stream import launch, plan, ready
+from ..lazy.graph import Plans, compact
+from ..tensors import empty, host_copy, upload
+from ..lazy.stream import launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,27 +40,6 @@ MOST_INDICES = 5  # a kernel binds 8 buffers: source, result, status
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
-def cpu_error(ov: Overload, args: tuple[Any, ...], mixed: bool = False) -> Any:
-    """Lets the CPU's kernel raise its error for arguments that look wrong, on stand-ins of their shapes."""
-    if not mixed:
-        check_devices(args)
-    inplace = ov.inplace
-
-    def stand_in(a: Any, whole: bool = False) -> Any:
-        if isinstance(a, Tensor):
-            if a.is_cpu:
-                return a
-            zeros = torch.zeros(a.shape if whole or not a.dim() else (1,), dtype=a.dtype, device="cpu")
-            return zeros if whole or not a.dim() else zeros.expand(a.shape)
-        if isinstance(a, (list, tuple)):
-            return type(a)([stand_in(x) for x in a])
-        return a
-
-    moved = tuple([stand_in(a, inplace and i == 0) for i, a in enumerate(args)])
-    (_C.call_inplace_below if inplace else _C.call_below)(ov, moved)
-    return NotImplemented if ov.body is None else on_cpu(ov, args)  # its body may be the op itself again
-
-
 @functools.lru_cache(None)
 def sayer(kind: str, dim: int = 0) -> Callable[..., Any]:
     """What is said of an index out of range: a function of (value, extent, which of the indices)."""
@@ -114,23 +93,16 @@ def check_word(picks: list[Pick], shape: tuple[int, ...], wrap: bool, say: Calla
 
 
 # ---- the two kernels -------------------------------------------------------------------------------------------------
-_plans = {}
+@Plans
+def _plans(family: str, ndim: int, dtype: str, wrap: bool, indices: tuple[str, ...], *more: tuple[str, Any]) -> str:
+    params = {"ndim": ndim, "dtype": dtype, "indices": indices, **{k: v for k, v in more if v}}
+    if wrap:
+        params["wrap"] = True
+    return compact(family, **params)
 
 
 def _number(family: str, ndim: int, dtype: str, picks: list[Pick], wrap: bool, **more: Any) -> int:
-    key = (family, ndim, dtype, wrap, *[p.dtype for p in picks], *more.values())
-    number = _plans.get(key)
-    if number is None:
-        params = {
-            "ndim": ndim,
-            "dtype": dtype,
-            "indices": [p.dtype for p in picks],
-            **{k: v for k, v in more.items() if v},
-        }
-        if wrap:
-            params["wrap"] = True
-        number = _plans[key] = plan(family + ":" + json.dumps(params, separators=(",", ":")))
-    return number
+    return _plans[(family, ndim, dtype, wrap, tuple([p.dtype for p in picks]), *more.items())]
 
 
 def _grid(shape: tuple[int, ...], operands: list[Any]) -> tuple[list[int], int, Callable[..., Any], list[int]]:

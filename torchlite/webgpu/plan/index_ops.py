@@ -6,10 +6,11 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from ..lazy.expression import Number, expression, operand
-from .index import INTEGERS, Pick, cpu_error, geometry, put_at, sayer, take_at, writable
-from .pointwise import assign
-from ..run import _filled as filled, contiguous, empty, planner
+from ..lazy.expression import Number, assign, expression, operand
+from .index import INTEGERS, Pick, geometry, put_at, sayer, take_at, writable
+from ..fallback import cpu_result
+from ..registry import planner
+from ..tensors import contiguous, empty, filled
 from ..lazy.stream import Buffer
 
 TYPE_CHECKING = False
@@ -60,7 +61,7 @@ def _gather(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         and grid
         and any(d != dim and grid[d] > shape[d] for d in range(len(shape)))
     ):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     along = _along_dim(len(grid), dim) if shape else [None] * len(grid)
     return take_at(
         buffer, shape, strides, offset, dtype, grid, along, [Pick(index, ist, dim)], False, sayer("gather", dim)
@@ -105,7 +106,7 @@ def _scatter(ov: Any, a: tuple[Any, ...]) -> Any:
         return writable(ov, self)
     parts = _scatter_parts(ov, a, self, index, src if is_tensor else None)
     if parts is None or not known:
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     if reduce not in (None, "add", "sum") and self.dtype.is_complex:
         return NotImplemented
     dim, grid, along, picks = parts
@@ -168,7 +169,7 @@ def _index_select(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         or not shape
         and index.numel() != 1
     ):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     index = _vector(index)
     n, nd = index.numel(), len(shape)
     grid = (*shape[:dim], n, *shape[dim + 1 :]) if shape else ()
@@ -218,7 +219,7 @@ def _index_into(ov: Overload, a: tuple[Any, ...]) -> Any:
     reduce, include = (a[4], a[5]) if kind == "index_reduce" else ("sum", True)
     dim = _add_checks(ov, a, ("int64",) if kind == "index_copy" else INTEGERS)
     if dim is None or kind == "index_reduce" and reduce not in ("prod", "mean", "amax", "amin"):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     if kind == "index_reduce" and self.dtype.is_complex:
         return NotImplemented
     grid, along, picks = rows_of(self, dim, _vector(index), source.shape)
@@ -234,17 +235,17 @@ def _index_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index, value = a[0], a[2], a[3]
     dim = _dim(a[1], self.dim())
     if dim is None or index.dim() > 1 or index.dtype is not torch.int64 or not here(self, index):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     source = None
     if isinstance(value, torch.Tensor):
         if value.dim():
-            return cpu_error(ov, a)
+            return cpu_result(ov, a)
         if value.is_cpu:
             value = value.to(self.dtype).item()
         else:
             source = value if value.dtype is self.dtype else value.to(self.dtype)
     elif isinstance(value, complex) and not self.dtype.is_complex:
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     elif self.numel() == 0 or not index.numel():
         _C.fill(_C.empty((1,), self.dtype), value)
     grid, along, picks = rows_of(self, dim, _vector(index), None)
@@ -268,7 +269,7 @@ def _index_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
 def _take(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index = a
     if index.dtype is not torch.int64 or not here(self, index) or not self.numel() and index.numel():
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     flat = contiguous(self)
     grid = tuple(index.shape)
     return take_at(
@@ -294,7 +295,7 @@ def _put(ov: Any, a: Any) -> Tensor:
         or index.numel() != source.numel()
         or not here(self, index, source)
     ):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     target = writable(ov, self, True)
     flat = target if target.is_contiguous() else contiguous(target)
     vector = flat.reshape(-1)

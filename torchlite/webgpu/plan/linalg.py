@@ -11,38 +11,29 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from ..lazy import stream
 from .complex import complex64, float32
-from .reduce import ask_core
-from ..run import _filled as filled
-from ..run import contiguous, empty, planner
+from ..fallback import ask_core
+from ..lazy.graph import Plans
+from ..registry import planner
+from ..tensors import contiguous, empty, filled
 from ..lazy.stream import launch, ready
 from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-    from ..._types import DType, Overload, Tensor
+    from ..._types import Overload, Tensor
 
 
 geometry = _C.geometry
 MOST = 256**3  # multiplications of one matrix: a workgroup does them well before a driver loses patience
-_plans = {}
-
-
-def _plan(op: Any, dtype: DType) -> int:
-    number = _plans.get((op, dtype))
-    if number is None:
-        number = _plans[op, dtype] = stream.plan(
-            'linalg:{"op":"%s"%s}' % (op, ',"complex":true' if dtype is complex64 else "")
-        )
-    return number
+_plans = Plans(lambda op, dtype: 'linalg:{"op":"%s"%s}' % (op, ',"complex":true' if dtype is complex64 else ""))
 
 
 def _run(op: str, dtype: Any, tensors: tuple[Tensor, ...], words: tuple[int, ...]) -> None:
     """Launches an op on dense tensors, behind whose words their offsets go."""
     parts = [geometry(t) for t in tensors]
-    launch(_plan(op, dtype), [ready(g[0]) for g in parts], [*words, *[g[3] for g in parts]])
+    launch(_plans[op, dtype], [ready(g[0]) for g in parts], [*words, *[g[3] for g in parts]])
 
 
 def _able(work: int, *tensors: Tensor) -> bool:

@@ -7,10 +7,13 @@ import torchlite as torch
 
 from ..lazy.checks import guard, status
 from ..lazy.expression import Number, operand, result
-from ..lazy.graph import FLOATS, compact, complain, fresh, geometry, number, reduce, together, tree
+from ..lazy.graph import compact, fresh, geometry, number, reduce, tree
 from .norm import _axis, _cast
 from .reduction import reduce as reduce_tensor
-from ..run import contiguous, host_copy, laid_back, planner
+from ..devices import check_devices
+from ..fallback import cpu_error
+from ..registry import planner
+from ..tensors import FLOATS, contiguous, host_copy, laid_back
 from ..lazy.stream import core, float_word, launch, ready
 
 TYPE_CHECKING = False
@@ -101,7 +104,7 @@ def _check(labels: Tensor, n: int, ignore: int) -> int:
 @planner("_cross_entropy")
 def _cross_entropy(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, labels, weight, reduction, ignore, smoothing = args
-    together(x, labels, weight)
+    check_devices((x, labels, weight), False)
     dtype = x.dtype
     if dtype not in FLOATS:
         return NotImplemented
@@ -169,7 +172,7 @@ def _launch(
 @planner("_cross_entropy_backward")
 def _cross_entropy_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, labels, weight, lse, total, reduction, ignore, smoothing = args
-    together(*args[:6])
+    check_devices(args[:6], False)
     dtype = x.dtype
     if dtype not in FLOATS:
         return NotImplemented
@@ -222,9 +225,9 @@ def _nll_args(x: Tensor, labels: Any, weight: Any) -> Any:
 @planner("nll_loss_forward", "nll_loss")
 def _nll_loss(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, labels, weight, reduction, ignore = args
-    together(x, labels, weight)
+    check_devices((x, labels, weight), False)
     if not _nll_args(x, labels, weight) or not -1 << 31 <= ignore < 1 << 31:
-        return complain(ov, args) if x.numel() else NotImplemented
+        return cpu_error(ov, args) if x.numel() else NotImplemented
     dtype = x.dtype
     x, labels = contiguous(x), contiguous(labels)
     rows, n, inner = _axis(tuple(x.shape), 1 if x.dim() > 1 else 0)
@@ -249,7 +252,7 @@ def _nll_loss(ov: Overload, args: tuple[Any, ...]) -> Any:
 @planner("nll_loss_backward")
 def _nll_loss_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, labels, weight, reduction, ignore, total = args
-    together(g, x, labels, weight, total)
+    check_devices((g, x, labels, weight, total), False)
     if (
         not _nll_args(x, labels, weight)
         or not -1 << 31 <= ignore < 1 << 31

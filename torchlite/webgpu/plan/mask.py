@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 
-import json
-
 import torchlite as torch
 
 from ... import _C
 from ..lazy.checks import known as known_bounds
-from ..lazy.expression import Coord, Number, before_write, expression, operand, result
-from .index import MOVE, cpu_error, geometry, sayer
-from .pointwise import assign
-from ..run import _filled as filled, contiguous, empty, planner
-from ..lazy.stream import launch, plan, ready
+from ..lazy.expression import Coord, Number, assign, before_write, expression, operand, result
+from .index import MOVE, Pick, geometry, put_at, sayer
+from ..fallback import cpu_result
+from ..lazy.graph import Plans, compact
+from ..registry import planner
+from ..tensors import contiguous, empty, filled
+from ..lazy.stream import launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,15 +21,11 @@ if TYPE_CHECKING:
     from ..._types import Buffer, DType, Node, Overload, Tensor
 
 
-_plans = {}
+_plans = Plans(lambda *params: compact("compact", **dict(params)))
 
 
 def _compact(**params: Any) -> int:
-    key = tuple(params.values())
-    number = _plans.get(key)
-    if number is None:
-        number = _plans[key] = plan("compact:" + json.dumps(params, separators=(",", ":")))
-    return number
+    return _plans[tuple(params.items())]
 
 
 def _counted(x: Tensor) -> tuple[Buffer, Tensor]:
@@ -143,14 +139,14 @@ def _masked_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         or mask.is_cpu
         and mask.dim()
     ):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     if tuple(mask.shape) == tuple(self.shape):
         shape = tuple(self.shape)
     else:
         try:
             shape = tuple(torch.broadcast_shapes(tuple(self.shape), tuple(mask.shape)))
         except RuntimeError:
-            return cpu_error(ov, a)
+            return cpu_result(ov, a)
     if not ov.inplace and self.dtype.is_complex:
         pair = (*shape, 2)
         node = _complex_node(torch.view_as_real(self.expand(shape)), mask, value, pair)
@@ -158,7 +154,7 @@ def _masked_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     if not ov.inplace:
         return result(where_node(self, mask, value, shape), self.dtype)
     if shape != tuple(self.shape):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     fill_where(self, mask, value)
     return self
 
@@ -192,7 +188,7 @@ def _select(x: Tensor, mask: Tensor) -> Tensor:
 def _masked_select(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, mask = a
     both = _both(self, mask) if mask.dtype is torch.bool and not self.is_cpu and not mask.is_cpu else None
-    return cpu_error(ov, a) if both is None else _select(both[0], both[1])
+    return cpu_result(ov, a) if both is None else _select(both[0], both[1])
 
 
 @planner("masked_scatter")
@@ -204,7 +200,7 @@ def _masked_scatter(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         else None
     )
     if both is None or ov.inplace and both[2] != tuple(self.shape):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     x, m, shape = both
     if not m.numel():
         return self if ov.inplace else empty(shape, self.dtype)
@@ -235,7 +231,7 @@ def _masked_scatter(ov: Overload, a: tuple[Any, ...]) -> Tensor:
 def _one_hot(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, classes = a
     if self.dtype is not torch.int64 or not self.numel() and classes <= 0 or self.is_cpu:
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     if classes == -1:
         low, high = torch.aminmax(self)
         if low.item() < 0:
@@ -250,8 +246,6 @@ def _one_hot(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         nd = len(shape)
         node = expression("eq", [operand(index, shape), Coord(nd - 1)], "bool", "int64", shape)
         return result(expression("cast", [node], "int64", None, shape), torch.int64)
-    from .index import Pick, put_at
-
     r = filled(shape, torch.int64, 0)
     grid = tuple(self.shape)
     return put_at(

@@ -13,50 +13,40 @@ from typing import Any
 import torchlite as torch
 
 from ... import _C
-from ..lazy import stream
-from ..run import Tensor, check_devices, contiguous, empty, planner
+from ..devices import check_devices
+from ..fallback import cpu_error
+from ..lazy.graph import Plans
+from ..registry import planner
+from ..tensors import FLOATS, contiguous, empty
 from ..lazy.stream import float_word, fresh, geometry, launch, product, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..._types import Buffer, DType, Overload
+    from ..._types import Buffer, DType, Overload, Tensor
 
 
 _ONE = float_word(1.0)
-_FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _INTEGERS = frozenset((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8))
-_plans = {}
+_plans = Plans(
+    lambda dtype, added: (
+        'matmul:{"a":"%(t)s","b":"%(t)s","out":"%(t)s"%(bias)s}'
+        % {"t": dtype.name, "bias": ',"bias":"%s"' % dtype.name if added else ""}
+    )
+)
 SMALL_M = 32  # fewer rows than this do not fill a tile
 
 
-def stand_in(a: Any) -> Any:
-    """A CPU tensor of the same shape and type, of one element's memory."""
-    if isinstance(a, Tensor):
-        return _C.empty((1,) * a.dim(), a.dtype).expand(a.shape) if a.numel() else _C.empty(tuple(a.shape), a.dtype)
-    return a
-
-
-def refuse(ov: Overload, args: tuple[Any, ...]) -> Any:
-    """For arguments that a planner does not take: the CPU's error where they are wrong, else NotImplemented."""
-    check_devices(args)
-    if not any(isinstance(a, Tensor) and a.dtype.is_complex for a in args):
-        _C.call_below(ov, tuple([stand_in(a) for a in args]))
-    return NotImplemented
+def _refuse(ov: Overload, args: tuple[Any, ...]) -> Any:
+    """For arguments that a planner does not take: the CPU's error where they are wrong, else the op's body."""
+    if any([isinstance(a, _C.TensorBase) and a.dtype.is_complex for a in args]):
+        check_devices(args)
+        return NotImplemented
+    return cpu_error(ov, args)
 
 
 def made(shape: tuple[int, ...], numel: int, dtype: DType) -> tuple[Tensor, int]:
     """(tensor, handle): a dense result whose memory is about to be written."""
     return fresh(shape, dtype)
-
-
-def _plan(dtype: Any, added: bool) -> int:
-    number = _plans.get((dtype, added))
-    if number is None:
-        name = dtype.name
-        number = _plans[dtype, added] = stream.plan(
-            'matmul:{"a":"%s","b":"%s","out":"%s"%s}' % (name, name, name, ',"bias":"%s"' % name if added else "")
-        )
-    return number
 
 
 def multiply(
@@ -94,7 +84,7 @@ def multiply(
         return made(shape, 0, dtype)[0]
     if added is None:
         return _later(
-            _plans.get((dtype, False)) or _plan(dtype, False),
+            _plans[dtype, False],
             (pa, pb),
             (
                 m,
@@ -132,7 +122,7 @@ def multiply(
     elif se and se[0] != 1:
         em = te[0]
     return product(
-        _plans.get((dtype, True)) or _plan(dtype, True),
+        _plans[dtype, True],
         (pa, pb, pe),
         (
             m,
@@ -173,7 +163,7 @@ def _later(
     plan: int, buffers: tuple[Buffer, Buffer], words: tuple[int, ...], shape: tuple[int, ...], dtype: DType
 ) -> Tensor:
     """The product, put off where something can follow it in its kernel."""
-    if dtype in _FLOATS:
+    if dtype in FLOATS:
         return product(plan, buffers, words, shape, dtype, 2)
     r, handle = fresh(shape, dtype)
     launch(plan, (*[ready(b) for b in buffers], handle), words)
@@ -239,7 +229,7 @@ def _batched(a: Tensor, b: Tensor, bt: bool, added: Tensor | None, alpha: int, b
     words.append(float_word(alpha))
     if added is not None:
         words.append(float_word(beta))
-    return _later(_plan(dtype, added is not None), buffers, tuple(words), shape, dtype)
+    return _later(_plans[dtype, added is not None], buffers, tuple(words), shape, dtype)
 
 
 def _batch(
@@ -292,11 +282,11 @@ def _complex(a: Tensor, b: Tensor, bt: bool = False, conjugated: bool = False) -
 
 def _product(ov: Overload, args: tuple[Any, ...], a: Tensor, b: Tensor, bt: bool = False) -> Tensor:
     dtype = a.dtype
-    if dtype is b.dtype and (dtype in _FLOATS or dtype in _INTEGERS):
+    if dtype is b.dtype and (dtype in FLOATS or dtype in _INTEGERS):
         return multiply(a, b, bt)
     if dtype is b.dtype and dtype is torch.complex64:
         return _complex(a, b, bt)
-    return refuse(ov, args)
+    return _refuse(ov, args)
 
 
 def _elsewhere(a: Tensor, b: Tensor) -> bool:
@@ -307,7 +297,7 @@ def _elsewhere(a: Tensor, b: Tensor) -> bool:
 def _mm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0] or _elsewhere(a, b):
-        return refuse(ov, args)
+        return _refuse(ov, args)
     return _product(ov, args, a, b)
 
 
@@ -315,7 +305,7 @@ def _mm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 def _bmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     if a.dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or _elsewhere(a, b):
-        return refuse(ov, args)
+        return _refuse(ov, args)
     return _product(ov, args, a, b)
 
 
@@ -323,7 +313,7 @@ def _bmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 def _mv(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     if a.dim() != 2 or b.dim() != 1 or a.shape[1] != b.shape[0] or _elsewhere(a, b):
-        return refuse(ov, args)
+        return _refuse(ov, args)
     return _product(ov, args, a, b)
 
 
@@ -331,7 +321,7 @@ def _mv(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 def _dot(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     if a.dim() != 1 or b.dim() != 1 or a.shape[0] != b.shape[0] or _elsewhere(a, b):
-        return refuse(ov, args)
+        return _refuse(ov, args)
     if ov.kernel == "vdot" and a.dtype is torch.complex64 and b.dtype is torch.complex64:
         return _complex(a, b, False, True)
     return _product(ov, args, a, b)
@@ -342,11 +332,11 @@ def _matmul(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     na, nb = a.dim(), b.dim()
     if not na or not nb or a.shape[-1] != b.shape[-2 if nb > 1 else 0] or _elsewhere(a, b):
-        return refuse(ov, args)
+        return _refuse(ov, args)
     if na > 2 and nb > 2:
         for p, q in zip(reversed(a.shape[:-2]), reversed(b.shape[:-2])):
             if p != q and p != 1 and q != 1:
-                return refuse(ov, args)
+                return _refuse(ov, args)
     return _product(ov, args, a, b)
 
 
@@ -355,7 +345,7 @@ def _linear(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     x, w, bias = args
     nd, wd = x.dim(), w.dim()
     if not nd or not 0 < wd < 3 or x.shape[-1] != w.shape[-1] or _elsewhere(x, w):
-        return refuse(ov, args)
+        return _refuse(ov, args)
     if bias is None:
         return _product(ov, args, x, w, wd == 2)
     dtype = x.dtype
@@ -364,7 +354,7 @@ def _linear(ov: Overload, args: tuple[Any, ...]) -> Tensor:
         or bias.dtype is not dtype
         or w.dtype is not dtype
         or bias.is_cpu
-        or dtype not in _FLOATS
+        or dtype not in FLOATS
         or bias.dim() != 1
         or bias.shape[0] != w.shape[0]
     ):
@@ -382,7 +372,7 @@ def _linear_rare(ov: Overload, args: tuple[Any, ...]) -> Tensor:
         or bias.is_cpu
         or not _fits(bias, (x.numel() // max(x.shape[-1], 1), w.shape[0]))
     ):
-        return refuse(ov, args)
+        return _refuse(ov, args)
     r = _product(ov, args, x, w, True)
     if r is NotImplemented:
         return r
@@ -406,10 +396,10 @@ def _sum(ov: Overload, args: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
     self, a, b, beta, alpha = args
     dtype = a.dtype
     if b.dtype is not dtype or self.dtype is not dtype or self.is_cpu or _elsewhere(a, b) or not _fits(self, shape):
-        return refuse(ov, args)
-    if dtype in _FLOATS:
+        return _refuse(ov, args)
+    if dtype in FLOATS:
         if not isinstance(alpha, (int, float)) or not isinstance(beta, (int, float)):
-            return refuse(ov, args)
+            return _refuse(ov, args)
         # multiples of self that are 0 leave its NaN out
         return multiply(a, b, False, None, alpha) if beta == 0 else multiply(a, b, False, self, alpha, beta)
     if dtype in _INTEGERS and isinstance(alpha, int) and isinstance(beta, int):
@@ -417,7 +407,7 @@ def _sum(ov: Overload, args: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
     elif dtype is torch.complex64:
         r = _complex(a, b)
     else:
-        return refuse(ov, args)
+        return _refuse(ov, args)
     if alpha != 1:
         r = r * alpha
     return r if beta == 0 else r + self.detach() * beta
@@ -427,7 +417,7 @@ def _sum(ov: Overload, args: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
 def _addmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     _, a, b, _, _ = args
     if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0]:
-        return refuse(ov, args)
+        return _refuse(ov, args)
     return _sum(ov, args, (a.shape[0], b.shape[1]))
 
 
@@ -435,7 +425,7 @@ def _addmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 def _addmv(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     self, a, b, _, _ = args
     if a.dim() != 2 or b.dim() != 1 or a.shape[1] != b.shape[0] or self.dim() > 1:
-        return refuse(ov, args)
+        return _refuse(ov, args)
     return _sum(ov, args, (a.shape[0],))
 
 
@@ -443,5 +433,5 @@ def _addmv(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 def _baddbmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     _, a, b, _, _ = args
     if a.dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
-        return refuse(ov, args)
+        return _refuse(ov, args)
     return _sum(ov, args, (a.shape[0], a.shape[1], b.shape[2]))

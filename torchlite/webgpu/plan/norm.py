@@ -8,8 +8,11 @@ from typing import Any
 import torchlite as torch
 
 from ..lazy.expression import expression, operand, result
-from ..lazy.graph import FLOATS, compact, complain, fresh, geometry, number, reduce, together, without_elements
-from ..run import contiguous, empty, planner
+from ..lazy.graph import compact, fresh, geometry, number, reduce
+from ..devices import check_devices
+from ..fallback import cpu_error, without_elements
+from ..registry import planner
+from ..tensors import FLOATS, contiguous, empty
 from ..lazy.stream import float_word, launch, ready
 
 TYPE_CHECKING = False
@@ -64,7 +67,7 @@ def _softmax(ov: Overload, args: tuple[Any, ...]) -> Any:
     out = x.dtype if dtype is None else dtype
     axis = _axis(tuple(x.shape), dim)
     if axis is None or out not in FLOATS:
-        return complain(ov, args)
+        return cpu_error(ov, args)
     if not x.numel():
         return without_elements(ov, args)
     if x.dtype is not out and not (x.dtype in FLOATS and out is f32):
@@ -77,7 +80,7 @@ def _softmax_aten(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, dim, wide = args
     axis = _axis(tuple(x.shape), dim)
     if axis is None or x.dtype not in FLOATS or wide and x.dtype is not torch.float16:
-        return complain(ov, args)
+        return cpu_error(ov, args)
     if not x.numel():
         return without_elements(ov, (x, dim, False)) if not wide else empty(x.shape, f32)
     return _forward(x, axis, ov.kernel == "_log_softmax", f32 if wide else x.dtype)
@@ -86,11 +89,11 @@ def _softmax_aten(ov: Overload, args: tuple[Any, ...]) -> Any:
 @planner("_softmax_backward_data", "_log_softmax_backward_data")
 def _softmax_backward(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     g, y, dim, out = args
-    together(g, y)
+    check_devices((g, y), False)
     shape = tuple(y.shape)
     axis = _axis(shape, dim)
     if axis is None or y.dtype not in FLOATS or out not in FLOATS or tuple(g.shape) != shape:
-        return complain(ov, args)
+        return cpu_error(ov, args)
     if not y.numel():
         return empty(shape, out)
     dtype = y.dtype
@@ -165,11 +168,11 @@ def _rows_forward(
 @planner("native_layer_norm", "layer_norm")
 def _layer_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, shape, weight, bias, eps = args[:5]
-    together(x, weight, bias)
+    check_devices((x, weight, bias), False)
     shape = tuple(shape)
     size = _tail(x, shape, (weight, bias))
     if size is None or x.dtype not in FLOATS:
-        return complain(ov, args)
+        return cpu_error(ov, args)
     if not x.numel():
         return without_elements(ov, args)
     y, mean, rstd = _rows_forward(x, weight, bias, *size, x.dim() - len(shape), eps, False)
@@ -245,7 +248,7 @@ def _rows_backward(
 @planner("native_layer_norm_backward")
 def _layer_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, shape, mean, rstd, weight, bias, mask = args
-    together(g, x, mean, rstd, weight)
+    check_devices((g, x, mean, rstd, weight), False)
     shape = tuple(shape)
     size = _tail(x, shape, (weight, bias))
     if (
@@ -255,7 +258,7 @@ def _layer_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
         or mean.numel() != size[0]
         or rstd.numel() != size[0]
     ):
-        return complain(ov, args)
+        return cpu_error(ov, args)
     if not x.numel():
         return without_elements(ov, args)
     return _rows_backward(g, x, mean, rstd, weight, x.dtype if bias is None else bias.dtype, *size, shape, mask)
@@ -264,11 +267,11 @@ def _layer_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
 @planner("_fused_rms_norm", "rms_norm")
 def _rms_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, shape, weight, eps = args
-    together(x, weight)
+    check_devices((x, weight), False)
     shape = tuple(shape)
     size = _tail(x, shape, (weight,))
     if size is None or x.dtype not in FLOATS:
-        return complain(ov, args)
+        return cpu_error(ov, args)
     if weight is not None and weight.dtype is not x.dtype:
         return NotImplemented
     if not x.numel():
@@ -282,11 +285,11 @@ def _rms_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
 @planner("_fused_rms_norm_backward")
 def _rms_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     g, x, shape, rstd, weight, mask = args
-    together(g, x, rstd, weight)
+    check_devices((g, x, rstd, weight), False)
     shape = tuple(shape)
     size = _tail(x, shape, (weight,))
     if size is None or x.dtype not in FLOATS or g.shape != x.shape or rstd.numel() != size[0]:
-        return complain(ov, args)
+        return cpu_error(ov, args)
     if not x.numel():
         return without_elements(ov, args)
     return _rows_backward(g, x, None, rstd, weight, None, *size, shape, (*mask, False))[:2]

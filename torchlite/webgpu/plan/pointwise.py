@@ -12,6 +12,7 @@ import json
 
 import torchlite as torch
 
+from ..registry import ROWS
 from ... import _C
 from ..lazy import stream
 from ..transport.bridge import Unsupported
@@ -104,7 +105,7 @@ def _elu_backward(a: tuple[Any, ...]) -> tuple[str, tuple[Tensor, Tensor, float,
 
 # The operands of a row are its tensor and number arguments in order, unless it is named in the update.
 # What a row makes of its arguments may depend on nothing that their signature (native/src/core/device.c) leaves out
-ROWS = {name: _plain(name) for name in OPERATIONS if name in _C.kernels}
+ROWS.update({name: _plain(name) for name in OPERATIONS if name in _C.kernels})
 ROWS.update(
     complex=_plain("complex"),
     polar=_plain("polar"),

@@ -8,14 +8,16 @@ Gradients gather: each element adds up what the windows over it send back, in th
 from __future__ import annotations
 
 
-import json
-
 import torchlite as torch
 
 from ... import _C
 from ..lazy import stream
-from .matmul import made, multiply, stand_in
-from ..run import check_devices, contiguous, planner, upload
+from .matmul import made, multiply
+from ..devices import check_devices
+from ..fallback import stand_in
+from ..lazy.graph import Plans, compact
+from ..registry import planner
+from ..tensors import FLOATS, contiguous, upload
 from ..lazy.stream import float_word, geometry, launch, ready
 from ..layout import as_on_cpu
 
@@ -25,9 +27,7 @@ if TYPE_CHECKING:
     from ..._types import DType, Overload, Tensor
 
 
-_FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _shapes = {}
-_plans = {}
 MOST = 4096
 
 
@@ -62,23 +62,18 @@ def _spread(v: Any, n: int) -> tuple[int, ...]:
     return v * n if len(v) == 1 else v
 
 
+@Plans
+def _plans(op: str, dtype: DType, window: Any, backward: bool, *rest: tuple[str, Any]) -> str:
+    names = ("kernel", "stride", "padding", "dilation")
+    lists = dict(zip(names, window)) if type(window) is tuple else {"kernel": (1,) * window}
+    if backward:
+        lists["backward"] = True
+    return compact("pool", op=op, dtype=dtype.name, **lists, **{k: v for k, v in rest if v is not None})
+
+
 def _plan(op: Any, dtype: DType, window: Any, backward: bool = False, **rest: bool | None) -> int:
     """window: (kernel, stride, padding, dilation), or the number of dims where nothing but that counts."""
-    key = op, dtype, window, backward, *rest.values()
-    number = _plans.get(key)
-    if number is None:
-        names = ("kernel", "stride", "padding", "dilation")
-        lists = dict(zip(names, window)) if type(window) is tuple else {"kernel": (1,) * window}
-        if backward:
-            lists["backward"] = True
-        number = _plans[key] = stream.plan(
-            "pool:"
-            + json.dumps(
-                {"op": op, "dtype": dtype.name, **lists, **{k: v for k, v in rest.items() if v is not None}},
-                separators=(",", ":"),
-            )
-        )
-    return number
+    return _plans[(op, dtype, window, backward, *rest.items())]
 
 
 def _windows(
@@ -145,7 +140,7 @@ def _max_pool(ov: Any, a: tuple[Any, ...]) -> Any:
     x, kernel, stride, padding, dilation, _ = a
     n, positions = int(ov.kernel[8]), ov.kernel.endswith("s")
     sizes = _spatial(ov, a, x, n)
-    if x.dtype not in _FLOATS:
+    if x.dtype not in FLOATS:
         return NotImplemented
     number = _plan(
         "max", x.dtype, _windows(n, kernel, stride, padding, dilation), positions=None if positions else False
@@ -160,7 +155,7 @@ def _adaptive_max(ov: Any, a: tuple[Any, ...]) -> Any:
     x = a[0]
     n = int(ov.kernel[17])
     sizes = _spatial(ov, a, x, n)
-    return _forward(x, sizes, n, _plan("adaptive_max", x.dtype, n), True) if x.dtype in _FLOATS else NotImplemented
+    return _forward(x, sizes, n, _plan("adaptive_max", x.dtype, n), True) if x.dtype in FLOATS else NotImplemented
 
 
 @planner("_max_pool_backward")
@@ -170,7 +165,7 @@ def _max_back(ov: Overload, a: tuple[Any, ...]) -> Any:
     without it the positions are scattered on the CPU."""
     g, index, shape, n, window = a[:5]
     check_devices(a)
-    if window is None or g.dtype not in _FLOATS or tuple(g.shape) != tuple(index.shape):
+    if window is None or g.dtype not in FLOATS or tuple(g.shape) != tuple(index.shape):
         return NotImplemented
     number = _plan("max", g.dtype, _windows(n, *window), True) if window else _plan("adaptive_max", g.dtype, n, True)
     return _back(g, tuple(shape), n, number, index)
@@ -202,7 +197,7 @@ def _avg_pool(ov: Any, a: tuple[Any, ...]) -> Any:
     x, kernel, stride, padding, _, include = a[:6]
     n = int(ov.kernel[8])
     sizes = _spatial(ov, a, x, n)
-    if x.dtype not in _FLOATS:
+    if x.dtype not in FLOATS:
         return NotImplemented
     number, middle = _average(x.dtype, _windows(n, kernel, stride, padding), include, a[6] if len(a) > 6 else None)
     return _forward(x, sizes, n, number, False, middle)[0]
@@ -212,7 +207,7 @@ def _avg_pool(ov: Any, a: tuple[Any, ...]) -> Any:
 @as_on_cpu(images=2, shape=1, last=8)
 def _avg_back(ov: Overload, a: tuple[Any, ...]) -> Any:
     g, shape, kernel, stride, padding, _, include, divisor = a[:8]
-    if g.dtype not in _FLOATS:
+    if g.dtype not in FLOATS:
         return NotImplemented
     n = len(kernel)
     number, middle = _average(g.dtype, _windows(n, kernel, stride, padding), include, divisor, True)
@@ -225,14 +220,14 @@ def _adaptive_avg(ov: Any, a: tuple[Any, ...]) -> Tensor:
     x = a[0]
     n = int(ov.kernel[17])
     sizes = _spatial(ov, a, x, n)
-    return _forward(x, sizes, n, _plan("adaptive", x.dtype, n))[0] if x.dtype in _FLOATS else NotImplemented
+    return _forward(x, sizes, n, _plan("adaptive", x.dtype, n))[0] if x.dtype in FLOATS else NotImplemented
 
 
 @planner("_adaptive_avg_pool_backward")
 @as_on_cpu(images=2, shape=1, last=3)
 def _adaptive_back(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     g, shape, n = a[:3]
-    return _back(g, tuple(shape), n, _plan("adaptive", g.dtype, n, True)) if g.dtype in _FLOATS else NotImplemented
+    return _back(g, tuple(shape), n, _plan("adaptive", g.dtype, n, True)) if g.dtype in FLOATS else NotImplemented
 
 
 # ---- columns ---------------------------------------------------------------------------------------------------------
@@ -241,7 +236,7 @@ def _im2col(ov: Overload, a: tuple[Any, ...]) -> Any:
     x, kernel, dilation, padding, stride = a
     if x.dtype is torch.bool and x.dim() == 4:
         return _im2col(ov, (x.to(torch.float32), *a[1:])) != 0
-    if x.dtype not in _FLOATS or x.dim() != 4:
+    if x.dtype not in FLOATS or x.dim() != 4:
         return NotImplemented
     window = _windows(2, kernel, stride, padding, dilation)
     sizes = _blocks(x.shape[2:], window)
@@ -267,7 +262,7 @@ def _col2im(ov: Overload, a: tuple[Any, ...]) -> Any:
     if g.dtype is torch.bool and g.dim() == 3:
         r = _col2im(ov, (g.to(torch.float32), *a[1:]))
         return r if r is NotImplemented else r != 0
-    if g.dtype not in _FLOATS or g.dim() != 3:
+    if g.dtype not in FLOATS or g.dim() != 3:
         return NotImplemented
     window = _windows(2, kernel, stride, padding, dilation)
     size = _spread(size, 2)
@@ -368,7 +363,7 @@ def _smooth(
 @as_on_cpu(images=2)
 def _upsample(ov: Overload, a: tuple[Any, ...]) -> Any:
     x, mode, size, align, antialias, scales = a
-    if x.dtype not in _FLOATS or not 3 <= x.dim() <= 5:
+    if x.dtype not in FLOATS or not 3 <= x.dim() <= 5:
         return NotImplemented
     before, after = tuple(x.shape[2:]), tuple(size)
     if antialias or mode > 3:
@@ -380,7 +375,7 @@ def _upsample(ov: Overload, a: tuple[Any, ...]) -> Any:
 @as_on_cpu(images=2)
 def _upsample_back(ov: Overload, a: tuple[Any, ...]) -> Any:
     g, mode, size, align, antialias, scales = a
-    if g.dtype not in _FLOATS or not 3 <= g.dim() <= 5:
+    if g.dtype not in FLOATS or not 3 <= g.dim() <= 5:
         return NotImplemented
     before, after = tuple(size), tuple(g.shape[2:])
     if antialias or mode > 3:

@@ -7,8 +7,9 @@ import torchlite as torch
 
 from ... import _C
 from .reduction import reduce
-from ..run import _copy_of as copy_of
-from ..run import empty, planner, upload
+from ..fallback import ask_core
+from ..registry import planner
+from ..tensors import FLOATS, copy_of, empty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 
 int64, float32, boolean = torch.int64, torch.float32, torch.bool
-FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 HERE = frozenset((*FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool))
 
 
@@ -47,26 +47,6 @@ def own(t: Tensor) -> Tensor:
     if dense and not offset and numel * dtype.itemsize == buffer.nbytes:
         return _C.device_tensor(1, buffer, buffer.nbytes, dtype, shape)
     return copy_of(t)
-
-
-def ask_core(ov: Overload, args: tuple[Any, ...]) -> Any:
-    """What the CPU's kernel makes of tensors like these: its error, or its result where no element was read for it."""
-    some = False
-    moved = []
-    for a in args:
-        if isinstance(a, _C.TensorBase):
-            some = some or a.numel() > 0
-            a = (
-                _C.empty(tuple(a.shape), a.dtype)
-                if not a.numel()
-                else _C.fill(_C.empty((), a.dtype), 0).expand(a.shape)
-            )
-        moved.append(a)
-    with _C.GradMode(False):
-        r = _C.call_below(ov, tuple(moved))
-        if r is NotImplemented or some and any([x.numel() for x in (r if isinstance(r, tuple) else (r,))]):
-            return NotImplemented
-        return tuple([upload(x) for x in r]) if isinstance(r, tuple) else upload(r)
 
 
 # ---- sums ------------------------------------------------------------------------------------------------------------

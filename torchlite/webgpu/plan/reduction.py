@@ -8,10 +8,10 @@ asked for again it is computed and kept, so that a tensor which is reduced many 
 from __future__ import annotations
 
 
-import json
 import weakref
 from typing import Any
 
+from ..lazy.graph import Plans, compact
 from ... import _C
 from ..lazy import stream
 from ..lazy.expression import MAX_BUFFERS, Leaf, Node, Number, coalesce, dense_strides, expression
@@ -33,7 +33,6 @@ STATES = {
 }  # buffers that parts of long rows need; others 1
 _KEPT = 4096
 
-_plans = {}
 _of_tensor = {}  # all that a reduction of a tensor with some geometry needs, by geometry
 _of_graph = {}  # the same by expression
 _reduced = weakref.WeakSet()  # buffers whose expression a reduction has read already
@@ -209,10 +208,7 @@ def _plan(graph: Any, shape: tuple[int, ...], dims: tuple[int, ...], spec: tuple
         outputs,
         _inner(strides, k_sizes, k_dims, r_dims),
     )
-    number = _plans.get(key)
-    if number is None:
-        number = _plans[key] = stream.plan("reduce:" + _describe(key))
-    return number, words, rest
+    return _plans[key], words, rest
 
 
 def _inner(strides: list[tuple[int, ...]], sizes: list[int], kept: list[int], reduced: list[int]) -> bool:
@@ -225,9 +221,9 @@ def _inner(strides: list[tuple[int, ...]], sizes: list[int], kept: list[int], re
     return sizes[side] < 16 or min([near[d] for d in reduced]) <= near[kept[side]]
 
 
-def _describe(key: tuple[Any, ...]) -> str:
-    """The kernel's parameters as JSON."""
-    kept, reduced, inputs, names, outputs, inner = key
+@Plans
+def _plans(kept: int, reduced: int, inputs: Any, names: Any, outputs: Any, inner: bool) -> str:
+    """The kernel's parameters."""
     nodes: list[dict[str, Any]] = []
     scalar = 0
     for name in names:
@@ -245,14 +241,12 @@ def _describe(key: tuple[Any, ...]) -> str:
                     **({"compute": name[2]} if name[2] is not None else {}),
                 }
             )
-    return json.dumps(
-        {
-            "kept": kept,
-            "reduced": reduced,
-            "inputs": [{"dtype": d} for d in inputs],
-            "nodes": nodes,
-            "outputs": [{"op": op, "node": node, "dtype": dtype} for op, node, dtype in outputs],
-            "inner": inner,
-        },
-        separators=(",", ":"),
+    return compact(
+        "reduce",
+        kept=kept,
+        reduced=reduced,
+        inputs=[{"dtype": d} for d in inputs],
+        nodes=nodes,
+        outputs=[{"op": op, "node": node, "dtype": dtype} for op, node, dtype in outputs],
+        inner=inner,
     )

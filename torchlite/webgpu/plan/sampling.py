@@ -12,7 +12,9 @@ import torchlite as torch
 
 from ... import _C
 from .index import Pick, take_at
-from ..run import device_copy, planner, random_in_place, upload
+from ..fallback import random_in_place
+from ..registry import planner
+from ..tensors import FLOATS, device_copy, upload
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 
 
 geometry = _C.geometry
-_FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
 _BAD = (
     "probability tensor contains either `inf`, `nan` or element < 0",
     "invalid multinomial distribution (sum of probabilities <= 0)",
@@ -59,7 +60,7 @@ def _multinomial(ov: Overload, args: tuple[Any, ...]) -> Any:
     p, count, replacement, generator = args
     rows = p.dim()
     if (
-        p.dtype not in _FLOATS
+        p.dtype not in FLOATS
         or rows not in (1, 2)
         or not p.is_contiguous()
         or not p.numel()
@@ -89,7 +90,7 @@ def _bernoulli(ov: Overload, args: tuple[Any, ...]) -> Any:
         return random_in_place(ov, args)
     if (
         p.is_cpu
-        or p.dtype not in _FLOATS
+        or p.dtype not in FLOATS
         or self.dtype.is_complex
         or not self.numel()
         or not self.is_contiguous()

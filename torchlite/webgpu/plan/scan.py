@@ -6,9 +6,11 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from ..lazy import stream
-from .reduce import FLOATS, HERE, ask_core, dims_of, own
-from ..run import contiguous, empty, planner
+from .reduce import HERE, dims_of, own
+from ..fallback import ask_core
+from ..lazy.graph import Plans
+from ..registry import planner
+from ..tensors import FLOATS, contiguous, empty
 from ..lazy.stream import launch, ready
 
 TYPE_CHECKING = False
@@ -18,17 +20,14 @@ if TYPE_CHECKING:
 
 
 geometry = _C.geometry
-_plans = {}
+_plans = Plans(lambda op, dtype, want: 'scan:{"op":"%s","dtype":"%s","out":"%s"}' % (op, dtype.name, want.name))
 
 
 def _scan(t: Tensor, op: Any, dim: int, want: DType) -> list[Tensor]:
     """The scan of t in a type, and for the running extremes the positions."""
     t = contiguous(t)
     buffer, shape, _, offset, dtype, _, _ = geometry(t)
-    key = op, dtype, want
-    number = _plans.get(key)
-    if number is None:
-        number = _plans[key] = stream.plan('scan:{"op":"%s","dtype":"%s","out":"%s"}' % (op, dtype.name, want.name))
+    number = _plans[op, dtype, want]
     outer = inner = n = 1
     for d, m in enumerate(shape):
         if d < dim:

@@ -6,8 +6,8 @@ from __future__ import annotations
 import torchlite as torch
 
 from ..lazy.expression import expression, operand, result
-from ..run import planner
-from .shape import cpu_error
+from ..fallback import cpu_result
+from ..registry import planner
 from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def _frexp(ov: Overload, a: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     (x,) = a
     if not x.dtype.is_floating_point:
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     shape, name = tuple(x.shape), x.dtype.name
     mantissa = expression("frexp_mantissa", [operand(x, shape)], name, name, shape)
     exponent = expression("frexp_exponent", [operand(x, shape)], "int32", "float32", shape)

@@ -10,10 +10,13 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from ..lazy.expression import Coord, Leaf, Number, coalesce, dense_strides, expression, operand, result
-from .index import MOVE, cpu_error, geometry
-from ..run import _filled as filled, contiguous, empty, laid_back, laid_like, planner
-from ..lazy.stream import Buffer, launch, plan, ready
+from ..lazy.expression import Coord, Leaf, Number, assign, coalesce, dense_strides, expression, operand, result
+from .index import MOVE, geometry
+from ..fallback import cpu_result
+from ..lazy.graph import Plans
+from ..registry import planner
+from ..tensors import contiguous, empty, filled, laid_back, laid_like
+from ..lazy.stream import Buffer, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 7  # inputs of one kernel
-_plans = {}
+_joins = Plans(lambda *key: 'join:{"ndim":%d,"dim":%d,"dtype":"%s","parts":%d}' % key)
 
 
 def moved(t: Tensor) -> Tensor:
@@ -89,10 +92,7 @@ def _join(
         values.append(begin * scale)
     values.append(offset)
     values.extend([out[d] for d in keep] if keep else [0])
-    key = (len(sizes), at, move, len(parts))
-    number = _plans.get(key)
-    if number is None:
-        number = _plans[key] = plan('join:{"ndim":%d,"dim":%d,"dtype":"%s","parts":%d}' % key)
+    number = _joins[len(sizes), at, move, len(parts)]
     handles = [ready(p[0]) for p in parts]
     handles.append(ready(target))
     launch(number, handles, values)
@@ -103,7 +103,7 @@ def _cat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     tensors, dim = a
     stack = ov.kernel == "stack"
     if not tensors or not _on_device(*tensors):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     parts, dtype, shape, total = [], None, None, 0
     dtypes = {t.dtype for t in tensors}
     dtype = dtypes.pop() if len(dtypes) == 1 else None
@@ -119,22 +119,22 @@ def _cat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         if shape is None:
             shape, nd = own, len(own) + stack
             if type(dim) is not int or not -nd <= dim < nd or not own and not stack:
-                return cpu_error(ov, a)
+                return cpu_result(ov, a)
             dim %= nd
         if stack:
             if own != shape:
-                return cpu_error(ov, a)
+                return cpu_result(ov, a)
             parts.append((buffer, (*strides[:dim], 0, *strides[dim:]), offset, 1))
         else:
             if own != shape and (
                 len(own) != len(shape) or any(x != y for d, (x, y) in enumerate(zip(own, shape)) if d != dim)
             ):
-                return cpu_error(ov, a)
+                return cpu_result(ov, a)
             if own[dim]:
                 parts.append((buffer, strides, offset, own[dim]))
                 total += own[dim]
     if shape is None:
-        return cpu_error(ov, a) if type(dim) is not int or not -1 <= dim < 1 else empty((0,), dtype)
+        return cpu_result(ov, a) if type(dim) is not int or not -1 <= dim < 1 else empty((0,), dtype)
     shape = (*shape[:dim], len(parts), *shape[dim:]) if stack else (*shape[:dim], total, *shape[dim + 1 :])
     return join(parts, dim, shape, dtype)
 
@@ -161,7 +161,7 @@ def _roll(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     nd = self.dim()
     flat = not dims and len(shifts) == 1
     if not shifts or not flat and (len(shifts) != len(dims) or not nd or any(not -nd <= d < nd for d in dims)):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     if flat:
         r = _rolled(contiguous(self).reshape(-1), shifts[0], 0)
     else:
@@ -193,7 +193,7 @@ def _flip(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     if any(type(d) is not int or not -max(nd, 1) <= d < max(nd, 1) for d in dims) or len(
         {d % max(nd, 1) for d in dims}
     ) != len(dims):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     if not self.numel():
         return empty(self.shape, self.dtype)
     like, order, back = laid_like(self)
@@ -212,7 +212,7 @@ def _repeat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     repeats = (repeats,) if type(repeats) is int else tuple(repeats)
     lead = len(repeats) - self.dim()
     if lead < 0 or any(r < 0 for r in repeats):
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     x = moved(self)
     _, own, strides, offset, _, _, _ = geometry(x)
     sizes, steps, shape = [], [], []
@@ -232,7 +232,7 @@ def _triangle(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, diagonal = a
     nd = self.dim()
     if nd < 2:
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     if not self.numel():
         return self if ov.inplace else empty(self.shape, self.dtype)
     x = moved(self)
@@ -249,8 +249,6 @@ def _triangle(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         zero = Number(0, "int64" if name == "int64" else "int32")
     node = expression("where", [inside, operand(x, shape), zero], name, name, shape)
     if ov.inplace:
-        from .pointwise import assign
-
         assign(x, node)
         return self
     return _restored(result(node, x.dtype), self.dtype)
@@ -261,7 +259,7 @@ def _diag_embed(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, offset, dim1, dim2 = a
     nd = self.dim() + 1
     if nd < 2 or not -nd <= dim1 < nd or not -nd <= dim2 < nd or dim1 % nd == dim2 % nd or abs(offset) > 1 << 30:
-        return cpu_error(ov, a)
+        return cpu_result(ov, a)
     dim1, dim2 = dim1 % nd, dim2 % nd
     size = self.shape[-1] + abs(offset)
     rest = list(self.shape[:-1])

@@ -11,9 +11,12 @@ from typing import Any
 import torchlite as torch
 
 from ... import _C
-from ..lazy import stream
-from .reduce import FLOATS, HERE, ask_core, dims_of, own
-from ..run import check_devices, contiguous, empty, laid_back, laid_like, planner
+from .reduce import HERE, dims_of, own
+from ..devices import check_devices
+from ..fallback import ask_core
+from ..lazy.graph import Plans
+from ..registry import planner
+from ..tensors import FLOATS, contiguous, empty, laid_back, laid_like
 from ..lazy.stream import launch, ready
 
 TYPE_CHECKING = False
@@ -23,7 +26,15 @@ if TYPE_CHECKING:
 
 geometry = _C.geometry
 int64, int32, boolean = torch.int64, torch.int32, torch.bool
-_plans = {}
+_sorts = Plans(
+    lambda dtype, descending: 'sort:{"dtype":"%s"%s}' % (dtype.name, ',"descending":true' if descending else "")
+)
+_searches = Plans(
+    lambda rows, values, common, right, out: (
+        'search:{"dtype":"%s","values":"%s","compute":"%s","right":%s,"out":"%s"}'
+        % (rows.name, values.name, common.name, str(right).lower(), out.name)
+    )
+)
 
 
 # ---- sorted rows -----------------------------------------------------------------------------------------------------
@@ -43,12 +54,7 @@ def ordered(t: Tensor, dim: int, k: int, descending: bool) -> tuple[Tensor, Tens
     last = not nd or dim == nd - 1
     x = contiguous(t if last else t.detach().movedim(dim, -1))
     buffer, shape, _, offset, dtype, _, numel = geometry(x)
-    key = dtype, bool(descending)
-    number = _plans.get(key)
-    if number is None:
-        number = _plans[key] = stream.plan(
-            'sort:{"dtype":"%s"%s}' % (dtype.name, ',"descending":true' if descending else "")
-        )
+    number = _sorts[dtype, bool(descending)]
     n = shape[-1] if nd else 1
     where = (*shape[:-1], k) if nd else ()
     values, index = empty(where, dtype), empty(where, int64)
@@ -310,13 +316,7 @@ def _searchsorted(ov: Overload, args: tuple[Any, ...]) -> Any:
     rows, v = contiguous(rows.detach()), contiguous(v.detach())
     r = empty(tuple(v.shape), int32 if narrow else int64)
     right = bool(right or _SIDES[side])
-    key = rows.dtype, v.dtype, common, right, bool(narrow)
-    number = _plans.get(key)
-    if number is None:
-        number = _plans[key] = stream.plan(
-            'search:{"dtype":"%s","values":"%s","compute":"%s","right":%s,"out":"%s"}'
-            % (rows.dtype.name, v.dtype.name, common.name, str(right).lower(), r.dtype.name)
-        )
+    number = _searches[rows.dtype, v.dtype, common, right, r.dtype]
     places = geometry(r)[0]
     launch(
         number,

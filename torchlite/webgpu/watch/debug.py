@@ -7,7 +7,7 @@ import os
 import sys
 
 from ..transport import bridge
-from .. import run
+from .. import fallback
 from . import listeners
 from .names import describe, name_of, sizes
 
@@ -55,10 +55,10 @@ def _set(kinds: frozenset[Any] | frozenset[str]) -> None:
     if kinds & {"kernels", "wgsl", "timing"} or _active & {"kernels", "wgsl", "timing"}:
         bridge.require()
         _switch(kinds)
-    if "fallbacks" in kinds and _fallback not in run.on_fallback:
-        run.on_fallback.append(_fallback)
-    elif "fallbacks" not in kinds and _fallback in run.on_fallback:
-        run.on_fallback.remove(_fallback)
+    if "fallbacks" in kinds and _fallback not in fallback.on_fallback:
+        fallback.on_fallback.append(_fallback)
+    elif "fallbacks" not in kinds and _fallback in fallback.on_fallback:
+        fallback.on_fallback.remove(_fallback)
     _active = kinds
 
 
