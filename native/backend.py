@@ -18,15 +18,14 @@ import sysconfig
 import tarfile
 import tempfile
 import tomllib
-import zipfile
-from typing import Any, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import archive  # noqa: E402
 import build as native_build  # noqa: E402
 
 ROOT = native_build.ROOT
 DATA_SUFFIXES = {".py", ".pyi", ".js", ".mjs", ".wgsl", ".json", ".typed"}
-EPOCH = (2020, 1, 1, 0, 0, 0)
 
 
 def project() -> dict[str, Any]:
@@ -80,6 +79,7 @@ def write_wheel(
     dist: str | None = None,
     meta: bytes | None = None,
     pure: bool = False,
+    deflate: Callable[[bytes], bytes] = archive.deflate,
 ) -> pathlib.Path:
     """Writes a wheel named by `tags` ("cp312-abi3-plat1.plat2") and returns its path."""
     dist = dist or name_version()
@@ -91,21 +91,13 @@ def write_wheel(
     everything[f"{info}/METADATA"] = meta or metadata()
     if not meta:
         everything |= {f"{info}/licenses/{n}": (ROOT / n).read_bytes() for n in project()["license-files"]}
-    if not meta:
-        everything |= {f"{info}/licenses/{n}": (ROOT / n).read_bytes() for n in project()["license-files"]}
     everything[f"{info}/WHEEL"] = ("\n".join(wheel) + "\n").encode()
     record = "".join(f"{n},{_record_hash(b)},{len(b)}\n" for n, b in everything.items()) + f"{info}/RECORD,,\n"
     everything[f"{info}/RECORD"] = record.encode()
     folder.mkdir(parents=True, exist_ok=True)
     out = folder / f"{dist}-{tags}.whl"
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
-        for name, data in everything.items():
-            entry = zipfile.ZipInfo(name, EPOCH)
-            entry.external_attr = (0o755 if name.endswith((".so", ".pyd")) else 0o644) << 16
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            z.writestr(entry, data, compresslevel=9)
-    out.write_bytes(buffer.getvalue())
+    entries = [(name, data, 0o755 if name.endswith((".so", ".pyd")) else 0o644) for name, data in everything.items()]
+    out.write_bytes(archive.zip_bytes(entries, deflate))
     return out
 
 
