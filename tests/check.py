@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import collections
 import os
 import pathlib
 import re
@@ -106,6 +107,31 @@ def c_prototypes(fix: bool) -> bool:
     return good
 
 
+def c_code(text: str) -> str:
+    """C without its comments and the contents of its strings; lines stay where they are."""
+    no_code = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'", re.S)
+    return no_code.sub(lambda m: ('""' if m[0][0] in "\"'" else " ") + "\n" * m[0].count("\n"), text)
+
+
+def c_unused(fix: bool) -> bool:
+    """External C functions that nothing names but their definition and prototypes.
+
+    Macros that paste names (cz_##name) use every function that begins so.
+    """
+    code = {name: c_code((ROOT / name).read_text()) for name in tracked(".c", ".h", ".inc")}
+    defined = re.compile(r"^(?!static\b|typedef\b|return\b|else\b|#)[A-Za-z_][\w ]*[ *](\w+)\([^;{}]*\)\s*\{", re.M)
+    prototype = re.compile(r"^(?!return\b|#)(?:[A-Za-z_]\w*[ *]+)+\w+\([^;{}]*\)[^;{}=]*;", re.M)
+    named = collections.Counter(word for text in code.values() for word in re.findall(r"\w+", prototype.sub("", text)))
+    pasted = tuple({prefix for text in code.values() for prefix in re.findall(r"\b([a-z]\w*_)\s*##", text)})
+    good = True
+    for name, text in code.items():
+        for found in defined.finditer(text) if name.endswith(".c") else ():
+            if named[found[1]] == 1 and found[1] != "PyInit__C" and not found[1].startswith(pasted):
+                print(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: nothing calls {found[1]}")
+                good = False
+    return good
+
+
 def lint(fix: bool) -> bool:
     return run(PY, "-m", "ruff", "check", *(["--fix"] if fix else []), ".")
 
@@ -134,6 +160,7 @@ CHECKS: dict[str, Callable[[bool], bool]] = {
     "prettier": js_format,
     "line lengths": line_lengths,
     "C prototypes": c_prototypes,
+    "unused C functions": c_unused,
     "nested conditions": nested_conditions,
     "ruff": lint,
     "mypy": types,

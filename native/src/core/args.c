@@ -136,7 +136,6 @@ PyObject *tl_ints_tuple(int n, const int64_t *v) {
   }
   return t;
 }
-PyObject *tl_shape_tuple(const TlTensor *t) { return tl_size_object(t->ndim, t->shape); }
 
 const char *tl_fmt_shape(int n, const int64_t *v) {
   static char bufs[8][512];

@@ -35,13 +35,6 @@ int tl_check_dims(const char *op, const char *name, const TlTensor *t, int lo, i
   return -1;
 }
 
-int tl_check_numel(const char *op, const char *name, const TlTensor *t, int64_t n) {
-  if (t->numel == n) return 0;
-  PyErr_Format(PyExc_RuntimeError, "%s(): expected %s of %lld elements, got shape %s", op, name, (long long)n,
-               tl_fmt_shape(t->ndim, t->shape));
-  return -1;
-}
-
 static int outside(const char *op, const char *name, int64_t v, int64_t lo, int64_t hi) {
   if (v >= lo && v <= hi) return 0;
   if (v < lo)

@@ -9,7 +9,6 @@ int tl_check_same(const char *op, const char *name, const TlTensor *t, const TlT
 /* one dim more or less: the first dims of t are the first of shape, and t has ndim of them in all */
 int tl_check_batch(const char *op, const char *name, const TlTensor *t, int ndim, int batch, const int64_t *shape);
 int tl_check_dims(const char *op, const char *name, const TlTensor *t, int lo, int hi);
-int tl_check_numel(const char *op, const char *name, const TlTensor *t, int64_t n);
 /* an int, and exactly n ints, in a range */
 int tl_int_in(PyObject *o, const char *op, const char *name, int64_t lo, int64_t hi, int64_t *out);
 int tl_ints_in(PyObject *o, const char *op, const char *name, int n, int64_t lo, int64_t hi, int64_t *out);

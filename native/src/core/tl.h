@@ -267,7 +267,6 @@ int tl_check_real(PyObject *o,
 int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out); /* torch.dtype object or None */
 int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n,
                  int64_t *out);                    /* RuntimeError in PyTorch's words */
-PyObject *tl_shape_tuple(const TlTensor *t);       /* for messages: use "%S"; new reference */
 const char *tl_fmt_shape(int n, const int64_t *v); /* "[2, 3]" in a rotating static buffer, for messages */
 int tl_expect(PyObject *o, int64_t numel,
               const char *name); /* a tensor (or None) of that many elements; RuntimeError where not */
