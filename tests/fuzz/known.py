@@ -366,4 +366,4 @@ def justified(d: Any, lines: list[str]) -> bool:
 
 
 # what the fixed programs of the tests leave out until it is done: `make fuzz` shows it
-NOT_YET: dict[str, set[str]] = {"cpu": set(), "webgpu": {"stride", "grad's stride"}}
+NOT_YET: dict[str, set[str]] = {"cpu": set(), "webgpu": set()}

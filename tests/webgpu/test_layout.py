@@ -156,3 +156,38 @@ def test_a_copy_counts_once(dtype):
             change()
             assert t._version == n + 1, source
         assert torch.equal(t.cpu(), torch.ones(3, 4, dtype=dtype))
+
+
+def image(*shape):
+    return torch.arange(1.0, torch.Size(shape).numel() + 1).reshape(shape).to(memory_format=torch.channels_last)
+
+
+JOINED = {
+    "channels last": lambda: [image(2, 3, 4, 5), image(2, 3, 4, 5)],
+    "of two types": lambda: [image(2, 3, 4, 5), image(2, 3, 4, 5).half()],
+    "one of each format": lambda: [image(2, 3, 4, 5), image(2, 3, 4, 5).contiguous()],
+    "beside an empty one": lambda: [image(2, 3, 4, 5), torch.zeros(0)],
+    "a dim of size 0": lambda: [image(2, 0, 4, 5), image(2, 3, 4, 5)],
+    "a size of 1": lambda: [image(2, 1, 4, 5), image(2, 1, 4, 5)],
+    "transposed": lambda: [torch.ones(3, 4).t(), torch.ones(3, 4).t()],
+    "more than a kernel takes": lambda: [image(1, 3, 2, 2)] * 9,
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+@pytest.mark.parametrize("op", [torch.cat, torch.stack], ids=["cat", "stack"])
+def test_joined(op, name):
+    here = JOINED[name]()
+    for dim in range(-1, here[0].dim()):
+        try:
+            wanted = op(here, dim)
+        except RuntimeError as e:
+            with pytest.raises(RuntimeError) as error:
+                op([t.to("webgpu") for t in here], dim)
+            assert str(error.value) == str(e)
+            continue
+        r = op([t.to("webgpu") for t in here], dim)
+        # the stride of a dim of size 1 reaches no element
+        strides = [[n for n, size in zip(t.stride(), t.shape) if size > 1] for t in (r, wanted)]
+        assert strides[0] == strides[1] and r.dtype is wanted.dtype
+        assert torch.equal(r.cpu(), wanted)

@@ -17,6 +17,7 @@ from ..lazy.graph import Plans
 from ..registry import planner
 from ..tensors import contiguous, empty, filled, laid_back, laid_like
 from ..lazy.stream import Buffer, launch, ready
+from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def _join(
 
 
 @planner("cat", "stack")
+@as_on_cpu()
 def _cat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     tensors, dim = a
     stack = ov.kernel == "stack"
