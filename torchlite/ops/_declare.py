@@ -167,6 +167,18 @@ def op(
     return declare
 
 
+class _Bodies:
+    """The functions of _bodies.py, which is loaded when one is called."""
+
+    def __getattr__(self, name: str) -> Any:
+        from . import _bodies
+
+        return getattr(_bodies, name)
+
+
+bodies = _Bodies()
+
+
 class _Lookup(type):
     def __getattr__(cls, name: str) -> Any:
         import torchlite

@@ -4,7 +4,7 @@ import math
 
 import torchlite as torch
 
-from ._declare import op
+from ._declare import bodies, op
 
 
 # ---- advanced indexing: x[tensor], x[mask] --------------------------------------------------------------------------
@@ -47,18 +47,6 @@ def _slices(x, dim, index):
     return [None] * (dim % x.dim()) + [index.reshape(-1).long()]
 
 
-def _put_along(x, dim, index, src):
-    """x with src[i][j] at x[index[i][j]][j] (for dim 0)."""
-    if not x.dim() or not index.dim():
-        return _put_along(x.reshape(-1), 0, index.reshape(-1), src.reshape(-1)).reshape(x.shape)
-    n, at = index.dim(), []
-    for d, size in enumerate(index.shape):
-        line = torch.arange(size, device=x.device)
-        at.append(index.long() if d == dim % n else line.reshape((size,) + (1,) * (n - 1 - d)))
-        src = src.narrow(d, 0, size) if src.dim() else src
-    return index_put(x.contiguous(), at, src)
-
-
 # ---- gather and scatter ----------------------------------------------------------------------------------------------
 @op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
@@ -85,7 +73,7 @@ def gather(self, dim, index, sparse_grad=False):
 )
 def scatter(self, dim, index, src):
     """`self` with self[index[i][j]][j] = src[i][j] (for dim 0)."""
-    return _put_along(self, dim, index, src)
+    return bodies.put_along(self, dim, index, src)
 
 
 @op(
@@ -99,7 +87,7 @@ def scatter(self, dim, index, src):
 )
 def scatter(self, dim, index, value):  # noqa: F811
     """`self` with `value` at the positions of `index` along `dim`."""
-    return _put_along(self, dim, index, self.new_full((), value))
+    return bodies.put_along(self, dim, index, self.new_full((), value))
 
 
 @op(

@@ -2,7 +2,7 @@
 
 import torchlite as torch
 
-from ._declare import op, public
+from ._declare import bodies, op, public
 
 
 def _own_dtypes(parts, dtypes):
@@ -174,11 +174,7 @@ def flipud(self):
 )
 def roll(self, shifts, dims=()):
     """Moves elements by `shifts` along `dims`, those pushed out come back in at the other end."""
-    shifts, dims = ((v,) if isinstance(v, int) else v for v in (shifts, dims))
-    x = self if len(dims) else self.reshape(-1)
-    for s, d in zip(shifts, dims or (0,)):
-        x = x.index_select(d, (torch.arange(x.size(d), device=x.device) - s) % max(x.size(d), 1))
-    return x if len(dims) else x.reshape(self.shape)
+    return bodies.roll(self, shifts, dims)
 
 
 @op(
@@ -237,9 +233,7 @@ def _repeat_grad(c, g):
 )
 def repeat(self, repeats):
     """Copies of `self`, repeats[i] of them along dim i."""
-    shape = (1,) * (len(repeats) - self.dim()) + tuple(self.shape)
-    x = self.reshape([n for s in shape for n in (1, s)]).expand([n for pair in zip(repeats, shape) for n in pair])
-    return x.clone(memory_format=torch.contiguous_format).reshape([r * s for r, s in zip(repeats, shape)])
+    return bodies.repeat(self, repeats)
 
 
 @op("tile(Tensor self, SymInt[] dims) -> Tensor", samples=lambda t: [(t(2, 3), (2,)), (t(3), (2, 2))])
@@ -345,12 +339,7 @@ def triu(self, diagonal=0):
 )
 def diag_embed(self, offset=0, dim1=-2, dim2=-1):
     """Matrices in the dims `dim1`, `dim2` with the last dim of `self` on the given diagonal, zeros elsewhere."""
-    shape, n = list(self.shape[:-1]), self.shape[-1] + abs(offset)
-    for d in sorted((dim1 % (self.dim() + 1), dim2 % (self.dim() + 1))):
-        shape.insert(d, n)
-    out = self.new_zeros(shape)
-    out.diagonal(offset, dim1, dim2).copy_(self)
-    return out
+    return bodies.diag_embed(self, offset, dim1, dim2)
 
 
 @op("diag(Tensor self, int diagonal=0) -> Tensor", out=True, samples=lambda t: [(t(3), 1), (t(3, 4),)])

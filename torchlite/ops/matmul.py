@@ -5,7 +5,7 @@ import math
 import torchlite as torch
 
 from .. import _C
-from ._declare import _functions, op
+from ._declare import _functions, bodies, op
 from .einsum import einsum
 
 
@@ -206,13 +206,7 @@ def _matmul_node(args):
 def matmul(self, other):
     """Matrix product over the last two dims;
     dims in front broadcast, vectors count as a row on the left and as a column on the right."""
-    a = self if self.dim() > 1 else self.unsqueeze(0)
-    b = other if other.dim() > 1 else other.unsqueeze(1)
-    batch = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (t.expand(batch + t.shape[-2:]).reshape((math.prod(batch),) + t.shape[-2:]) for t in (a, b))
-    y = a.bmm(b).reshape(batch + (a.shape[1], b.shape[2]))
-    y = y if other.dim() > 1 else y.squeeze(-1)
-    return y if self.dim() > 1 else y.squeeze(-1 if other.dim() == 1 else -2)
+    return bodies.matmul(self, other)
 
 
 @op(

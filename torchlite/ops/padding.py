@@ -3,7 +3,7 @@
 import torchlite as torch
 from torchlite._C import suggests_channels_last
 
-from ._declare import op
+from ._declare import bodies, op
 
 
 @op(
@@ -16,51 +16,7 @@ from ._declare import op
 def constant_pad_nd(self, pad, value=0):
     """`self` with pad[0], pad[1] elements of `value` before and after its last dim, and so on;
     negative numbers crop."""
-    if not any(pad):
-        return self.clone()
-    shape, fit = list(self.shape), []
-    for i in range(len(pad) // 2):
-        d, low = self.dim() - 1 - i, pad[2 * i]
-        shape[d] += low + pad[2 * i + 1]
-        fit.append((d, max(low, 0), max(-low, 0), min(self.shape[d] + min(low, 0), shape[d] - max(low, 0))))
-    out = inside = self.new_full(shape, value)
-    for d, to, start, size in fit:
-        inside, self = inside.narrow(d, to, max(size, 0)), self.narrow(d, min(start, self.size(d)), max(size, 0))
-    inside.copy_(self)
-    return out
-
-
-def _mirrored(at, n, low, high):
-    return n - 1 - (n - 1 - at.abs()).abs()
-
-
-def _held(at, n, low, high):
-    return at.clamp(0, n - 1)
-
-
-def _wrapped(at, n, low, high):
-    """Negative padding crops first."""
-    start = max(-low, 0)
-    return (at - start) % (n - start + min(high, 0)) + start
-
-
-def _sources(shape, padding, source, device):
-    """(dim, where its elements come from) for each padded dim."""
-    for i in range(len(padding) // 2):
-        d, low, high = len(shape) - 1 - i, padding[2 * i], padding[2 * i + 1]
-        yield d, source(torch.arange(-low, shape[d] + high, device=device), shape[d], low, high)
-
-
-def _padded(x, padding, source):
-    for d, at in _sources(x.shape, padding, source, x.device):
-        x = x.index_select(d, at)
-    return x
-
-
-def _summed(g, padding, size, last, source):
-    for d, at in _sources(size, padding, source, g.device):
-        g = g.new_zeros((*g.shape[:d], size[d], *g.shape[d + 1 :])).index_add(d, at, g)
-    return g.contiguous(memory_format=torch.channels_last if g.dim() == 4 else torch.channels_last_3d) if last else g
+    return bodies.constant_pad_nd(self, pad, value)
 
 
 def _mode_grad(mode):
@@ -89,7 +45,7 @@ def _mode_double(mode):
 )
 def _pad_reflect(self, padding):
     """Mirrors at the border elements along the last len(padding) / 2 dims."""
-    return _padded(self, padding, _mirrored)
+    return bodies.padded(self, padding, bodies.mirrored)
 
 
 @op(
@@ -103,7 +59,7 @@ def _pad_reflect(self, padding):
 )
 def _pad_replicate(self, padding):
     """Repeats the border elements along the last len(padding) / 2 dims."""
-    return _padded(self, padding, _held)
+    return bodies.padded(self, padding, bodies.held)
 
 
 @op(
@@ -117,7 +73,7 @@ def _pad_replicate(self, padding):
 )
 def _pad_wrap(self, padding):
     """Goes on at the other end along the last len(padding) / 2 dims."""
-    return _padded(self, padding, _wrapped)
+    return bodies.padded(self, padding, bodies.wrapped)
 
 
 @op(
@@ -129,7 +85,7 @@ def _pad_wrap(self, padding):
 )
 def _pad_reflect_backward(grad_output, padding, size, last):
     """Adds every gradient to the element it was copied from; `last`: channels last."""
-    return _summed(grad_output, padding, size, last, _mirrored)
+    return bodies.summed(grad_output, padding, size, last, bodies.mirrored)
 
 
 @op(
@@ -141,7 +97,7 @@ def _pad_reflect_backward(grad_output, padding, size, last):
 )
 def _pad_replicate_backward(grad_output, padding, size, last):
     """Adds every gradient to the element it was copied from; `last`: channels last."""
-    return _summed(grad_output, padding, size, last, _held)
+    return bodies.summed(grad_output, padding, size, last, bodies.held)
 
 
 @op(
@@ -153,7 +109,7 @@ def _pad_replicate_backward(grad_output, padding, size, last):
 )
 def _pad_wrap_backward(grad_output, padding, size, last):
     """Adds every gradient to the element it was copied from; `last`: channels last."""
-    return _summed(grad_output, padding, size, last, _wrapped)
+    return bodies.summed(grad_output, padding, size, last, bodies.wrapped)
 
 
 _forward = {"reflect": _pad_reflect, "replicate": _pad_replicate, "circular": _pad_wrap}

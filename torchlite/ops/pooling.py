@@ -6,7 +6,7 @@ import torchlite as torch
 from torchlite import _C
 from torchlite._C import suggests_channels_last as _last
 
-from ._declare import _functions, op
+from ._declare import _functions, bodies, op
 
 
 def _hidden(*schemas, **kw):
@@ -14,85 +14,6 @@ def _hidden(*schemas, **kw):
 
 
 # ---- windows ---------------------------------------------------------------------------------------------------------
-def _windows(x, n, kernel, stride, padding, dilation, ceil_mode, fill):
-    """The windows over the last n dims, each as the last dim of the result, with `fill` outside of x."""
-    lead = x.dim() - n
-    for i, (k, s, p, d) in enumerate(zip(kernel, stride, padding, dilation)):
-        size, span = x.size(lead + i), d * (k - 1) + 1
-        count = (size + 2 * p - span + (s - 1 if ceil_mode else 0)) // s + 1
-        if ceil_mode and (count - 1) * s >= size + p:
-            count -= 1
-        pad = [0, 0] * (x.dim() - 1 - lead - i) + [p, (count - 1) * s + span - size - p]
-        x = torch.constant_pad_nd(x, pad, fill).unfold(lead + i, span, s)[..., ::d]
-    return x.flatten(-n)
-
-
-def _parts(x, n, size, fill):
-    """As _windows for adaptive pooling: window i of n starts at i * inputs // n and ends before the next one's start,
-    rounded up."""
-    lead = x.dim() - n
-    for d, m in enumerate(size, lead):
-        have = x.size(d)
-        i, k = torch.arange(m, device=x.device).unsqueeze(1), have // max(m, 1) + 2
-        low, at = i * have // max(m, 1), torch.arange(k, device=x.device)
-        at, inside = low + at, low + at < -(-(i + 1) * have // max(m, 1))
-        x = x.index_select(d, at.clamp(max=have - 1).reshape(-1)).unflatten(d, (m, k)).movedim(d + 1, -1)
-        x = torch.where(inside.reshape((m,) + (1,) * (x.dim() - d - 2) + (k,)), x, fill)
-    return x.flatten(-n)
-
-
-def _plane(size, n):
-    """The position of each element of the last n dims."""
-    return torch.arange(math.prod(size[-n:])).reshape(tuple(size[-n:]))
-
-
-def _largest(x, n, windows, volumes=False):
-    """Maxima and their positions: the first ones, but the last NaN."""
-    places = windows(_plane(x.shape, n).to(x.device), -1)
-    w = windows(x, float("-inf") if x.is_floating_point() else torch.iinfo(x.dtype).min)
-    top, k = w.amax(-1, True), w.shape[-1]
-    tap = torch.arange(k, device=x.device)
-    first = torch.where((w == top) & (places >= 0), tap, k).amin(-1, True)
-    nan = torch.where(w != w, tap, -1).amax(-1, True)
-    at = places.expand(w.shape).gather(-1, torch.where(nan < 0, first, nan))
-    return tuple(_as_asked(t.squeeze(-1), x, n, volumes) for t in (top, at))
-
-
-def _window_sizes(x, y, kernel, stride, padding, with_padding):
-    """How many elements each average of y is over."""
-    sizes, n = torch.ones((), dtype=torch.int64, device=x.device), len(kernel)
-    for k, s, p, size, m in zip(kernel, stride, padding, x.shape[-n:], y.shape[-n:]):
-        low = torch.arange(m, device=x.device) * s - p
-        high = (low + k).clamp(max=size + p)
-        sizes = sizes.unsqueeze(-1) * (high - low if with_padding else high.clamp(max=size) - low.clamp(min=0))
-    return sizes
-
-
-def _quotient(total, by):
-    return total / by if total.is_floating_point() else torch.div(total, by, rounding_mode="trunc").to(total.dtype)
-
-
-def _collected(g, places, size, last):
-    """Zeros of `size` to which g is added at all the places of its windows; -1 is none."""
-    g = g.unsqueeze(-1).expand(g.shape + places.shape[-1:]).flatten(1 - places.dim() - 1)
-    lead, plane = tuple(size[: g.dim() - 1]), math.prod(size[g.dim() - 1 :])
-    at = places.to(g.device).reshape(-1) + 1
-    out = g.new_zeros((*lead, plane + 1)).index_add(-1, at, g)[..., 1:]
-    return _in_format(out.clone(memory_format=torch.contiguous_format).reshape(size), last)
-
-
-def _in_format(x, last):
-    return x.contiguous(memory_format=torch.channels_last if x.dim() == 4 else torch.channels_last_3d) if last else x
-
-
-def _as_asked(y, x, n, volumes=False):
-    """y in the memory format of x: for images, and for volumes where they are meant too."""
-    if volumes and x.dim() == 4:
-        last = not x.is_contiguous() and x.permute(1, 2, 3, 0).is_contiguous()
-        return y.permute(1, 2, 3, 0).contiguous().permute(3, 0, 1, 2) if last else y
-    return _in_format(y, (n == 2 or volumes) and x.dim() == n + 2 and _last(x))
-
-
 # ---- maximum ---------------------------------------------------------------------------------------------------------
 @_hidden(
     "_max_pool_backward(Tensor grad_output, Tensor indices, SymInt[] input_size, int dims, Any window=None, "
@@ -113,7 +34,7 @@ def _max_pool_backward(grad_output, indices, input_size, dims, window, last):
     (kernel_size, stride, padding, dilation), or () for adaptive pooling."""
     lead, plane = tuple(input_size[:-dims]), math.prod(input_size[-dims:])
     g = grad_output.new_zeros((*lead, plane)).scatter_add(-1, indices.flatten(-dims), grad_output.flatten(-dims))
-    return _in_format(g.reshape(input_size), last)
+    return bodies.in_format(g.reshape(input_size), last)
 
 
 def _declare_max(n):
@@ -128,7 +49,7 @@ def _declare_max(n):
         """Maxima over windows, and their positions inside a plane."""
         k = _spread(kernel_size, n)
         window = k, _spread(stride, n) or k, _spread(padding, n), _spread(dilation, n), ceil_mode
-        return _largest(self, n, lambda x, fill: _windows(x, n, *window, fill), n == 3)
+        return bodies.largest(self, n, lambda x, fill: bodies.windows(x, n, *window, fill), n == 3)
 
     with_indices.__name__ = f"max_pool{n}d_with_indices"
     pair = op(
@@ -193,11 +114,11 @@ def _avg_pool_backward(
 ):
     """Spreads every average's gradient over its window."""
     n = len(kernel_size)
-    places = _windows(_plane(input_size, n), n, kernel_size, stride, padding, (1,) * n, ceil_mode, -1)
-    by = divisor_override or _window_sizes(
+    places = bodies.windows(bodies.plane(input_size, n), n, kernel_size, stride, padding, (1,) * n, ceil_mode, -1)
+    by = divisor_override or bodies.window_sizes(
         grad_output.new_empty(input_size), grad_output, kernel_size, stride, padding, count_include_pad
     )
-    return _collected(_quotient(grad_output, by), places, input_size, last)
+    return bodies.collected(bodies.quotient(grad_output, by), places, input_size, last)
 
 
 def _spread(v, n):
@@ -212,9 +133,9 @@ def _declare_avg(n):
     def pool(self, kernel_size, stride=(), padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
         k = _spread(kernel_size, n)
         window = k, _spread(stride, n) or k, _spread(padding, n)
-        total = _windows(self, n, *window, (1,) * n, ceil_mode, 0).sum(-1, dtype=self.dtype)
-        by = divisor_override or _window_sizes(self, total, *window, count_include_pad)
-        return _as_asked(_quotient(total, by), self, n)
+        total = bodies.windows(self, n, *window, (1,) * n, ceil_mode, 0).sum(-1, dtype=self.dtype)
+        by = divisor_override or bodies.window_sizes(self, total, *window, count_include_pad)
+        return bodies.as_asked(bodies.quotient(total, by), self, n)
 
     pool.__name__ = f"avg_pool{n}d"
     pool.__doc__ = (
@@ -315,8 +236,8 @@ _AVG = {n: _declare_avg(n) for n in (1, 2, 3)}
 )
 def _adaptive_avg_pool_backward(grad_output, input_size, dims, last):
     """Spreads every average's gradient over its window."""
-    places = _parts(_plane(input_size, dims), dims, grad_output.shape[-dims:], -1)
-    return _collected(grad_output / (places >= 0).sum(-1), places, input_size, last)
+    places = bodies.parts(bodies.plane(input_size, dims), dims, grad_output.shape[-dims:], -1)
+    return bodies.collected(grad_output / (places >= 0).sum(-1), places, input_size, last)
 
 
 def _check_adaptive_grad(g, n, kind):
@@ -380,8 +301,8 @@ def _declare_adaptive(n):
     def kernel_avg(self, output_size):
         """Averages over as many windows as the output has elements."""
         ones = torch.ones(self.shape[-n:], dtype=self.dtype, device=self.device)
-        total, by = (_parts(x, n, output_size, 0).sum(-1) for x in (self, ones))
-        return _as_asked(total / by, self, n)
+        total, by = (bodies.parts(x, n, output_size, 0).sum(-1) for x in (self, ones))
+        return bodies.as_asked(total / by, self, n)
 
     kernel_avg.__name__ = f"_adaptive_avg_pool{n}d"
     avg = _hidden(
@@ -393,7 +314,7 @@ def _declare_adaptive(n):
 
     def kernel_max(self, output_size):
         """Maxima over as many windows as the output has elements, and their positions."""
-        return _largest(self, n, lambda x, fill: _parts(x, n, output_size, fill))
+        return bodies.largest(self, n, lambda x, fill: bodies.parts(x, n, output_size, fill))
 
     kernel_max.__name__ = f"_adaptive_max_pool{n}d"
     largest = _hidden(

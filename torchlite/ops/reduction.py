@@ -1,7 +1,7 @@
 """Reductions: sums, products, extremes, variances, norms, medians."""
 
 import torchlite as torch
-from ._declare import op
+from ._declare import bodies, op
 
 
 # ---- helpers of the gradients ----------------------------------------------------------------------------------------
@@ -270,28 +270,6 @@ def count_nonzero(self, dim=None):
     return (self != 0).sum(dim)
 
 
-def _first(x, extreme, dim):
-    """The first place along `dim` of its extreme, or of NaN; the dim stays."""
-    n, at = x.size(dim), torch.arange(x.size(dim), device=x.device)
-    at = at.reshape((n,) + (1,) * (x.dim() - 1 - dim % x.dim()))
-    return torch.where((x == extreme(x, dim, True)) | (x != x), at, n).amin(dim, True)
-
-
-def _extreme(x, extreme, dim, keepdim):
-    if not x.dim():
-        return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    at = _first(x, extreme, dim)
-    values = x.gather(dim, at)
-    return (values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))
-
-
-def _position(x, extreme, dim, keepdim):
-    if dim is None or not x.dim():
-        return _first(x.reshape(-1), extreme, 0).reshape((1,) * x.dim() if keepdim else ())
-    at = _first(x, extreme, dim)
-    return at if keepdim else at.squeeze(dim)
-
-
 # ---- extremes --------------------------------------------------------------------------------------------------------
 @op(
     "max(Tensor self) -> Tensor",
@@ -333,7 +311,7 @@ def min_all(self):
 )
 def max_dim(self, dim, keepdim=False):
     """The largest values along `dim` and the positions of the first of them."""
-    return _extreme(self, torch.amax, dim, keepdim)
+    return bodies.extreme(self, torch.amax, dim, keepdim)
 
 
 @op(
@@ -348,7 +326,7 @@ def max_dim(self, dim, keepdim=False):
 )
 def min_dim(self, dim, keepdim=False):
     """The smallest values along `dim` and the positions of the first of them."""
-    return _extreme(self, torch.amin, dim, keepdim)
+    return bodies.extreme(self, torch.amin, dim, keepdim)
 
 
 @op("max.other(Tensor self, Tensor other) -> Tensor", out=True, samples=lambda t: [(t(3, 4), t(4))])
@@ -419,7 +397,7 @@ def _aminmax_grad(c, g):
 )
 def argmax(self, dim=None, keepdim=False):
     """The position of the first maximum along `dim`, or in the flattened tensor. NaN counts as the largest."""
-    return _position(self, torch.amax, dim, keepdim)
+    return bodies.position(self, torch.amax, dim, keepdim)
 
 
 @op(
@@ -432,4 +410,4 @@ def argmax(self, dim=None, keepdim=False):
 )
 def argmin(self, dim=None, keepdim=False):
     """The position of the first minimum along `dim`, or in the flattened tensor. NaN counts as the smallest."""
-    return _position(self, torch.amin, dim, keepdim)
+    return bodies.position(self, torch.amin, dim, keepdim)

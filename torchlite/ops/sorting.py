@@ -1,7 +1,7 @@
 """Sorting, selection, unique values, searches and histograms."""
 
 import torchlite as torch
-from ._declare import op, python
+from ._declare import bodies, op, python
 
 
 def _scatter_grad(g, shape, dim, index):
@@ -78,16 +78,6 @@ def topk(self, k, dim=-1, largest=True, sorted=True):
 
 
 # ---- unique ----------------------------------------------------------------------------------------------------------
-def _runs(x, dim, shape, inverse, counts):
-    """Slices along `dim` that differ from the one before, with the inverse, in `shape`, and the counts if asked for."""
-    n, rows = x.size(dim), x.movedim(dim, 0)
-    new = (rows[1:] != rows[:-1]).reshape(max(n - 1, 0), x.numel() // max(n, 1)).any(1)
-    new = torch.cat([torch.ones((min(n, 1),), dtype=torch.bool, device=x.device), new])
-    at = new.cumsum(0) - 1
-    values = x.index_select(dim, torch.ops.aten.nonzero(new).reshape(-1))
-    return values, at.reshape(shape) if inverse else at[:0], torch.bincount(at) if counts else at[:0]
-
-
 @op(
     "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, "
     "bool return_counts=False) -> (Tensor, Tensor, Tensor)",
@@ -97,9 +87,7 @@ def _runs(x, dim, shape, inverse, counts):
 )
 def _unique2(self, sorted=True, return_inverse=False, return_counts=False):
     """Distinct values in order, where each element's value is among them, and how often each appears."""
-    x, at = torch.sort(self.reshape(-1))
-    values, runs, counts = _runs(x, 0, (x.numel(),), True, return_counts)
-    return values, runs.scatter(0, at, runs).reshape(self.shape) if return_inverse else runs[:0], counts
+    return bodies.unique(self, sorted, return_inverse, return_counts)
 
 
 @op(
@@ -123,8 +111,8 @@ def unique_dim(self, dim, sorted=True, return_inverse=False, return_counts=False
 def _unique_consecutive(self, return_inverse=False, return_counts=False, dim=None):
     """Values (or slices along `dim`) without repetitions of the one before, with inverse and counts."""
     if dim is None:
-        return _runs(self.reshape(-1), 0, self.shape, return_inverse, return_counts)
-    return _runs(self, dim, (self.size(dim),), return_inverse, return_counts)
+        return bodies.runs(self.reshape(-1), 0, self.shape, return_inverse, return_counts)
+    return bodies.runs(self, dim, (self.size(dim),), return_inverse, return_counts)
 
 
 def _chosen(result, return_inverse, return_counts):
@@ -196,27 +184,14 @@ def bucketize(self, boundaries, out_int32=False, right=False):
 )
 def histc(self, bins=100, min=0, max=0):
     """Counts of elements in `bins` equal intervals of [min, max], or of the range of the data when both are 0."""
-    x = self.reshape(-1).to(torch.promote_types(self.dtype, torch.float32))
-    low, high = torch.tensor([min, max], dtype=x.dtype, device=x.device).unbind()
-    if min == max and x.numel():
-        low, high = x.amin(), x.amax()
-    if low == high:
-        low, high = low - 1, high + 1
-    x = x[(x >= low) & (x <= high)]
-    at = ((x - low) * bins / (high - low)).long().clamp(0, bins - 1)
-    return torch.bincount(at, minlength=bins).to(self.dtype)
+    return bodies.histc(self, bins, min, max)
 
 
 @op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", kernel="bincount", grad={})
 def bincount(self, weights=None, minlength=0):
     """How often each of the values 0, 1, ...
     appears in a 1-d tensor of non-negative integers, or the sums of their weights."""
-    if not self.numel():
-        return torch.zeros((minlength,), dtype=torch.int64, device=self.device)
-    bins = max(minlength, int(self.max()) + 1)
-    w = torch.ones_like(self, dtype=torch.int64) if weights is None else weights
-    w = w if w.dtype in (torch.int64, torch.float32) and (weights is None or w.is_floating_point()) else w.double()
-    return w.new_zeros((bins,)).scatter_add(0, self.long(), w)
+    return bodies.bincount(self, weights, minlength)
 
 
 def _edges_of(x, bins, range):

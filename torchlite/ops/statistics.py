@@ -3,7 +3,7 @@
 import math
 
 import torchlite as torch
-from ._declare import methods, op, python
+from ._declare import bodies, methods, op, python
 from .reduction import _count, _restore, _select_grad, _share_all, _spread
 
 
@@ -363,21 +363,6 @@ def _lse_grad(g, x, result, dim, keepdim):
     return g * (x - result).exp().conj()  # NaN where all of x is -inf
 
 
-def _middle(x, dim, keepdim, skip):
-    """The lower middle along `dim` and its position; of NaN the first, where they are not to be skipped or are all."""
-    n, nans = x.size(dim) if x.dim() else 1, (x != x).sum(dim, True)
-    values, at = torch.sort(x, dim)
-    rank = torch.where(nans == n, 0, (n - nans - 1) // 2) if skip else torch.where(nans > 0, n - nans, (n - 1) // 2)
-    values, at = values.gather(dim, rank), at.gather(dim, rank)
-    return (values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))
-
-
-def _middle_of_all(x, skip):
-    if not x.numel():
-        return x.new_full((), math.nan if x.is_floating_point() else 0)
-    return _middle(x.reshape(-1), 0, False, skip)[0]
-
-
 # ---- medians, modes, quantiles ---------------------------------------------------------------------------------------
 @op(
     "median(Tensor self) -> Tensor",
@@ -389,7 +374,7 @@ def _middle_of_all(x, skip):
 )
 def median_all(self):
     """The median of all elements: the lower of the two middle ones when their number is even."""
-    return _middle_of_all(self, False)
+    return bodies.middle_of_all(self, False)
 
 
 @op(
@@ -402,7 +387,7 @@ def median_all(self):
 )
 def nanmedian_all(self):
     """The median of the elements that are not NaN."""
-    return _middle_of_all(self, True)
+    return bodies.middle_of_all(self, True)
 
 
 @op(
@@ -417,7 +402,7 @@ def nanmedian_all(self):
 )
 def median_dim(self, dim, keepdim=False):
     """Medians along `dim` and their positions."""
-    return _middle(self, dim, keepdim, False)
+    return bodies.middle(self, dim, keepdim, False)
 
 
 @op(
@@ -432,7 +417,7 @@ def median_dim(self, dim, keepdim=False):
 )
 def nanmedian_dim(self, dim, keepdim=False):
     """Medians along `dim` of what is not NaN, and their positions."""
-    return _middle(self, dim, keepdim, True)
+    return bodies.middle(self, dim, keepdim, True)
 
 
 @op(
