@@ -156,18 +156,10 @@ MEANT = [
     ),
     Meant(
         "value|grad",
-        r"inplace=True(?s:.*)register_hook|register_hook(?s:.*)inplace=True",
+        r"(linear|conv\dd|pool1d)\((?s:.*)register_hook(?s:.*)((?<!requires_grad)_\(|inplace=True|\] = |[-+*/]= )",
         "",
         0,
-        "PyTorch's second gradient of an activation in place goes through the result and its hooks",
-        order=2,
-    ),
-    Meant(
-        "value|grad",
-        r"(bilinear|linear|conv\dd|pool1d|multi_dot)\((?s:.*)register_hook",
-        "",
-        0,
-        "the result is a view in PyTorch: its hook is lost when it is changed through another view",
+        "the result is a view in PyTorch, which loses its hook when it is changed in place afterwards",
     ),
     Meant(
         "value|grad",
@@ -185,11 +177,19 @@ MEANT = [
         "PyTorch multiplies an infinite weight by the mean first",
     ),
     Meant(
-        "value|grad",
-        r"conv\w*\(",
+        "value",
+        r"conv_transpose\dd\(",
         r"PyTorch \[-?[\d.e-]+(, -?[\d.e-]+)*\] at .*torchlite \[-?nan",
         0,
-        "a weight that is not finite times padding, which some of PyTorch's convolutions leave out",
+        "a transposed convolution multiplies a weight that is not finite by the zeros around its input",
+    ),
+    Meant(
+        "value|grad",
+        r"conv(_transpose)?\dd\(",
+        r"PyTorch \[-?[\d.e-]+(, -?[\d.e-]+)*\] at .*torchlite \[-?nan",
+        0,
+        "the gradient of a convolution's input is a transposed convolution, with the same zeros",
+        order=1,
     ),
     Meant(
         "value|grad",
