@@ -75,7 +75,7 @@ def _few(a: Any, images: Any) -> Any:
         return ((images, *shape[1:]) if len(shape) > 3 and shape[0] > images else shape), strides
     shape = tuple([min(n, 2) for n in shape])
     small, step = [0] * len(shape), 1
-    for d in sorted(range(len(shape)), key=lambda d: (strides[d], -d)):
+    for d in sorted(range(len(shape)), key=lambda d: (strides[d], shape[d] != 1, -d)):
         if strides[d]:
             small[d], step = step, step * shape[d]
     return shape, tuple(small)
