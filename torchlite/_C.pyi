@@ -11,6 +11,15 @@ _Number = _int | _float | _complex
 kernels: dict[_str, Any]
 commands: dict[_str, _int]
 dtype_table: tuple[tuple[_str, _str, _str, _int], ...]
+F_GRAD: _int
+F_NODIFF: _int
+F_INPLACE: _int
+F_FACTORY: _int
+F_VIEW: _int
+F_ARITHMETIC: _int
+F_NO_OUT: _int
+F_OWN: _int
+F_ORDERED: _int
 def __getattr__(name: _str) -> Any: ...
 
 class Overload:

@@ -218,6 +218,7 @@ def core() -> str:
         "kernels: dict[_str, Any]",
         "commands: dict[_str, _int]",
         "dtype_table: tuple[tuple[_str, _str, _str, _int], ...]",
+        *(f"{name}: _int" for name, value in vars(torchlite._C).items() if type(value) is int),
         "def __getattr__(name: _str) -> Any: ...",
         "",
         *CORE_TYPES.splitlines(),
