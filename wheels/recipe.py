@@ -241,13 +241,13 @@ def squeeze(data: bytes) -> bytes:
     """Deflate by zopfli: what it takes in a few seconds more is some 3 % less to download for every page. It is kept
     by content, as most files of a wheel are those of the last one. Without the package zopfli it is zlib's."""
     try:
-        import zopfli.zlib
+        import zopfli.zlib  # type: ignore[import-untyped]
     except ImportError:
         return native_archive.deflate(data)
     kept = ROOT / ".build" / "deflated" / hashlib.sha256(data).hexdigest()
     if kept.exists():
         return kept.read_bytes()
-    packed = zopfli.zlib.compress(data)[2:-4]  # without zlib's header and checksum
+    packed: bytes = zopfli.zlib.compress(data)[2:-4]  # without zlib's header and checksum
     kept.parent.mkdir(parents=True, exist_ok=True)
     unfinished = kept.with_suffix(f".{os.getpid()}")
     unfinished.write_bytes(packed)

@@ -53,7 +53,9 @@ def matmul(self, other):
     a, b = (t.expand(batch + t.shape[-2:]).reshape((math.prod(batch),) + t.shape[-2:]) for t in (a, b))
     y = a.bmm(b).reshape(batch + (a.shape[1], b.shape[2]))
     y = y if other.dim() > 1 else y.squeeze(-1)
-    return y if self.dim() > 1 else y.squeeze(-1 if other.dim() == 1 else -2)
+    if self.dim() > 1:
+        return y
+    return y.squeeze(-1 if other.dim() == 1 else -2)
 
 
 # ---- padding ---------------------------------------------------------------------------------------------------------
@@ -102,7 +104,7 @@ def padded(x, padding, source):
 def summed(g, padding, size, last, source):
     for d, at in sources(size, padding, source, g.device):
         g = g.new_zeros((*g.shape[:d], size[d], *g.shape[d + 1 :])).index_add(d, at, g)
-    return g.contiguous(memory_format=torch.channels_last if g.dim() == 4 else torch.channels_last_3d) if last else g
+    return in_format(g, last)
 
 
 # ---- pooling ---------------------------------------------------------------------------------------------------------
@@ -174,7 +176,9 @@ def collected(g, places, size, last):
 
 
 def in_format(x, last):
-    return x.contiguous(memory_format=torch.channels_last if x.dim() == 4 else torch.channels_last_3d) if last else x
+    if not last:
+        return x
+    return x.contiguous(memory_format=torch.channels_last if x.dim() == 4 else torch.channels_last_3d)
 
 
 def as_asked(y, x, n, volumes=False):

@@ -173,7 +173,9 @@ def expand(self, size, implicit):
     """`self` with dims of size 1 repeated to `size` without a copy; -1 keeps a size."""
     own, at = _geometry(self), []
     for n in reversed(size):
-        have, stride = own.pop() if own else (1, at[0][0] * at[0][1] if at else 1)
+        if not own:  # a new dim in front
+            own = [(1, at[0][0] * at[0][1] if at else 1)]
+        have, stride = own.pop()
         at.insert(0, (have, stride) if n in (-1, have) else (n, 0))
     return _strided(self, at)
 
@@ -448,7 +450,7 @@ def diagonal(self, offset, dim1, dim2):
     at, n = _geometry(self), self.dim()
     (rows, down), (columns, across) = at[dim1], at[dim2]
     size = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    start = (offset * across if offset > 0 else -offset * down) if size else 0
+    start = max(offset, 0) * across + max(-offset, 0) * down if size else 0
     at = [g for d, g in enumerate(at) if d not in (dim1 % n, dim2 % n)]
     return _strided(self, [*at, (size, down + across)], start)
 
