@@ -10,21 +10,23 @@ enum {
 #include "gpu/commands.inc"
 #undef COMMAND
 };
+/* a command's first word; words: with this one */
+#define HEAD(command, words) ((uint32_t)(command) | (uint32_t)(words) << 8)
 #define INDEX_BITS 20
 #define INDEX_MASK ((1u << INDEX_BITS) - 1)
 #define GENERATIONS ((1u << (32 - INDEX_BITS)) - 1)
 #define FLUSH_WORDS 8192             /* about two hundred kernels: the GPU is fed while Python goes on */
-/* allocations from here on are made at once, so that lack of memory is told where it belongs */
+/* allocated immediately from this size on, so that out of memory is raised by the op that caused it */
 #define LARGE (1 << 20)
 
 GpuHooks gpu;
 PyTypeObject *tl_Buffer;
-static PyObject *module;       /* torchlite._C.webgpu() */
-static int64_t epoch = -1;     /* the device that handles belong to: after a reset old buffers are void */
-static TlBuffer *first, *last; /* buffers that wait for their contents, oldest first */
-static int heavy;     /* how many of them keep more memory than they take: products, and parts of large tensors */
-static bool pressing; /* so much is under way that the next op should wait */
-static int inside;    /* something is being run: nobody else's code may come between */
+static PyObject *module;          /* torchlite._C.webgpu() */
+static int64_t epoch = -1;        /* the device that handles belong to: after a reset old buffers are void */
+static TlBuffer *oldest, *newest; /* the pending list */
+static int pinning;               /* how many of them pin much: products, and small parts of large tensors */
+static bool pressing;             /* the GPU is so far behind that the next op should wait */
+static int inside;                /* an expression is being run: no other Python code may run before its launch */
 
 typedef struct {
   uint32_t *data;
@@ -85,7 +87,7 @@ int gpu_flush(void) {
 int gpu_launch(uint32_t plan, const uint32_t *handles, size_t n, const uint32_t *values, size_t m) {
   uint32_t *p = command(3 + n + m);
   if (!p) return -1;
-  p[0] = PLAN | (uint32_t)(3 + n + m) << 8;
+  p[0] = HEAD(PLAN, 3 + n + m);
   p[1] = plan;
   p[2] = (uint32_t)n | (uint32_t)m << 8;
   if (n) memcpy(p + 3, handles, n * sizeof *p);
@@ -174,25 +176,25 @@ TlBuffer *gpu_buffer(int64_t nbytes) {
   return b;
 }
 
-void gpu_wait(TlBuffer *b, TlNode *n) {
+void gpu_set_pending(TlBuffer *b, TlNode *n) {
   b->pending = n;
   n->holder = b;
-  heavy += n->heavy;
-  b->prev = last;
+  pinning += n->pins_much;
+  b->prev = newest;
   b->next = NULL;
-  if (last) last->next = b;
-  else first = b;
-  last = b;
+  if (newest) newest->next = b;
+  else oldest = b;
+  newest = b;
 }
-TlNode *gpu_unwait(TlBuffer *b) {
+TlNode *gpu_clear_pending(TlBuffer *b) {
   TlNode *n = b->pending;
   if (b->prev) b->prev->next = b->next;
-  else first = b->next;
+  else oldest = b->next;
   if (b->next) b->next->prev = b->prev;
-  else last = b->prev;
+  else newest = b->prev;
   b->prev = b->next = NULL;
   b->pending = NULL;
-  heavy -= n->heavy;
+  pinning -= n->pins_much;
   if (n->holder == b) n->holder = NULL;
   return n;
 }
@@ -202,13 +204,13 @@ bool gpu_only_operand(const TlBuffer *b) { return Py_REFCNT((PyObject *)b) == 1 
 static void buffer_dealloc(TlBuffer *b) {
   PyTypeObject *tp = Py_TYPE(b);
   if (b->weakrefs) PyObject_ClearWeakRefs((PyObject *)b);
-  if (b->pending) Py_DECREF(gpu_unwait(b));
+  if (b->pending) Py_DECREF(gpu_clear_pending(b));
   if (b->handle && b->epoch == epoch) {
     uint32_t *p = grow(&freed, 1), *q = grow(&words, 2);
     if (p && q) { /* else there is no memory even for this: the number is lost */
       p[0] = b->handle;
       freed.n++;
-      q[0] = FREE | 2 << 8;
+      q[0] = HEAD(FREE, 2);
       q[1] = b->handle;
       words.n += 2;
     }
@@ -218,7 +220,7 @@ static void buffer_dealloc(TlBuffer *b) {
   Py_DECREF(tp);
 }
 
-static uint32_t take(void) {
+static uint32_t new_handle(void) {
   if (freed.n) {
     uint32_t old = freed.data[--freed.n], generation = (old >> INDEX_BITS) + 1;
     return (old & INDEX_MASK) | (generation <= GENERATIONS ? generation : 1) << INDEX_BITS;
@@ -243,7 +245,7 @@ uint32_t gpu_allocate(TlBuffer *b) {
   if (size >= LARGE) {
     if (gpu_flush() < 0) return 0;
     if (b->handle) return b->handle; /* other code ran meanwhile and needed it */
-    if (!(handle = take())) return 0;
+    if (!(handle = new_handle())) return 0;
     GPU_HOOK(gpu.claim, 0);
     int64_t before = epoch;
     PyObject *r = PyObject_CallFunction(gpu.claim, "IL", (unsigned)handle, (long long)size);
@@ -257,10 +259,10 @@ uint32_t gpu_allocate(TlBuffer *b) {
     }
     Py_DECREF(r);
   } else {
-    if (!(handle = take())) return 0;
+    if (!(handle = new_handle())) return 0;
     uint32_t *p = command(3);
     if (!p) return 0;
-    p[0] = ALLOC | 3 << 8;
+    p[0] = HEAD(ALLOC, 3);
     p[1] = handle;
     p[2] = (uint32_t)size;
   }
@@ -270,16 +272,16 @@ uint32_t gpu_allocate(TlBuffer *b) {
   return handle;
 }
 
-/* runs what was put off for a buffer */
+/* runs a buffer's pending expression */
 static int materialize(TlBuffer *b) {
-  TlNode *n = gpu_unwait(b);
+  TlNode *n = gpu_clear_pending(b);
   GpuOut out = {n, b, NULL, 0};
-  if ((n->product && !n->product->done ? gpu_emit(n, b) : gpu_run(n, &out, 1)) == 0) {
+  if ((n->product && !n->product->done ? gpu_launch_product(n, b) : gpu_run(n, &out, 1)) == 0) {
     Py_DECREF(n);
     return 0;
   }
   if (b->pending) Py_DECREF(n);
-  else gpu_wait(b, n);
+  else gpu_set_pending(b, n);
   return -1;
 }
 
@@ -313,35 +315,35 @@ uint32_t gpu_ready(TlBuffer *b) {
   return handle;
 }
 
-/* Runs everything that was put off and reads the buffer, which is about to change; and the buffer's own values. */
+/* Runs every pending expression that reads this buffer, and its own, before it is written. */
 int gpu_before_write(TlBuffer *b) {
   if ((b->pending || (b->handle && any_bad())) && !gpu_ready(b)) return -1;
   b->serial = tick();
   Py_CLEAR(b->bounds);
-  for (TlBuffer *w = b->readers ? first : NULL; w;) {
+  for (TlBuffer *w = b->readers ? oldest : NULL; w;) {
     if (!gpu_node_reads(w->pending, b)) {
       w = w->next;
       continue;
     }
     if (!gpu_ready(w)) return -1;
-    w = first; /* the list has changed */
+    w = oldest; /* the list has changed */
   }
   return 0;
 }
 
-/* Runs the oldest of those that keep far more memory than they take, where many wait. */
-int gpu_few_heavy(void) {
-  for (TlBuffer *b = first; b && heavy > MAX_HEAVY;) {
-    if (!b->pending->heavy || gpu_only_operand(b)) {
+/* Runs the oldest pending expressions that pin much, where they are too many. */
+int gpu_limit_pinned(void) {
+  for (TlBuffer *b = oldest; b && pinning > MAX_PINNING;) {
+    if (!b->pending->pins_much || gpu_only_operand(b)) {
       b = b->next;
       continue;
     }
-    if (!gpu_ready(b)) { /* it goes on waiting, and who reads it is told; interrupts are told now */
+    if (!gpu_ready(b)) { /* it stays pending, and a read raises the error; only interrupts propagate now */
       if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
       PyErr_Clear();
       return 0;
     }
-    b = first;
+    b = oldest;
   }
   return 0;
 }
@@ -406,8 +408,8 @@ static int set_pending(TlBuffer *b, PyObject *v, void *_) {
     PyErr_SetString(PyExc_TypeError, "pending: expected a Node or None");
     return -1;
   }
-  TlNode *old = b->pending ? gpu_unwait(b) : NULL;
-  if (v && v != Py_None) gpu_wait(b, (TlNode *)Py_NewRef(v));
+  TlNode *old = b->pending ? gpu_clear_pending(b) : NULL;
+  if (v && v != Py_None) gpu_set_pending(b, (TlNode *)Py_NewRef(v));
   Py_XDECREF(old);
   return 0;
 }
@@ -472,19 +474,19 @@ static PyObject *f_launch(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   uint32_t *p = grow(&words, (size_t)(3 + n + k));
   if (!p) return PyErr_NoMemory();
   if (to_words(a[1], p + 3, n) < 0 || to_words(a[2], p + 3 + n, k) < 0) return NULL;
-  p[0] = PLAN | (uint32_t)(3 + n + k) << 8;
+  p[0] = HEAD(PLAN, 3 + n + k);
   p[1] = (uint32_t)PyLong_AsUnsignedLongLongMask(a[0]);
   p[2] = (uint32_t)n | (uint32_t)k << 8;
   words.n += (size_t)(3 + n + k);
   if (words.n > FLUSH_WORDS && gpu_flush() < 0) return NULL;
   Py_RETURN_NONE;
 }
-/* the buffers that wait for their contents, oldest first, but for what only a product that waits needs */
+/* pending buffers, oldest first, without operands of a pending product */
 static PyObject *f_waiting(PyObject *m, PyObject *_) {
   (void)m;
   (void)_;
   PyObject *list = PyList_New(0);
-  for (TlBuffer *b = first; b && list; b = b->next)
+  for (TlBuffer *b = oldest; b && list; b = b->next)
     if (!gpu_only_operand(b) && PyList_Append(list, (PyObject *)b) < 0) Py_CLEAR(list);
   return list;
 }
@@ -554,13 +556,12 @@ static PyMethodDef functions[] = {
   {"ready", f_ready, METH_O, "A buffer's handle, with its contents on their way."},
   {"allocate", f_allocate, METH_O, "Gives a buffer its memory; the handle."},
   {"before_write", f_before_write, METH_O,
-   "Runs everything that was put off and reads the buffer, which is about to change; and the buffer's own values."},
+   "Runs every pending expression that reads this buffer, and its own, before it is written."},
   {"flush", f_flush, METH_NOARGS, "Hands the commands over."},
   {"launch", (PyCFunction)(void *)f_launch, METH_FASTCALL, "launch(plan, handles, words): runs a plan on buffers."},
   {"fresh", (PyCFunction)(void *)f_fresh, METH_FASTCALL,
    "fresh(shape, dtype): an uninitialised contiguous tensor and its handle"},
-  {"waiting", f_waiting, METH_NOARGS,
-   "The buffers that wait for their contents, oldest first, but for what only a product that waits needs."},
+  {"waiting", f_waiting, METH_NOARGS, "Pending buffers, oldest first, without operands of a pending product."},
   {"set_epoch", f_set_epoch, METH_O,
    "The device's number; True where it is another than before, whose buffers are void."},
   {"epoch", f_epoch, METH_NOARGS, "The device's number, or None."},

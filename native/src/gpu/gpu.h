@@ -1,5 +1,5 @@
-/* gpu.h: what the files of the webgpu device share (gpu*.c): buffers, the command stream, and element-wise expressions
- * that are put off. All of it is made when the device is first asked for; programs on the CPU never get here. */
+/* gpu.h: what the files of the webgpu device share (gpu*.c): buffers, the command stream, and lazy element-wise
+ * expressions. All of it is allocated when the device is first asked for; programs on the CPU never get here. */
 #ifndef TL_GPU_H
 #define TL_GPU_H
 #include "core/core.h"
@@ -9,8 +9,8 @@
 typedef struct TlNode TlNode;
 typedef struct TlBuffer TlBuffer;
 
-/* GPU memory of a storage. While `pending` is there its contents are still to be computed, and it is in the list of
- * those that wait. */
+/* GPU memory of a storage. `pending` is not NULL: its contents are not computed yet, and the buffer is on the pending
+ * list. */
 struct TlBuffer {
   PyObject_HEAD int64_t nbytes, epoch, serial;
   uint32_t handle, readers; /* readers: leaves over it that exist */
@@ -36,15 +36,14 @@ typedef struct {
   int32_t ndim, unused;
   int64_t strides[];
 } TlLeaf; /* ndim -1: in order */
-/* A matrix product or convolution that was put off, so that what follows it runs in the same kernel: a plan whose last
- * buffer is the result, and its words. */
+/* A lazy matrix product or convolution, so that an epilogue runs in the same kernel: a plan whose last buffer is the
+ * result, and its words. */
 typedef struct {
   TlLeaf *done;     /* the result, once it is there and others need it */
-  TlLeaf *reads[8]; /* the plan's buffers but the last; the node's arguments own them, or what is in `taken` */
-  TlNode
-    *taken[2]; /* the expressions that took an argument's place: NODE_LEAVES of this and enclosing nodes do not know */
+  TlLeaf *reads[8]; /* the plan's buffers but the last; owned by the node's arguments, or by `fused` */
+  TlNode *fused[2]; /* operand expressions fused into the kernel; not in NODE_LEAVES of this and enclosing nodes */
   uint32_t plan, nwords, room;
-  int nreads, open; /* open: how many first arguments may be given as expressions */
+  int nreads, fusable; /* fusable: number of leading operands that may be fused, 0 to 2 */
   uint32_t words[];
 } TlProduct;
 struct TlNode {
@@ -52,25 +51,25 @@ struct TlNode {
   uint16_t op;
   uint8_t ndim, nargs, nleaves;
   uint8_t products; /* how many are in it */
-  bool heavy;       /* what it reads takes far more memory than its values */
+  bool pins_much;   /* pins inputs of far more memory than its result, or a product */
   int32_t count;
-  TlBuffer *holder;   /* the buffer that waits for it */
+  TlBuffer *holder;   /* the buffer that is pending on it */
   TlProduct *product; /* of a product, whose arguments are the tensors it reads */
   int64_t shape[];    /* after it the arguments, after them the leaves, each view once */
 };
 #define NODE_ARGS(n) ((PyObject **)(void *)((n)->shape + (n)->ndim))
 #define NODE_LEAVES(n) ((TlLeaf **)(void *)(NODE_ARGS(n) + (n)->nargs))
 #define NO_COMPUTE 255
-/* storage buffers of a kernel are few (8 in every browser), and outputs need some */
+/* of an expression: a kernel has 8 storage buffers in every browser, and outputs need some */
 #define MAX_LEAVES 5
-/* the same where a product is among what is read: with its result in place of its operands they are fewer */
-#define MAX_AFTER 7
+/* the same for an expression that contains a product, whose operands it reads too */
+#define MAX_EPILOGUE_LEAVES 7
 #define MAX_NODES 24
 #define MAX_BUFFERS 8
-#define MAX_HEAVY 8                    /* products and other heavy expressions that wait at a time */
+#define MAX_PINNING 8                  /* pending expressions that pin much, products included */
 #define MAX_WORDS 64                   /* of a product */
-#define MAX_OPERAND 8                  /* parts of an expression that is computed where a product reads it */
-#define MAX_READS 5                    /* buffers of a product, with what its operands are computed from */
+#define MAX_PROLOGUE 8                  /* parts of a prologue */
+#define MAX_READS 5                    /* buffers of a product, those of its prologues included */
 #define MAX_ARGS 16
 
 extern PyTypeObject *tl_Buffer, *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
@@ -82,14 +81,14 @@ typedef struct {
 extern GpuHooks gpu;
 
 TlBuffer *gpu_buffer(int64_t nbytes);
-uint32_t gpu_ready(TlBuffer *b); /* the handle, contents on their way; 0: an exception */
+uint32_t gpu_ready(TlBuffer *b); /* the handle, commands for its contents given; 0: an exception */
 uint32_t gpu_allocate(TlBuffer *b);
 int gpu_before_write(TlBuffer *b);
 int gpu_launch(uint32_t plan, const uint32_t *handles, size_t nhandles, const uint32_t *values, size_t nvalues);
 int gpu_flush(void);
-void gpu_wait(TlBuffer *b, TlNode *n);    /* steals n */
-bool gpu_only_operand(const TlBuffer *b); /* nobody needs the values but a product that waits */
-TlNode *gpu_unwait(TlBuffer *b);          /* new reference */
+void gpu_set_pending(TlBuffer *b, TlNode *n); /* steals n */
+bool gpu_only_operand(const TlBuffer *b);     /* only a pending product needs the values */
+TlNode *gpu_clear_pending(TlBuffer *b);       /* new reference */
 
 typedef struct {
   TlNode *node;
@@ -98,10 +97,10 @@ typedef struct {
   int64_t offset;
 } GpuOut;
 bool gpu_node_reads(const TlNode *n, const TlBuffer *b);
-int gpu_emit(TlNode *product, TlBuffer *b); /* gpu_product.c: the product alone, into b */
-int gpu_settle(TlNode *product);            /* so that it is done */
-int gpu_take_in(TlNode *product);           /* gpu_run.c: expressions that its operands are, before it is run */
-int gpu_few_heavy(void);
+int gpu_launch_product(TlNode *product, TlBuffer *b); /* gpu_product.c: without epilogue, into b */
+int gpu_compute_product(TlNode *product);             /* sets `done` */
+int gpu_fuse_operands(TlNode *product);               /* gpu_run.c: prologues, before it is run */
+int gpu_limit_pinned(void);
 int gpu_run(TlNode *root, const GpuOut *out, int nout);          /* one kernel; the first output is root's */
 uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out); /* words written; 0: an exception */
 
@@ -114,7 +113,7 @@ TlLeaf *gpu_leaf(TlBuffer *b, int dtype, int ndim, const int64_t *strides, int64
 bool gpu_same_view(const TlLeaf *a, const TlLeaf *b);
 TlNumber *gpu_number(PyObject *value, int dtype);
 TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim, const int64_t *shape);
-PyObject *gpu_run_now(TlNode *n); /* a leaf with the node's values, which are computed now */
+PyObject *gpu_run_now(TlNode *n); /* runs the node; a leaf with its values */
 TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim,
                        const int64_t *shape);
 /* order: NULL, or the expression's dims as dims of the tensor's (broadcast) shape */

@@ -1,8 +1,8 @@
-/* gpu_expr.c: element-wise expressions, put off until a result is needed and then run as one kernel (gpu_run.c).
+/* gpu_expr.c: lazy element-wise expressions, run as one kernel when a result is needed (gpu_run.c).
  *
  * A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about.
- * A consumer of the same kind takes the node in; anything else (gpu_ready) runs it. Nodes read buffers, so a write to a
- * buffer first runs what was put off and reads it (gpu_before_write). */
+ * An element-wise consumer fuses the node; anything else (gpu_ready) runs it. Nodes read buffers, so a write to a
+ * buffer first runs the pending expressions that read it (gpu_before_write). */
 #include "core/check.h"
 #include "gpu/gpu.h"
 
@@ -98,7 +98,7 @@ static int products_in(PyObject *const *args, int nargs) {
   return n < 255 ? n : 255;
 }
 
-static bool is_heavy(const TlNode *n) {
+static bool pins_much(const TlNode *n) {
   int64_t numel = 1;
   for (int i = 0; i < n->ndim; i++) numel = tl_wrap_mul(numel, n->shape[i]);
   for (int i = 0; i < n->nleaves; i++) {
@@ -170,7 +170,7 @@ TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int comput
   memcpy(n->shape, shape, sizeof(int64_t) * (size_t)ndim);
   for (int i = 0; i < nargs; i++) NODE_ARGS(n)[i] = Py_NewRef(args[i]);
   for (int i = 0; i < nleaves; i++) NODE_LEAVES(n)[i] = leaves[i]; /* the arguments own them */
-  n->heavy = is_heavy(n);
+  n->pins_much = pins_much(n);
   return n;
 }
 
@@ -183,7 +183,7 @@ static int64_t numel_of(const TlNode *n) {
 PyObject *gpu_run_now(TlNode *n) {
   TlBuffer *b = n->holder ? (TlBuffer *)Py_NewRef(n->holder) : gpu_buffer(numel_of(n) * tl_itemsize[n->dtype]);
   if (!b) return NULL;
-  if (!n->holder) gpu_wait(b, (TlNode *)Py_NewRef(n));
+  if (!n->holder) gpu_set_pending(b, (TlNode *)Py_NewRef(n));
   PyObject *leaf = gpu_ready(b) ? (PyObject *)gpu_leaf(b, n->dtype, -1, NULL, 0) : NULL;
   Py_DECREF(b);
   return leaf;
@@ -192,9 +192,9 @@ PyObject *gpu_run_now(TlNode *n) {
 /* a node over operands; those that would make it too large are run first */
 TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim,
                        const int64_t *shape) {
-  /* of several products all but one are done before, and are inputs then */
-  TlLeaf *leaves[MAX_AFTER];
-  int products = products_in(args, nargs), most = products ? MAX_AFTER - products + 1 : MAX_LEAVES;
+  /* of several products all but one run before, and are inputs then */
+  TlLeaf *leaves[MAX_EPILOGUE_LEAVES];
+  int products = products_in(args, nargs), most = products ? MAX_EPILOGUE_LEAVES - products + 1 : MAX_LEAVES;
   if (count_of(args, nargs) <= MAX_NODES && most > 0 && leaves_of(args, nargs, leaves, most) >= 0)
     return gpu_node(op, args, nargs, dtype, compute, ndim, shape);
   PyObject *own[MAX_ARGS];
@@ -222,7 +222,7 @@ bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape,
   return dense || empty;
 }
 
-/* a tensor as an argument of an expression over `shape`: its node where it was put off, else a leaf */
+/* a tensor as an argument of an expression over `shape`: its node where it is pending, else a leaf */
 PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *order) {
   TlBuffer *b = (TlBuffer *)t->storage->owner;
   if (t->device != TL_WEBGPU || !b || Py_TYPE(b) != tl_Buffer) {
@@ -259,10 +259,10 @@ PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order) {
   }
   TlBuffer *b = gpu_buffer(nbytes);
   if (!b) return NULL;
-  if (numel) gpu_wait(b, (TlNode *)Py_NewRef(n));
+  if (numel) gpu_set_pending(b, (TlNode *)Py_NewRef(n));
   TlStorage *s = tl_storage_of(TL_WEBGPU, (PyObject *)b, nbytes);
   PyObject *t = s ? (PyObject *)tl_over(s, dtype, n->ndim, shape, strides, 0) : NULL;
-  if (t && n->heavy && gpu_few_heavy() < 0) Py_CLEAR(t);
+  if (t && n->pins_much && gpu_limit_pinned() < 0) Py_CLEAR(t);
   return t;
 }
 
@@ -361,7 +361,7 @@ static void node_dealloc(TlNode *n) {
   for (int i = 0; i < n->nargs; i++) Py_DECREF(NODE_ARGS(n)[i]);
   if (n->product) {
     Py_XDECREF(n->product->done);
-    for (int i = 0; i < 2; i++) Py_XDECREF(n->product->taken[i]);
+    for (int i = 0; i < 2; i++) Py_XDECREF(n->product->fused[i]);
     PyMem_Free(n->product);
   }
   PyObject_Free(n);
@@ -468,8 +468,8 @@ static PyObject *coord_dim(TlCoord *c, void *_) {
 }
 #define FIELD(kind, name) {#name, (getter)kind##_##name, NULL, NULL, NULL}
 #define DTYPE(set) {"dtype", (getter)part_dtype, set, NULL, NULL}
-/* leaves: the buffers it reads, by id, or by id, strides and offset of a view; holder: the buffer that waits for it;
- * products: whether it is a product or has one in it */
+/* leaves: the buffers it reads, by id, or by id, strides and offset of a view; holder: the buffer that is pending on
+ * it; products: whether it is a product or has one in it */
 static PyGetSetDef node_fields[] = {
   DTYPE(NULL),        FIELD(node, op),     FIELD(node, args),   FIELD(node, compute),  FIELD(node, shape),
   FIELD(node, count), FIELD(node, leaves), FIELD(node, holder), FIELD(node, products), {0}};

@@ -1,16 +1,16 @@
 /* gpu_op.c: element-wise ops without Python. The first call of an op with arguments of some types goes through Python
  * (torchlite/webgpu/plan/pointwise.py), which decides the operation, its operands and types, and leaves them here;
- * calls with arguments of the same types are put off, or written in place, by this file alone. What is unusual stays
+ * for calls with arguments of the same types this file alone makes a lazy result or writes in place. The rest stays
  * with Python. */
 #include "gpu/gpu.h"
 
-#define MOST 7                      /* operands */
+#define MAX_OPERANDS 7 /* of an op */
 
 typedef struct Entry {
   struct Entry *next;
   uint64_t key;
   uint16_t op;
-  uint8_t n, at[MOST], dtype, compute, number;
+  uint8_t n, positions[MAX_OPERANDS], dtype, compute, number;
   int8_t lead;
 } Entry;
 
@@ -35,7 +35,7 @@ static PyObject *f_remember(PyObject *m, PyObject *args) {
   int id = gpu_op_id(op), d = gpu_dtype(dtype), c = gpu_dtype(compute), k = gpu_dtype(number);
   Py_ssize_t n = PyTuple_Size(at);
   if (id < 0 || d < 0 || c < 0 || k < 0) return NULL;
-  if (!slot || n < 1 || n > MOST || lead >= n) {
+  if (!slot || n < 1 || n > MAX_OPERANDS || lead >= n) {
     PyErr_SetString(PyExc_TypeError, "remember: not an overload, or too many operands");
     return NULL;
   }
@@ -51,7 +51,7 @@ static PyObject *f_remember(PyObject *m, PyObject *args) {
       if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "remember: positions are 0 to 6");
       return NULL;
     }
-    e.at[i] = (uint8_t)v;
+    e.positions[i] = (uint8_t)v;
   }
   Entry *kept = PyMem_Malloc(sizeof e);
   if (!kept) return PyErr_NoMemory();
@@ -60,7 +60,7 @@ static PyObject *f_remember(PyObject *m, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-/* t[...] = node, below autograd */
+/* t[...] = node, without autograd */
 static int assign(TlTensor *t, TlNode *node, const int *order) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   bool dense = gpu_geometry(t, node->ndim, order, shape, strides);
@@ -74,9 +74,9 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
   }
   if (b->pending && !b->handle && !b->readers && dense && t->offset == 0 &&
       t->numel * tl_itemsize[t->dtype] == b->nbytes) {
-    /* nothing has been computed yet, and nothing else reads the buffer: it waits for the new values instead */
-    TlNode *old = gpu_unwait(b);
-    gpu_wait(b, (TlNode *)Py_NewRef(node));
+    /* nothing has been computed yet, and nothing else reads the buffer: the new expression takes the old one's place */
+    TlNode *old = gpu_clear_pending(b);
+    gpu_set_pending(b, (TlNode *)Py_NewRef(node));
     Py_DECREF(old);
     Py_CLEAR(b->bounds);
     Py_XDECREF(cast);
@@ -93,7 +93,7 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
 /* The dims from the outermost in memory to the innermost of a new result of these operands, as on the CPU; false where
  * that is the usual order. What is no tensor does not count. */
 static bool layout(PyObject *const *a, int n, int ndim, const int64_t *shape, int *order) {
-  int64_t in[MOST][TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  int64_t in[MAX_OPERANDS][TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int inner[TL_MAX_DIMS], nops = 0;
   bool usual = true;
   for (int i = 0; i < n; i++) usual = usual && (!TL_CHECK(a[i]) || tl_is_contiguous((const TlTensor *)a[i]));
@@ -108,12 +108,12 @@ static bool layout(PyObject *const *a, int n, int ndim, const int64_t *shape, in
 }
 
 static PyObject *f_layout(PyObject *m, PyObject *const *a, Py_ssize_t n) {
-  PyObject *ops[MOST], *r = NULL;
+  PyObject *ops[MAX_OPERANDS], *r = NULL;
   int64_t shape[TL_MAX_DIMS];
   int order[TL_MAX_DIMS], ndim;
   (void)m;
-  Py_ssize_t nops = n == 2 && PyList_Check(a[0]) ? PyList_Size(a[0]) : MOST + 1;
-  if (nops > MOST) {
+  Py_ssize_t nops = n == 2 && PyList_Check(a[0]) ? PyList_Size(a[0]) : MAX_OPERANDS + 1;
+  if (nops > MAX_OPERANDS) {
     PyErr_SetString(PyExc_TypeError, "layout([tensors], shape)");
     return NULL;
   }
@@ -133,9 +133,10 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   while (e && e->key != key) e = e->next;
   if (!e) return 0;
   for (int i = 0; i < e->n; i++)
-    if (e->at[i] >= n) return 0;
+    if (e->positions[i] >= n) return 0;
   for (int i = 0; inplace && i < e->n; i++)
-    if (TL_CHECK(a[e->at[i]]) && tl_check_overlap((const TlTensor *)a[0], (const TlTensor *)a[e->at[i]]) < 0) {
+    if (TL_CHECK(a[e->positions[i]]) &&
+        tl_check_overlap((const TlTensor *)a[0], (const TlTensor *)a[e->positions[i]]) < 0) {
       *result = NULL;
       return 1;
     }
@@ -143,7 +144,7 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   int ndim = 0;
   int64_t shape[TL_MAX_DIMS];
   for (int i = 0; i < e->n; i++) {
-    const TlTensor *t = (const TlTensor *)a[e->at[i]];
+    const TlTensor *t = (const TlTensor *)a[e->positions[i]];
     if (!TL_CHECK(t)) continue;
     if (t->device != TL_WEBGPU) return 0;
     if (t->ndim > ndim) {
@@ -157,8 +158,8 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
     }
   }
   int places[TL_MAX_DIMS];
-  PyObject *ops[MOST];
-  for (int i = 0; i < e->n; i++) ops[i] = a[e->at[i]];
+  PyObject *ops[MAX_OPERANDS];
+  for (int i = 0; i < e->n; i++) ops[i] = a[e->positions[i]];
   if (e->lead > 0) { /* it goes first */
     PyObject *o = ops[e->lead];
     for (int i = e->lead; i; i--) ops[i] = ops[i - 1];
@@ -169,13 +170,13 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   if (inplace && (self->ndim != ndim || memcmp(self->shape, shape, sizeof(int64_t) * (size_t)ndim) || !self->numel ||
                   !tl_can_cast(e->dtype, self->dtype) || Py_TYPE(self->storage->owner) != tl_Buffer))
     return 0;
-  PyObject *args[MOST];
+  PyObject *args[MAX_OPERANDS];
   int64_t ordered[TL_MAX_DIMS];
   int k = 0;
   *result = NULL;
   for (int i = 0; i < ndim; i++) ordered[i] = shape[order ? order[i] : i];
   for (; k < e->n; k++) {
-    PyObject *o = a[e->at[k]];
+    PyObject *o = a[e->positions[k]];
     args[k] = TL_CHECK(o) ? gpu_operand((TlTensor *)o, ndim, ordered, order) : (PyObject *)gpu_number(o, e->number);
     if (!args[k]) break;
   }
@@ -208,7 +209,7 @@ static PyMethodDef functions[] = {
    "remember(overload, key, op, positions, dtype, compute type, numbers' type, lead): what calls with that signature "
    "stand "
    "for"},
-  {"assign", (PyCFunction)(void *)f_assign, METH_FASTCALL, "assign(tensor, node): t[...] = node below autograd."},
+  {"assign", (PyCFunction)(void *)f_assign, METH_FASTCALL, "assign(tensor, node): t[...] = node, without autograd."},
   {"layout", (PyCFunction)(void *)f_layout, METH_FASTCALL,
    "layout([tensors], shape): the dims of an element-wise result from the outermost in memory; None for the usual "
    "order."},

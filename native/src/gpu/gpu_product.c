@@ -1,13 +1,13 @@
-/* gpu_product.c: matrix products and convolutions that are put off until their result is needed, so that element-wise
- * operations on it run in the same kernel (gpu_run.c). One is a Node whose arguments are the tensors it reads. */
+/* gpu_product.c: lazy matrix products and convolutions: element-wise ops on the result become their epilogue and run
+ * in the same kernel (gpu_run.c). One is a Node whose arguments are the tensors it reads. */
 #include "core/check.h"
 #include "gpu/gpu.h"
 
 /* The product alone, into a buffer that has no memory yet or is to be written anew. */
-int gpu_emit(TlNode *p, TlBuffer *b) {
+int gpu_launch_product(TlNode *p, TlBuffer *b) {
   uint32_t handles[MAX_BUFFERS + 1];
   size_t n = 0;
-  if (gpu_take_in(p) < 0) return -1;
+  if (gpu_fuse_operands(p) < 0) return -1;
   for (; n < (size_t)p->product->nreads; n++)
     if (!(handles[n] = gpu_ready(p->product->reads[n]->buffer))) return -1;
   if (!(handles[n++] = b->handle ? b->handle : gpu_allocate(b))) return -1;
@@ -16,9 +16,9 @@ int gpu_emit(TlNode *p, TlBuffer *b) {
   return 0;
 }
 
-int gpu_settle(TlNode *p) {
+int gpu_compute_product(TlNode *p) {
   if (p->product->done) return 0;
-  if (p->holder) { /* makes it done, for the caller has it too */
+  if (p->holder) { /* sets `done`, since the caller has a reference too */
     TlBuffer *b = (TlBuffer *)Py_NewRef(p->holder);
     Py_INCREF(p);
     int r = gpu_ready(b) ? 0 : -1;
@@ -32,21 +32,20 @@ int gpu_settle(TlNode *p) {
   TlBuffer *b = gpu_buffer(numel * tl_itemsize[p->dtype]);
   if (!b) return -1;
   Py_INCREF(p);
-  int r = gpu_emit(p, b);
+  int r = gpu_launch_product(p, b);
   Py_DECREF(p);
   Py_DECREF(b);
   return r;
 }
 
 /* Whether an operand can stay an expression until the product is run, which then may compute it where it reads it. */
-static bool stays(const TlBuffer *b, tl_dtype d) {
+static bool can_be_prologue(const TlBuffer *b, tl_dtype d) {
   const TlNode *n = b->pending;
-  return n && !n->products && n->dtype == d && n->count <= MAX_OPERAND && n->nleaves < MAX_READS;
+  return n && !n->products && n->dtype == d && n->count <= MAX_PROLOGUE && n->nleaves < MAX_READS;
 }
 
-/* product(plan, buffers it reads, words, shape, dtype, open=0): a dense tensor, later. open: how many of the first
- * buffers the plan takes as expressions too; what else it reads is on its way then, so that errors of its operands are
- * raised here. */
+/* product(plan, buffers it reads, words, shape, dtype, open=0): a dense tensor, later. open: how many leading
+ * buffers may be fused as prologues. The others are computed here, so that errors of operands are raised here. */
 static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
   static int op = -1;
@@ -77,7 +76,7 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
                    .nwords = (uint32_t)k,
                    .room = open ? MAX_WORDS : (uint32_t)k,
                    .nreads = (int)n,
-                   .open = (int)open};
+                   .fusable = (int)open};
   Py_ssize_t i = 0;
   for (; i < n; i++) {
     TlBuffer *b = (TlBuffer *)PyTuple_GetItem(a[1], i);
@@ -85,7 +84,9 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
       PyErr_SetString(PyExc_TypeError, "product: expected buffers");
       break;
     }
-    if ((!(i < open && stays(b, d)) && !gpu_ready(b)) || !(leaves[i] = (PyObject *)gpu_leaf(b, d, -1, NULL, 0))) break;
+    if ((!(i < open && can_be_prologue(b, d)) && !gpu_ready(b)) ||
+        !(leaves[i] = (PyObject *)gpu_leaf(b, d, -1, NULL, 0)))
+      break;
   }
   Py_ssize_t w = 0;
   for (; i == n && w < k; w++) {
@@ -104,16 +105,16 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   }
   node->product = p;
   node->products = 1;
-  node->heavy = true;
+  node->pins_much = true;
   for (i = 0; i < n; i++) p->reads[i] = (TlLeaf *)NODE_ARGS(node)[i];
   result = gpu_result(node, d, NULL);
   Py_DECREF(node);
-  if (result && gpu_few_heavy() < 0) Py_CLEAR(result);
+  if (result && gpu_limit_pinned() < 0) Py_CLEAR(result);
   return result;
 }
 
 static PyMethodDef functions[] = {
   {"product", (PyCFunction)(void *)f_product, METH_FASTCALL,
-   "product(plan, buffers, words, shape, dtype, open=0): the result of a plan whose last buffer it is, put off."},
+   "product(plan, buffers, words, shape, dtype, open=0): the lazy result of a plan whose last buffer it is."},
   {0}};
 int gpu_product_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }

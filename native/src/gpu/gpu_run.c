@@ -6,7 +6,7 @@
 #define MAX_ORDER 250                /* parts of an expression */
 #define MAX_INPUTS 16
 #define KEY_ROOM 2600
-enum { ALONE, AFTER, FIRST, SECOND }; /* what the expression is to a product */
+enum { NO_PRODUCT, EPILOGUE, PROLOGUE_OF_FIRST, PROLOGUE_OF_SECOND }; /* the expression's role in a product's kernel */
 enum { IS_NODE, IS_LEAF, IS_NUMBER, IS_COORD, IS_PRODUCT };
 
 typedef struct {
@@ -16,9 +16,9 @@ typedef struct {
   const int64_t *in_strides[MAX_INPUTS], *out_strides[MAX_BUFFERS];
   int8_t alias[MAX_INPUTS];
   uint8_t input_of[MAX_ORDER], uses[MAX_ORDER], key[KEY_ROOM];
-  TlNode *after; /* the product that the expression follows in one kernel */
-  uint32_t plan; /* the product's, where `role` is not ALONE */
-  int role, n, nin, nout, given, ndim, nkey, numbers, nsizes, nkeep, keep[TL_MAX_DIMS];
+  TlNode *producer; /* the product whose epilogue this expression is */
+  uint32_t plan;    /* the product's, where `role` is not NO_PRODUCT */
+  int role, n, nin, nout, nrequested, ndim, nkey, numbers, nsizes, nkeep, keep[TL_MAX_DIMS];
   int64_t sizes[TL_MAX_DIMS], dense[TL_MAX_DIMS];
   bool coords;
 } Run;
@@ -134,7 +134,7 @@ static int append(PyObject *list, PyObject *o) { /* steals o */
  * or, for the product, (dtype, None). */
 static PyObject *describe(Run *r) {
   GPU_HOOK(gpu.describe, NULL);
-  PyObject *nodes = PyList_New(0), *ins = PyList_New(0), *outs = PyList_New(0), *made = NULL;
+  PyObject *nodes = PyList_New(0), *ins = PyList_New(0), *outs = PyList_New(0), *plan = NULL;
   int bad = 0;
   for (int i = 0; i < r->n && !bad; i++) {
     Expr *e = r->order[i];
@@ -161,12 +161,12 @@ static PyObject *describe(Run *r) {
                                      r->out_strides[i] ? "s" : "c"));
   static const char *const roles[] = {NULL, "after", "first", "second"};
   if (!bad && nodes && ins && outs)
-    made =
+    plan =
       PyObject_CallFunction(gpu.describe, "iOOOzI", r->nsizes, nodes, ins, outs, roles[r->role], (unsigned)r->plan);
   Py_XDECREF(nodes);
   Py_XDECREF(ins);
   Py_XDECREF(outs);
-  return made;
+  return plan;
 }
 
 /* the kernel's number; -1 with an exception */
@@ -222,12 +222,12 @@ static int number_words(const Run *r, uint32_t **w) {
   return 0;
 }
 
-static int begin(Run *r, TlNode *root, int role) {
+static int begin_run(Run *r, TlNode *root, int role) {
   r->role = role;
   r->n = r->nin = r->nout = r->nkey = r->numbers = 0;
   r->ndim = root->ndim;
   r->coords = false;
-  r->after = NULL;
+  r->producer = NULL;
   if (++mark == 0) mark = 1;
   return visit(r, (Expr *)root, 0);
 }
@@ -245,10 +245,10 @@ static int64_t lay_out(Run *r, const TlNode *root) {
       strided[nstrided++] = r->in_strides[i];
   for (int i = 0; i < r->nout; i++) {
     r->out_strides[i] =
-      !r->after && !r->outputs[i].strides && needs_strides(&r->outputs[i], numel) ? dense : r->outputs[i].strides;
+      !r->producer && !r->outputs[i].strides && needs_strides(&r->outputs[i], numel) ? dense : r->outputs[i].strides;
     if (r->out_strides[i]) strided[nstrided++] = r->out_strides[i];
   }
-  if (!r->coords && !nstrided && !r->after)
+  if (!r->coords && !nstrided && !r->producer)
     for (int i = 0; i < r->nin; i++)
       if (r->inputs[i]->offset & 3)
         strided[nstrided++] = r->in_strides[i] = dense; /* groups of four begin at multiples of four */
@@ -272,9 +272,9 @@ static int run_with(Run *r, TlNode *root) {
   if (numel < 0) return -1;
   uint32_t words[MAX_WORDS + 1 + TL_MAX_DIMS + (MAX_INPUTS + MAX_BUFFERS) * (TL_MAX_DIMS + 1) + 2 * MAX_ORDER],
     *w = words;
-  if (r->after) {
-    memcpy(w, r->after->product->words, r->after->product->nwords * sizeof *w);
-    w += r->after->product->nwords;
+  if (r->producer) {
+    memcpy(w, r->producer->product->words, r->producer->product->nwords * sizeof *w);
+    w += r->producer->product->nwords;
   } else *w++ = (uint32_t)numel;
   input_words(r, &w);
   for (int i = 0; i < r->nout; i++) place_words(r, &w, r->outputs[i].offset, r->out_strides[i]);
@@ -297,8 +297,8 @@ static int run_with(Run *r, TlNode *root) {
   if (plan < 0 || number_words(r, &w) < 0) return -1;
   uint32_t handles[2 * MAX_INPUTS + MAX_BUFFERS];
   size_t n = 0;
-  for (int i = 0; r->after && i < r->after->product->nreads; i++)
-    if (!(handles[n++] = gpu_ready(r->after->product->reads[i]->buffer))) return -1;
+  for (int i = 0; r->producer && i < r->producer->product->nreads; i++)
+    if (!(handles[n++] = gpu_ready(r->producer->product->reads[i]->buffer))) return -1;
   for (int i = 0; i < r->nin; i++)
     if (r->alias[i] < 0 && !(handles[n++] = gpu_ready(r->inputs[i]->buffer))) return -1;
   for (int i = 0; i < r->nout; i++) {
@@ -308,25 +308,24 @@ static int run_with(Run *r, TlNode *root) {
   return gpu_launch((uint32_t)plan, handles, n, words, (size_t)(w - words));
 }
 
-/* The product among those still to be done that the expression can follow; NULL where there is none. Others are done
- * first. */
-static int products_of(TlNode *n, TlNode **last) {
+/* *last: the product not run yet whose epilogue the expression can be; NULL: none. Runs the others first. */
+static int find_producer(TlNode *n, TlNode **last) {
   if (!n->products || (n->product && n->product->done)) return 0;
   if (n->product) {
     if (n == *last) return 0;
-    TlNode *before = *last;
+    TlNode *earlier = *last;
     *last = n;
-    return before ? gpu_settle(before) : 0;
+    return earlier ? gpu_compute_product(earlier) : 0;
   }
   for (int i = 0; i < n->nargs; i++)
-    if (Py_TYPE(NODE_ARGS(n)[i]) == tl_Node && products_of((TlNode *)NODE_ARGS(n)[i], last) < 0) return -1;
+    if (Py_TYPE(NODE_ARGS(n)[i]) == tl_Node && find_producer((TlNode *)NODE_ARGS(n)[i], last) < 0) return -1;
   return 0;
 }
 
-/* Whether the expression can follow the product: outputs in order, no buffer both read and written, and nobody else who
- * would need the product computed once more. */
-static bool follows(const Run *r) {
-  const TlNode *p = r->after, *root = (const TlNode *)r->order[r->n - 1];
+/* Whether the expression can be the product's epilogue: outputs in order, no buffer both read and written, and no other
+ * user for whom the product would be computed again. */
+static bool can_be_epilogue(const Run *r) {
+  const TlNode *p = r->producer, *root = (const TlNode *)r->order[r->n - 1];
   if (p->ndim != root->ndim || memcmp(p->shape, root->shape, sizeof *p->shape * (size_t)p->ndim) ||
       r->nin + r->nout + p->product->nreads > MAX_BUFFERS)
     return false;
@@ -346,18 +345,18 @@ static bool follows(const Run *r) {
   return true;
 }
 
-/* The expression that the i-th operand is, the product's reads[at]: where nobody else needs its values, the product
- * computes them where it reads them. How many buffers it reads for it then. */
-static int take_in(TlNode *p, int i, int at) {
+/* Fuses the i-th operand, the product's reads[at], as a prologue where it is a small pending expression without other
+ * users. Returns the number of buffers the operand reads then. */
+static int fuse_operand(TlNode *p, int i, int at) {
   TlProduct *q = p->product;
   TlBuffer *b = q->reads[at]->buffer;
   TlNode *n = b->pending;
   Run r;
   uint32_t words[1 + TL_MAX_DIMS + MAX_INPUTS * (TL_MAX_DIMS + 1) + 2 * MAX_ORDER], *w = words;
-  if (!n || n->products || n->dtype != p->dtype || n->count > MAX_OPERAND || !gpu_only_operand(b) ||
+  if (!n || n->products || n->dtype != p->dtype || n->count > MAX_PROLOGUE || !gpu_only_operand(b) ||
       Py_REFCNT((PyObject *)n) > 1)
     return 1;
-  if (begin(&r, n, FIRST + i) < 0) return -1;
+  if (begin_run(&r, n, PROLOGUE_OF_FIRST + i) < 0) return -1;
   if (r.nin + q->nreads - 1 > MAX_READS) return 1;
   r.plan = q->plan;
   int64_t numel = lay_out(&r, n), plan;
@@ -375,23 +374,23 @@ static int take_in(TlNode *p, int i, int at) {
   memmove(q->reads + at + r.nin, q->reads + at + 1, sizeof *q->reads * (size_t)(q->nreads - at - 1));
   memcpy(q->reads + at, r.inputs, sizeof *q->reads * (size_t)r.nin);
   q->nreads += r.nin - 1;
-  q->taken[i] = gpu_unwait(b);
+  q->fused[i] = gpu_clear_pending(b);
   return r.nin;
 }
-int gpu_take_in(TlNode *p) {
-  int open = p->product->open, at = 0;
-  p->product->open = 0; /* in this order, or not at all */
+int gpu_fuse_operands(TlNode *p) {
+  int open = p->product->fusable, at = 0;
+  p->product->fusable = 0; /* in this order, or not at all */
   for (int i = 0; i < open; i++) {
-    int k = take_in(p, i, at);
+    int k = fuse_operand(p, i, at);
     if (k < 0) return -1;
     at += k;
   }
   return 0;
 }
 
-/* A product whose kernel is about to be made: what runs for its operands is not to come between. */
+/* Computes a product's operands before its kernel is described, so that no launch for them comes between. */
 static int operands_ready(TlNode *p) {
-  if (gpu_take_in(p) < 0) return -1;
+  if (gpu_fuse_operands(p) < 0) return -1;
   for (int i = 0; i < p->product->nreads; i++)
     if (!gpu_ready(p->product->reads[i]->buffer)) return -1;
   return 0;
@@ -425,7 +424,7 @@ int gpu_run(TlNode *root, const GpuOut *out, int nout) {
   if (nout > MAX_BUFFERS) return too_large();
   if (root->product) { /* its values somewhere else than in a buffer of their own */
     static int cast = -1;
-    if (gpu_settle(root) < 0 || (cast < 0 && (cast = gpu_op_named("cast")) < 0)) return -1;
+    if (gpu_compute_product(root) < 0 || (cast < 0 && (cast = gpu_op_named("cast")) < 0)) return -1;
     PyObject *leaf = (PyObject *)root->product->done;
     TlNode *copy = nout == 1 ? gpu_node(cast, &leaf, 1, root->dtype, NO_COMPUTE, root->ndim, root->shape) : NULL;
     if (!copy) return nout == 1 ? -1 : too_large();
@@ -435,37 +434,38 @@ int gpu_run(TlNode *root, const GpuOut *out, int nout) {
     Py_DECREF(copy);
     return result;
   }
-  TlNode *after = NULL;
-  if (products_of(root, &after) < 0 || (after && operands_ready(after) < 0) ||
-      begin(&r, root, after ? AFTER : ALONE) < 0)
+  TlNode *producer = NULL;
+  if (find_producer(root, &producer) < 0 || (producer && operands_ready(producer) < 0) ||
+      begin_run(&r, root, producer ? EPILOGUE : NO_PRODUCT) < 0)
     return -1;
-  r.after = after;
-  r.plan = after ? after->product->plan : 0;
-  r.nout = r.given = nout;
+  r.producer = producer;
+  r.plan = producer ? producer->product->plan : 0;
+  r.nout = r.nrequested = nout;
   memcpy(r.outputs, out, sizeof *out * (size_t)nout);
   for (int i = 0; i < nout; i++)
     if (((Expr *)out[i].node)->mark != mark) {
       PyErr_SetString(PyExc_RuntimeError, "run: an output is not part of the expression");
       return -1;
     }
-  if (r.after && !follows(&r)) return gpu_settle(r.after) < 0 ? -1 : gpu_run(root, out, nout);
-  if (!r.after && nout == 1 && r.nin + nout > MAX_BUFFERS) return run_in_parts(root, out);
-  int room = MAX_BUFFERS - r.nin - r.nout - (r.after ? r.after->product->nreads : 0);
-  if (r.after && r.after->holder && !room) return gpu_settle(r.after) < 0 ? -1 : gpu_run(root, out, nout);
-  for (int k = 0; k < 2; k++) /* the product before others: it is the dearest to compute once more */
+  if (r.producer && !can_be_epilogue(&r)) return gpu_compute_product(r.producer) < 0 ? -1 : gpu_run(root, out, nout);
+  if (!r.producer && nout == 1 && r.nin + nout > MAX_BUFFERS) return run_in_parts(root, out);
+  int room = MAX_BUFFERS - r.nin - r.nout - (r.producer ? r.producer->product->nreads : 0);
+  if (r.producer && r.producer->holder && !room)
+    return gpu_compute_product(r.producer) < 0 ? -1 : gpu_run(root, out, nout);
+  for (int k = 0; k < 2; k++) /* the product first: it costs most to compute again */
     for (int i = 0; i < r.n && room > 0; i++) {
       TlNode *n = (TlNode *)r.order[i];
-      if (Py_TYPE(n) != tl_Node || n == root || !n->holder || (n == r.after) == (k == 1)) continue;
+      if (Py_TYPE(n) != tl_Node || n == root || !n->holder || (n == r.producer) == (k == 1)) continue;
       r.outputs[r.nout++] = (GpuOut){n, (TlBuffer *)Py_NewRef(n->holder), NULL, 0};
-      gpu_unwait(n->holder); /* this reference to n is kept until the end */
+      gpu_clear_pending(n->holder); /* this reference to n is kept until the end */
       room--;
     }
   Py_INCREF(root);
   int result = run_with(&r, root);
-  for (int i = r.given; i < r.nout; i++) {
+  for (int i = r.nrequested; i < r.nout; i++) {
     TlBuffer *b = r.outputs[i].buffer;
     TlNode *n = r.outputs[i].node;
-    if (result < 0 && !b->pending) gpu_wait(b, n);
+    if (result < 0 && !b->pending) gpu_set_pending(b, n);
     else {
       if (result == 0 && n->product && !(n->product->done = gpu_leaf(b, n->dtype, -1, NULL, 0))) result = -1;
       Py_DECREF(n);
