@@ -256,6 +256,13 @@ MEANT = [
         "what a tensor of integers takes of a float's history when one number is written to it",
     ),
     Meant(
+        "raises nothing, RuntimeError",
+        r"dtype=\"(u?int\d+|bool)\"(?s:.*)\] = t\d",
+        "torchlite cannot register a hook on a tensor that doesn't require gradient",
+        0,
+        "the same, where what was computed of those integers gets a hook",
+    ),
+    Meant(
         "value|grad",
         r"logit\w*\((?s:.*)create_graph",
         r"torchlite \[nan",
