@@ -468,25 +468,22 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     "float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_group_norm",
-    grad=lambda c, g: (
-        {}  # the statistics have a graph without gradients, as in PyTorch
-        if g[0] is None
-        else dict(
-            zip(
-                ("input", "weight", "bias"),
-                torch.native_group_norm_backward(
-                    g[0],
-                    c.input,
-                    c.result1,
-                    c.result2,
-                    c.weight,
-                    c.N,
-                    c.C,
-                    c.HxW,
-                    c.group,
-                    (c.needs_input, c.needs_weight, c.needs_bias),
-                ),
-            )
+    nondiff=(1, 2),
+    grad=lambda c, g: dict(
+        zip(
+            ("input", "weight", "bias"),
+            torch.native_group_norm_backward(
+                g[0],
+                c.input,
+                c.result1,
+                c.result2,
+                c.weight,
+                c.N,
+                c.C,
+                c.HxW,
+                c.group,
+                (c.needs_input, c.needs_weight, c.needs_bias),
+            ),
         )
     ),
     samples=lambda t: [(t(2, 4, 3), t(4), t(4), 2, 4, 3, 2, 1e-5)],
