@@ -98,7 +98,9 @@ export function accessors(name: string, dtype: DType, form: Form, writes: boolea
   const mask = per === 4 ? "0xffu" : "0xffffu";
   const log = per === 4 ? 2 : 1;
   const word = form === "atomic" ? `atomicLoad(&${name}[u >> ${log}u])` : `${name}[u >> ${log}u]`;
-  const ld = `fn ld_${name}(i: i32) -> ${t} { let u = u32(i); let b = (${word} >> ((u & ${per - 1}u) * ${bits}u)) & ${mask}; return ${unpack(dtype, "b")}; }`;
+  const ld = `fn ld_${name}(i: i32) -> ${t} {
+  let u = u32(i); let b = (${word} >> ((u & ${per - 1}u) * ${bits}u)) & ${mask}; return ${unpack(dtype, "b")};
+}`;
   if (!writes) return ld;
   return `${ld}
 fn st_${name}(i: i32, v: ${t}) {

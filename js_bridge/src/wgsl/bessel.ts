@@ -7,11 +7,15 @@ fn tl_i${n}e(x: f32) -> f32 {
   if (tl_isnan(x)) { return x; }
   if (tl_isinf(x)) { return 0.0; }
   var r: f32;
-  if (a <= 8.0) { r = tl_ch_i${n}e_a(a * 0.25 - 1.0)${n ? " * a" : ""}; } else { r = tl_ch_i${n}e_b(16.0 / a - 1.0) / sqrt(a); }
+  if (a <= 8.0) {
+    r = tl_ch_i${n}e_a(a * 0.25 - 1.0)${n ? " * a" : ""};
+  } else { r = tl_ch_i${n}e_b(16.0 / a - 1.0) / sqrt(a); }
   return ${n ? "tl_copysign(r, x)" : "r"};
 }`,
   /* exp in two halves: I is finite a little beyond its overflow; NaN at infinity, as in PyTorch */
-  [`tl_i${n}`]: `fn tl_i${n}(x: f32) -> f32 { if (tl_isinf(x)) { return tl_nan(); } let h = tl_exp(0.5 * abs(x)); return tl_i${n}e(x) * h * h; }`,
+  [`tl_i${n}`]: `fn tl_i${n}(x: f32) -> f32 {
+  if (tl_isinf(x)) { return tl_nan(); } let h = tl_exp(0.5 * abs(x)); return tl_i${n}e(x) * h * h;
+}`,
   [`tl_k${n}e`]: /* wgsl */ `
 fn tl_k${n}e(x: f32) -> f32 {
   if (tl_isnan(x) || x < 0.0) { return tl_nan(); }
@@ -58,7 +62,9 @@ fn tl_y${n}(x: f32) -> f32 {
 export const BESSEL: Readonly<Record<string, string>> = {
   ...order(0),
   ...order(1),
-  tl_spherical_j0: `fn tl_spherical_j0(x: f32) -> f32 { if (tl_isinf(x)) { return 0.0; } if (abs(x) < 1e-3) { return 1.0 - x * x / 6.0; } return tl_sin(x) / x; }`,
+  tl_spherical_j0: `fn tl_spherical_j0(x: f32) -> f32 {
+  if (tl_isinf(x)) { return 0.0; } if (abs(x) < 1e-3) { return 1.0 - x * x / 6.0; } return tl_sin(x) / x;
+}`,
   tl_airy_ai: /* wgsl */ `
 fn tl_airy_ai(x: f32) -> f32 {
   if (tl_isnan(x)) { return x; }

@@ -133,7 +133,9 @@ export const COMPLEX: Readonly<Record<string, string>> = Object.fromEntries([
     "asin",
     Z,
     `  if (tl_isnan(a.y) && a.x == 0.0) { return a; }
-  if (tl_isinf(a.x) && !tl_isinf(a.y)) { return vec2<f32>(select(tl_copysign(1.5707963267948966, a.x), a.y, tl_isnan(a.y)), tl_copysign(tl_inf(), a.y)); }
+  if (tl_isinf(a.x) && !tl_isinf(a.y)) {
+    return vec2<f32>(select(tl_copysign(1.5707963267948966, a.x), a.y, tl_isnan(a.y)), tl_copysign(tl_inf(), a.y));
+  }
   let p = tl_c_sqrt(vec2<f32>(1.0 - a.x, -a.y));
   let q = tl_c_sqrt(vec2<f32>(1.0 + a.x, a.y));
   return vec2<f32>(tl_atan2(a.x, p.x * q.x - p.y * q.y), tl_asinh(p.x * q.y - p.y * q.x));`,

@@ -87,7 +87,9 @@ fn tl_gamma_prefix(a: f32, x: f32) -> f32 {
   if (a < 8.0) { return tl_exp(a * tl_log(x) - x - tl_lgamma_pos(a)); }
   let d = (x - a) / a;
   var phi = d - tl_log1p(d);
-  if (abs(d) < 0.125) { phi = d * d * (0.5 - d * (0.33333333 - d * (0.25 - d * (0.2 - d * (0.16666667 - d * (0.14285714 - d * (0.125 - d * 0.11111111))))))); }
+  if (abs(d) < 0.125) {
+    phi = d * d * (0.5 - d * (0.33333333 - d * (0.25 - d * (0.2 - d * (0.16666667 - d * (0.14285714 - d * (0.125 - d * 0.11111111)))))));
+  }
   return sqrt(a * 0.15915494) * tl_exp(-a * phi - (0.083333333 - 0.0027777778 / (a * a)) / a);
 }`,
   tl_gamma_series: /* wgsl */ `
@@ -124,7 +126,9 @@ fn tl_gamma_fraction(a: f32, x: f32) -> f32 {
 }`,
   tl_igamma_special: /* wgsl */ `
 fn tl_igamma_special(a: f32, x: f32) -> f32 {
-  if (tl_isnan(a) || tl_isnan(x) || a < 0.0 || x < 0.0 || (a == 0.0 && x == 0.0) || (tl_isinf(a) && tl_isinf(x))) { return tl_nan(); }
+  if (tl_isnan(a) || tl_isnan(x) || a < 0.0 || x < 0.0 || (a == 0.0 && x == 0.0) || (tl_isinf(a) && tl_isinf(x))) {
+    return tl_nan();
+  }
   if (a == 0.0 || tl_isinf(x)) { return 1.0; }
   if (x == 0.0 || tl_isinf(a)) { return 0.0; }
   return -1.0;
@@ -237,6 +241,16 @@ fn tl_polynomial(kind: i32, x: f32, degree: f32) -> f32 {
   }
   return q;
 }`,
-  tl_frexp_exponent: `fn tl_frexp_exponent(x: f32) -> f32 { let u = bitcast<u32>(x) & 0x7fffffffu; if (!tl_isfinite(x) || u == 0u) { return 0.0; } if (u < 0x00800000u) { return f32(32 - i32(countLeadingZeros(u))) - 149.0; } return f32(u >> 23u) - 126.0; }`,
-  tl_frexp_mantissa: `fn tl_frexp_mantissa(x: f32) -> f32 { var u = bitcast<u32>(x) & 0x7fffffffu; if (!tl_isfinite(x) || u == 0u) { return x; } if (u < 0x00800000u) { u = u << (countLeadingZeros(u) - 8u); } return tl_copysign(bitcast<f32>((u & 0x7fffffu) | 0x3f000000u), x); }`,
+  tl_frexp_exponent: `fn tl_frexp_exponent(x: f32) -> f32 {
+  let u = bitcast<u32>(x) & 0x7fffffffu; if (!tl_isfinite(x) || u == 0u) {
+    return 0.0;
+  }
+  if (u < 0x00800000u) { return f32(32 - i32(countLeadingZeros(u))) - 149.0; } return f32(u >> 23u) - 126.0;
+}`,
+  tl_frexp_mantissa: `fn tl_frexp_mantissa(x: f32) -> f32 {
+  var u = bitcast<u32>(x) & 0x7fffffffu; if (!tl_isfinite(x) || u == 0u) { return x; } if (u < 0x00800000u) {
+    u = u << (countLeadingZeros(u) - 8u);
+  }
+  return tl_copysign(bitcast<f32>((u & 0x7fffffu) | 0x3f000000u), x);
+}`,
 };

@@ -1,9 +1,15 @@
 /** 64-bit integers as vec2<u32>(low, high), two's complement, wrapping as in C. */
 export const INT64: Readonly<Record<string, string>> = {
   tl_i64: `fn tl_i64(x: i32) -> vec2<u32> { return vec2<u32>(bitcast<u32>(x), bitcast<u32>(x >> 31u)); }`,
-  tl_i64_add: `fn tl_i64_add(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { let lo = a.x + b.x; return vec2<u32>(lo, a.y + b.y + select(0u, 1u, lo < a.x)); }`,
-  tl_i64_neg: `fn tl_i64_neg(a: vec2<u32>) -> vec2<u32> { let lo = ~a.x + 1u; return vec2<u32>(lo, ~a.y + select(0u, 1u, lo == 0u)); }`,
-  tl_i64_sub: `fn tl_i64_sub(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x)); }`,
+  tl_i64_add: `fn tl_i64_add(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let lo = a.x + b.x; return vec2<u32>(lo, a.y + b.y + select(0u, 1u, lo < a.x));
+}`,
+  tl_i64_neg: `fn tl_i64_neg(a: vec2<u32>) -> vec2<u32> {
+  let lo = ~a.x + 1u; return vec2<u32>(lo, ~a.y + select(0u, 1u, lo == 0u));
+}`,
+  tl_i64_sub: `fn tl_i64_sub(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  return vec2<u32>(a.x - b.x, a.y - b.y - select(0u, 1u, a.x < b.x));
+}`,
   /* 32 x 32 -> 64 bits */
   tl_umul: /* wgsl */ `
 fn tl_umul(a: u32, b: u32) -> vec2<u32> {
@@ -12,11 +18,22 @@ fn tl_umul(a: u32, b: u32) -> vec2<u32> {
   let mid = (ll >> 16u) + (lh & 0xffffu) + (hl & 0xffffu);
   return vec2<u32>((mid << 16u) | (ll & 0xffffu), ah * bh + (lh >> 16u) + (hl >> 16u) + (mid >> 16u));
 }`,
-  tl_i64_mul: `fn tl_i64_mul(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { let w = tl_umul(a.x, b.x); return vec2<u32>(w.x, w.y + a.x * b.y + a.y * b.x); }`,
-  tl_i64_lt: `fn tl_i64_lt(a: vec2<u32>, b: vec2<u32>) -> bool { let x = bitcast<i32>(a.y); let y = bitcast<i32>(b.y); return x < y || (x == y && a.x < b.x); }`,
+  tl_i64_mul: `fn tl_i64_mul(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+  let w = tl_umul(a.x, b.x); return vec2<u32>(w.x, w.y + a.x * b.y + a.y * b.x);
+}`,
+  tl_i64_lt: `fn tl_i64_lt(a: vec2<u32>, b: vec2<u32>) -> bool {
+  let x = bitcast<i32>(a.y); let y = bitcast<i32>(b.y); return x < y || (x == y && a.x < b.x);
+}`,
   tl_i64_negative: `fn tl_i64_negative(a: vec2<u32>) -> bool { return (a.y & 0x80000000u) != 0u; }`,
-  tl_i64_abs: `fn tl_i64_abs(a: vec2<u32>) -> vec2<u32> { if (tl_i64_negative(a)) { return tl_i64_neg(a); } return a; }`,
-  tl_i64_sign: `fn tl_i64_sign(a: vec2<u32>) -> vec2<u32> { if (tl_i64_negative(a)) { return vec2<u32>(0xffffffffu); } return vec2<u32>(select(1u, 0u, all(a == vec2<u32>(0u))), 0u); }`,
+  tl_i64_abs: `fn tl_i64_abs(a: vec2<u32>) -> vec2<u32> {
+  if (tl_i64_negative(a)) { return tl_i64_neg(a); } return a;
+}`,
+  tl_i64_sign: `fn tl_i64_sign(a: vec2<u32>) -> vec2<u32> {
+  if (tl_i64_negative(a)) {
+    return vec2<u32>(0xffffffffu);
+  }
+  return vec2<u32>(select(1u, 0u, all(a == vec2<u32>(0u))), 0u);
+}`,
   tl_i64_min: `fn tl_i64_min(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return select(a, b, tl_i64_lt(b, a)); }`,
   tl_i64_max: `fn tl_i64_max(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> { return select(a, b, tl_i64_lt(a, b)); }`,
   tl_i64_shl: /* wgsl */ `
@@ -124,7 +141,9 @@ fn tl_u32_to_f32(x: u32) -> f32 {
   let r = q + select(0u, 1u, rest > half || (rest == half && (q & 1u) == 1u));
   return f32(r) * bitcast<f32>((sh + 127u) << 23u);
 }`,
-  tl_i32_to_f32: `fn tl_i32_to_f32(x: i32) -> f32 { let v = tl_u32_to_f32(bitcast<u32>(abs(x))); return select(v, -v, x < 0); }`,
+  tl_i32_to_f32: `fn tl_i32_to_f32(x: i32) -> f32 {
+  let v = tl_u32_to_f32(bitcast<u32>(abs(x))); return select(v, -v, x < 0);
+}`,
   /* truncation; NaN and out of range give the most negative value, as x86 does */
   tl_f32_to_i64: /* wgsl */ `
 fn tl_f32_to_i64(x: f32) -> vec2<u32> {
@@ -154,6 +173,10 @@ fn tl_i32_gcd(x: i32, y: i32) -> i32 {
   while (b != 0u) { let r = a % b; a = b; b = r; }
   return bitcast<i32>(a);
 }`,
-  tl_i32_remainder: `fn tl_i32_remainder(a: i32, b: i32) -> i32 { let r = a % b; if (r != 0 && ((r ^ b) < 0)) { return r + b; } return r; }`,
-  tl_i32_floordiv: `fn tl_i32_floordiv(a: i32, b: i32) -> i32 { let q = a / b; if (((a ^ b) < 0) && q * b != a) { return q - 1; } return q; }`,
+  tl_i32_remainder: `fn tl_i32_remainder(a: i32, b: i32) -> i32 {
+  let r = a % b; if (r != 0 && ((r ^ b) < 0)) { return r + b; } return r;
+}`,
+  tl_i32_floordiv: `fn tl_i32_floordiv(a: i32, b: i32) -> i32 {
+  let q = a / b; if (((a ^ b) < 0) && q * b != a) { return q - 1; } return q;
+}`,
 };

@@ -33,20 +33,32 @@ export const MATH: Readonly<Record<string, string>> = {
   tl_isinf: `fn tl_isinf(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) == 0x7f800000u; }`,
   tl_isfinite: `fn tl_isfinite(x: f32) -> bool { return (bitcast<u32>(x) & 0x7fffffffu) < 0x7f800000u; }`,
   tl_signbit: `fn tl_signbit(x: f32) -> bool { return (bitcast<u32>(x) >> 31u) == 1u; }`,
-  tl_copysign: `fn tl_copysign(x: f32, y: f32) -> f32 { return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(y) & 0x80000000u)); }`,
+  tl_copysign: `fn tl_copysign(x: f32, y: f32) -> f32 {
+  return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(y) & 0x80000000u));
+}`,
   // Comparisons that are IEEE's with NaN operands wherever the adapter's are not.
   tl_eq: `fn tl_eq(x: f32, y: f32) -> bool { return (x == y) & !tl_isnan(x) & !tl_isnan(y); }`,
   tl_lt: `fn tl_lt(x: f32, y: f32) -> bool { return (x < y) & !tl_isnan(x) & !tl_isnan(y); }`,
   tl_le: `fn tl_le(x: f32, y: f32) -> bool { return (x <= y) & !tl_isnan(x) & !tl_isnan(y); }`,
-  tl_max: `fn tl_max(x: f32, y: f32) -> f32 { return select(y, x, (tl_isnan(x) | (x > y) | ((x == y) & tl_signbit(y))) & (tl_isnan(x) | !tl_isnan(y))); }`,
-  tl_min: `fn tl_min(x: f32, y: f32) -> f32 { return select(y, x, (tl_isnan(x) | (x < y) | ((x == y) & tl_signbit(x))) & (tl_isnan(x) | !tl_isnan(y))); }`,
+  tl_max: `fn tl_max(x: f32, y: f32) -> f32 {
+  return select(y, x, (tl_isnan(x) | (x > y) | ((x == y) & tl_signbit(y))) & (tl_isnan(x) | !tl_isnan(y)));
+}`,
+  tl_min: `fn tl_min(x: f32, y: f32) -> f32 {
+  return select(y, x, (tl_isnan(x) | (x < y) | ((x == y) & tl_signbit(x))) & (tl_isnan(x) | !tl_isnan(y)));
+}`,
   tl_fmax: `fn tl_fmax(x: f32, y: f32) -> f32 { return select(y, x, !tl_isnan(x) & (tl_isnan(y) | (x > y))); }`,
   tl_fmin: `fn tl_fmin(x: f32, y: f32) -> f32 { return select(y, x, !tl_isnan(x) & (tl_isnan(y) | (x < y))); }`,
   // Unsigned integers in the order of the numbers; NaN is what is given. 0 and all ones come back as NaN.
-  tl_rank: `fn tl_rank(x: f32, nan: u32) -> u32 { let b = bitcast<u32>(x); return select(select(b | 0x80000000u, ~b, tl_signbit(x)), nan, tl_isnan(x)); }`,
-  tl_from_rank: `fn tl_from_rank(k: u32) -> f32 { return bitcast<f32>(select(~k, k & 0x7fffffffu, (k >> 31u) == 1u)); }`,
+  tl_rank: `fn tl_rank(x: f32, nan: u32) -> u32 {
+  let b = bitcast<u32>(x); return select(select(b | 0x80000000u, ~b, tl_signbit(x)), nan, tl_isnan(x));
+}`,
+  tl_from_rank: `fn tl_from_rank(k: u32) -> f32 {
+  return bitcast<f32>(select(~k, k & 0x7fffffffu, (k >> 31u) == 1u));
+}`,
   // 2^k * x for results in range; k in two steps, so that the factor is always normal
-  tl_scale2: `fn tl_scale2(x: f32, k: i32) -> f32 { let h = k >> 1u; return x * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(k - h + 127) << 23u); }`,
+  tl_scale2: `fn tl_scale2(x: f32, k: i32) -> f32 {
+  let h = k >> 1u; return x * bitcast<f32>(u32(h + 127) << 23u) * bitcast<f32>(u32(k - h + 127) << 23u);
+}`,
   tl_exp: /* wgsl */ `
 fn tl_exp(v: f32) -> f32 {
   let x = clamp(v, -104.0, 89.0);
@@ -177,8 +189,13 @@ fn tl_reduce_trig(x: f32) -> vec2<f32> {
   let r = ((a - k * 1.5703125) - k * 4.837512969970703e-4) - k * 7.54978995489188e-8;
   return vec2<f32>(r, f32(u32(k) & 3u));
 }`,
-  tl_sin_core: `fn tl_sin_core(r: f32) -> f32 { let z = r * r; return r + r * z * ((-1.9515295891e-4 * z + 8.3321608736e-3) * z - 1.6666654611e-1); }`,
-  tl_cos_core: `fn tl_cos_core(r: f32) -> f32 { let z = r * r; return 1.0 - 0.5 * z + z * z * ((2.443315711809948e-5 * z - 1.388731625493765e-3) * z + 4.166664568298827e-2); }`,
+  tl_sin_core: `fn tl_sin_core(r: f32) -> f32 {
+  let z = r * r; return r + r * z * ((-1.9515295891e-4 * z + 8.3321608736e-3) * z - 1.6666654611e-1);
+}`,
+  tl_cos_core: `fn tl_cos_core(r: f32) -> f32 {
+  let z = r * r;
+  return 1.0 - 0.5 * z + z * z * ((2.443315711809948e-5 * z - 1.388731625493765e-3) * z + 4.166664568298827e-2);
+}`,
   tl_sin: /* wgsl */ `
 fn tl_sin(x: f32) -> f32 {
   if (!tl_isfinite(x)) { return tl_nan(); }
@@ -204,7 +221,10 @@ fn tl_tan(x: f32) -> f32 {
   let v = select(s / c, -c / s, (u32(d.y) & 1u) == 1u);
   return select(v, -v, tl_signbit(x));
 }`,
-  tl_atan_core: `fn tl_atan_core(x: f32) -> f32 { let z = x * x; return (((8.05374449538e-2 * z - 1.38776856032e-1) * z + 1.99777106478e-1) * z - 3.33329491539e-1) * z * x + x; }`,
+  tl_atan_core: `fn tl_atan_core(x: f32) -> f32 {
+  let z = x * x;
+  return (((8.05374449538e-2 * z - 1.38776856032e-1) * z + 1.99777106478e-1) * z - 3.33329491539e-1) * z * x + x;
+}`,
   tl_atan: /* wgsl */ `
 fn tl_atan(x: f32) -> f32 {
   if (tl_isnan(x)) { return x; }
@@ -224,11 +244,15 @@ fn tl_atan2(y: f32, x: f32) -> f32 {
   if (max(ax, ay) > 1e37) { ax = ax * 0.00390625; ay = ay * 0.00390625; }
   if (max(ax, ay) < 1e-30) { ax = ax * 1e10; ay = ay * 1e10; }
   var r: f32;
-  if (ay == 0.0) { r = 0.0; } else if (ay > ax) { r = 1.5707963267948966 - tl_atan(ax / ay); } else { r = tl_atan(ay / ax); }
+  if (ay == 0.0) { r = 0.0; } else if (ay > ax) {
+    r = 1.5707963267948966 - tl_atan(ax / ay);
+  } else { r = tl_atan(ay / ax); }
   if (tl_signbit(x)) { r = 3.141592653589793 - r; }
   return tl_copysign(r, y);
 }`,
-  tl_asin_core: `fn tl_asin_core(x: f32, z: f32) -> f32 { return ((((4.2163199048e-2 * z + 2.4181311049e-2) * z + 4.5470025998e-2) * z + 7.4953002686e-2) * z + 1.6666752422e-1) * z * x + x; }`,
+  tl_asin_core: `fn tl_asin_core(x: f32, z: f32) -> f32 {
+  return ((((4.2163199048e-2 * z + 2.4181311049e-2) * z + 4.5470025998e-2) * z + 7.4953002686e-2) * z + 1.6666752422e-1) * z * x + x;
+}`,
   tl_asin: /* wgsl */ `
 fn tl_asin(x: f32) -> f32 {
   let a = abs(x);
@@ -294,7 +318,12 @@ fn tl_sigmoid(x: f32) -> f32 {
   let e = tl_exp(-abs(x));
   return select(e, 1.0, x >= 0.0) / (1.0 + e);
 }`,
-  tl_sqrt: `fn tl_sqrt(x: f32) -> f32 { if (x < 0.0 || tl_isnan(x)) { return tl_nan(); } if (x == 0.0 || tl_isinf(x)) { return x; } let r = sqrt(x); return r; }`,
+  tl_sqrt: `fn tl_sqrt(x: f32) -> f32 {
+  if (x < 0.0 || tl_isnan(x)) {
+    return tl_nan();
+  }
+  if (x == 0.0 || tl_isinf(x)) { return x; } let r = sqrt(x); return r;
+}`,
   tl_hypot: /* wgsl */ `
 fn tl_hypot(x: f32, y: f32) -> f32 {
   if (tl_isinf(x) || tl_isinf(y)) { return tl_inf(); }

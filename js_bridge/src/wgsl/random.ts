@@ -15,9 +15,13 @@ fn tl_philox(counter: vec4<u32>, seed: vec2<u32>) -> vec4<u32> {
   }
   return c;
 }`,
-  tl_random: `fn tl_random(i: i32, s: u32, sh: u32, o: u32) -> vec4<u32> { return tl_philox(vec4<u32>(u32(i), o, 0u, 0u), vec2<u32>(s, sh)); }`,
+  tl_random: `fn tl_random(i: i32, s: u32, sh: u32, o: u32) -> vec4<u32> {
+  return tl_philox(vec4<u32>(u32(i), o, 0u, 0u), vec2<u32>(s, sh));
+}`,
   /* [0, 1) in steps of 2^-24 */
-  tl_random_uniform: `fn tl_random_uniform(i: i32, s: u32, sh: u32, o: u32) -> f32 { return f32(tl_random(i, s, sh, o).x >> 8u) * 5.9604644775390625e-8; }`,
+  tl_random_uniform: `fn tl_random_uniform(i: i32, s: u32, sh: u32, o: u32) -> f32 {
+  return f32(tl_random(i, s, sh, o).x >> 8u) * 5.9604644775390625e-8;
+}`,
   /* Box and Muller; the logarithm is of (0, 1] */
   tl_random_normal: /* wgsl */ `
 fn tl_random_normal(i: i32, s: u32, sh: u32, o: u32) -> f32 {

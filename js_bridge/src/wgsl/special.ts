@@ -189,7 +189,9 @@ fn tl_nan_to_num(x: f32, n: f32, hi: f32, lo: f32) -> f32 {
   if (tl_isinf(x)) { return select(hi, lo, tl_signbit(x)); }
   return x;
 }`,
-  tl_softplus: `fn tl_softplus(x: f32, beta: f32, limit: f32) -> f32 { if (x * beta > limit) { return x; } return tl_log1p(tl_exp(x * beta)) / beta; }`,
+  tl_softplus: `fn tl_softplus(x: f32, beta: f32, limit: f32) -> f32 {
+  if (x * beta > limit) { return x; } return tl_log1p(tl_exp(x * beta)) / beta;
+}`,
   tl_log_sigmoid: `fn tl_log_sigmoid(x: f32) -> f32 { return tl_min(0.0, x) - tl_log1p(tl_exp(-abs(x))); }`,
   tl_mish: `fn tl_mish(x: f32) -> f32 { return x * tl_tanh(tl_softplus(x, 1.0, 20.0)); }`,
   tl_mish_slope: /* wgsl */ `
@@ -218,14 +220,18 @@ fn tl_gelu_slope(x: f32) -> f32 {
   let tail = e * tl_normal_tail(x);
   return select(tail, 1.0 - tail, x > 0.0) + x * 0.3989422804014327 * e;
 }`,
-  tl_gelu_tanh: `fn tl_gelu_tanh(x: f32) -> f32 { return 0.5 * x * (1.0 + tl_tanh(0.7978845608028654 * (x + 0.044715 * x * x * x))); }`,
+  tl_gelu_tanh: `fn tl_gelu_tanh(x: f32) -> f32 {
+  return 0.5 * x * (1.0 + tl_tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
+}`,
   tl_gelu_tanh_slope: /* wgsl */ `
 fn tl_gelu_tanh_slope(x: f32) -> f32 {
   let t = tl_tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
   return 0.5 * (1.0 + t) + 0.5 * x * (1.0 - t * t) * 0.7978845608028654 * (1.0 + 0.134145 * x * x);
 }`,
   tl_logit: `fn tl_logit(x: f32) -> f32 { return tl_log(tl_div(x, 1.0 - x)); }`,
-  tl_sinc: `fn tl_sinc(x: f32) -> f32 { if (x == 0.0) { return 1.0; } let t = 3.141592653589793 * x; return tl_sin(t) / t; }`,
+  tl_sinc: `fn tl_sinc(x: f32) -> f32 {
+  if (x == 0.0) { return 1.0; } let t = 3.141592653589793 * x; return tl_sin(t) / t;
+}`,
   /* recurrence up to x >= 8, then the asymptotic series; reflection below 0 */
   tl_digamma: /* wgsl */ `
 fn tl_digamma(v: f32) -> f32 {

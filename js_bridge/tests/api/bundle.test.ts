@@ -13,7 +13,11 @@ const instance = (globalThis.instance = create(process.platform === "linux" ? ["
 const bridge = new Bridge({ gpu: instance });
 if (!(await bridge.open())) throw new Error(bridge.reason());
 const f = "float32";
-const plan = bridge.plan("fused:" + JSON.stringify({ ndim: 0, inputs: [{ dtype: f, layout: "c" }], nodes: [{ in: 0 }, { op: "square", args: [0], dtype: f }], outputs: [{ node: 1, dtype: f, layout: "c" }] }));
+const plan = bridge.plan("fused:" + JSON.stringify({
+  ndim: 0, inputs: [{
+    dtype: f, layout: "c"
+  }], nodes: [{ in: 0 }, { op: "square", args: [0], dtype: f }], outputs: [{ node: 1, dtype: f, layout: "c" }]
+}));
 const [a, b] = [1, 2];
 bridge.alloc(a, 16);
 bridge.alloc(b, 16);

@@ -190,7 +190,9 @@ describe.skipIf(!gpu)("GPU worker", () => {
     const bridge = await start(
       {},
       `const { serve } = torchlite_webgpu;
-      torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope; scope.onmessage = (e) => setTimeout(onmessage, 10, e); };`,
+      torchlite_webgpu.serve = (scope) => {
+        serve(scope); const { onmessage } = scope; scope.onmessage = (e) => setTimeout(onmessage, 10, e);
+      };`,
     );
     bridge.claim(1, 16);
     const fail = (): void => run(bridge, writer().fill(9, 0, REST, 0));
@@ -213,9 +215,14 @@ describe.skipIf(!gpu)("GPU worker", () => {
 
   it("tells a lost device, and starts another one", async () => {
     const lose = `const { requestDevice } = GPUAdapter.prototype; let device;
-      GPUAdapter.prototype.requestDevice = async function (...a) { return (device = await requestDevice.apply(this, a)); };
+      GPUAdapter.prototype.requestDevice = async function (...a) {
+        return (device = await requestDevice.apply(this, a));
+      };
       const { serve } = torchlite_webgpu;
-      torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope; scope.onmessage = (e) => (e.data.lose ? device.destroy() : onmessage(e)); };`;
+      torchlite_webgpu.serve = (scope) => {
+        serve(scope); const { onmessage } = scope;
+        scope.onmessage = (e) => (e.data.lose ? device.destroy() : onmessage(e));
+      };`;
     let port: NodeWorker | undefined;
     const bridge = new WorkerBridge(
       heap,
@@ -269,7 +276,8 @@ describe.skipIf(!gpu)("GPU worker", () => {
     expect(bridge.state()).toBe(2);
     expect(bridge.reason()).toBe(`the GPU worker gave no sign of life for ${seconds(20)}`);
     const lost = new RegExp(
-      `^DeviceLostError: \\[webgpu\\] the device was lost \\(the GPU worker gave no sign of life for ${seconds(20)}\\); .*reset`,
+      `^DeviceLostError: \\[webgpu\\] the device was lost \\(the GPU worker gave no sign of life for ${seconds(20)}\\);
+        .*reset`,
     );
     expect(await pending).toMatch(lost);
     expect(await problem(() => read(bridge, 1, 0, 4))).toMatch(lost);
@@ -291,7 +299,10 @@ describe.skipIf(!gpu)("GPU worker", () => {
   it("does not wait for ever for an answer either, nor for promises of a worker that hangs", async () => {
     const never = `const { serve } = torchlite_webgpu;
       torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope;
-        scope.onmessage = (e) => { if (e.data.name === "info" || e.data.name === "spans") return; if (e.data.name === "times") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); onmessage(e); }; };`;
+        scope.onmessage = (e) => {
+          if (e.data.name === "info" || e.data.name === "spans") return;
+          if (e.data.name === "times") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); onmessage(e);
+        }; };`;
     const patient = await start({ worker: { tick: TICK, patient: 10 } }, never);
     expect(await problem(() => patient.info())).toMatch(
       new RegExp(`^DeviceLostError: .*the GPU worker gave no answer for ${seconds(10)}`),

@@ -99,7 +99,9 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
       wgsl: `struct Params { n: u32, zero: u32, u2: u32, u3: u32 }
 @group(0) @binding(0) var<storage, read_write> o: array<u32>;
 @group(1) @binding(0) var<uniform> p: Params;
-@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) g: vec3<u32>) { if (g.x < p.n) { if (p.zero > 0u) { o[g.x] = g.x / p.zero + 1u / p.zero; } else { o[g.x] = 7u; } } }`,
+@compute @workgroup_size(64) fn main(@builtin(global_invocation_id) g: vec3<u32>) {
+  if (g.x < p.n) { if (p.zero > 0u) { o[g.x] = g.x / p.zero + 1u / p.zero; } else { o[g.x] = 7u; } }
+}`,
     });
     const o = newHandle();
     new Writer().alloc(o, 4096).run(r);

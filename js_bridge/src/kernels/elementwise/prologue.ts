@@ -96,7 +96,9 @@ export const flatAccessor = (
   tag: string,
   dtype: DType,
 ): string => `${operandFunctions(before, tag, dtype)}
-fn ld_${tag}(i: i32) -> f32 { return of_${tag}(${before.inputs.map((_, k) => `ld_${tag}${k}(p.${tag}${k}o + i)`).join(", ")}); }`;
+fn ld_${tag}(i: i32) -> f32 {
+  return of_${tag}(${before.inputs.map((_, k) => `ld_${tag}${k}(p.${tag}${k}o + i)`).join(", ")});
+}`;
 export const flatWords = (before: Inline, tag: string): UniformWord[] => [
   ...uniform("i32", ...before.inputs.map((_, k) => `${tag}${k}o`)),
   ...inlineScalars(before, tag),

@@ -103,7 +103,8 @@ export function pool(params: PoolParams): Kernel {
   const bounds = range(nd)
     .map(
       (d) =>
-        `let a${d} = o${d} * i32(p.x${d}) / i32(p.y${d}); let b${d} = ((o${d} + 1) * i32(p.x${d}) + i32(p.y${d}) - 1) / i32(p.y${d});`,
+        `let a${d} = o${d} * i32(p.x${d}) / i32(p.y${d});
+          let b${d} = ((o${d} + 1) * i32(p.x${d}) + i32(p.y${d}) - 1) / i32(p.y${d});`,
     )
     .join(" ");
   const width = range(nd)
@@ -149,7 +150,9 @@ ${
   } else if (max) {
     body = `  var r = 0.0;
   let self_at = ${ravel(I, sizesOf(nd, "x"))};
-${(adaptive ? adaptiveLoops : loops)(`    ${adaptive ? "" : `${narrow.lets}\n    if (${narrow.inside}) `}{ let o = ${outAt}; if (i32(ld_idx(p.idxo + o).x) == self_at) { r += ld_gy(p.gyo + o); } }`)}`;
+${(adaptive ? adaptiveLoops : loops)(`    ${adaptive ? "" : `${narrow.lets}\n    if (${narrow.inside}) `}{
+  let o = ${outAt}; if (i32(ld_idx(p.idxo + o).x) == self_at) { r += ld_gy(p.gyo + o); }
+}`)}`;
   } else if (columns && !backward) {
     body = `  ${unravel(
       "w",
@@ -166,7 +169,9 @@ ${(adaptive ? adaptiveLoops : loops)(`    ${adaptive ? "" : `${narrow.lets}\n   
       params.kernel.map(String),
     );
     body = `  var r = 0.0;
-${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(p.gyo + (plane * ${taps} + ${tap}) * ${py} + ${ravel(O, sizesOf(nd, "y"))}); }`)}`;
+${loops(`    ${narrow.lets}\n    if (${narrow.inside}) {
+  r += ld_gy(p.gyo + (plane * ${taps} + ${tap}) * ${py} + ${ravel(O, sizesOf(nd, "y"))});
+}`)}`;
   } else if (op === "avg" && !backward) {
     body = `  var r = 0.0;
 ${loops(`    ${wide.lets}\n    if (${wide.inside}) { r += ld_x(p.xo + ${at}); }`)}  r = r / ${divisor};`;

@@ -106,7 +106,9 @@ export function upsample(params: UpsampleParams): Kernel {
     (d) => `for (var o${d} = first${d}; o${d} <= last${d}; o${d}++) {
     let b${d} = place(o${d}, p.scale${d}, i32(p.x${d}));
     var w${d} = 0.0;
-    for (var j = 0; j < ${taps}; j++) { if (edge(i32(b${d}.x) + j, i32(p.x${d})) == i${d}) { w${d} += weight(j, b${d}.y); } }
+    for (var j = 0; j < ${taps}; j++) {
+      if (edge(i32(b${d}.x) + j, i32(p.x${d})) == i${d}) { w${d} += weight(j, b${d}.y); }
+    }
     if (w${d} == 0.0) { continue; }`,
   ).join("\n  ")}
     sum += ${D.map((d) => `w${d}`).join(" * ")} * ld_gy(p.gyo + plane * ${py} + ${ravel(

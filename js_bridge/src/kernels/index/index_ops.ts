@@ -94,7 +94,9 @@ export const resolver = (
   ${wrap ? "if (i.y == 0xffffffffu && ~i.x < extent) { return i32(extent + i.x); }" : ""}
   loop {
     let r = atomicCompareExchangeWeak(&status[0], 0u, p.check + which);
-    if (r.exchanged) { atomicStore(&status[1], i.x); atomicStore(&status[2], i.y); atomicStore(&status[3], extent); break; }
+    if (r.exchanged) {
+      atomicStore(&status[1], i.x); atomicStore(&status[2], i.y); atomicStore(&status[3], extent); break;
+    }
     if (r.old_value != 0u) { break; }
   }
   return -1;
@@ -177,7 +179,9 @@ function putter(dtype: DType, mode: ScatterMode): string {
   const join =
     mode === "set"
       ? ""
-      : `fn join(a: ${t}, b: ${t}) -> ${t} { return ${JOIN[mode][cls]}; }\nfn old_value(b: u32) -> ${t} { return ${decode}; }\n`;
+      : `fn join(a: ${t}, b: ${t}) -> ${t} {
+  return ${JOIN[mode][cls]};
+}\nfn old_value(b: u32) -> ${t} { return ${decode}; }\n`;
   return `${join}fn encode(v: ${t}) -> u32 { return ${encode}; }
 fn put(i: i32, new_v: ${t}) {
   let s = ${shift};

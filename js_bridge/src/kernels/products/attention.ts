@@ -97,7 +97,9 @@ export function attention(params: AttentionParams): Kernel {
   ): string => `    for (var id = lane; id < ${keys * quads}u; id += ${QUERIES * LANES}u) {
       let j = i32(id) / ${quads}; let c = (i32(id) % ${quads}) * 4;
       var x = vec4<${type}>();
-      if (first + j < i32(p.S)) { let at_row = base_${name} + (first + j) * p.${name}s; x = ${four(name, "at_row", "c", size)}; }
+      if (first + j < i32(p.S)) {
+        let at_row = base_${name} + (first + j) * p.${name}s; x = ${four(name, "at_row", "c", size)};
+      }
       block[${row === quads ? "id" : `j * ${row} + i32(id) % ${quads}`}] = x;
     }`;
   const dot = (j: string, from: string): string => `dot_part(r * ${row4}, (${j}) * ${row4}, ${from})`;
@@ -110,7 +112,9 @@ var<workgroup> block: array<vec4<${type}>, ${blockSize(keys)}>;
 var<workgroup> weights: array<f32, ${QUERIES * perRow}>;
 fn dot_part(q: i32, k: i32, start: i32) -> f32 {
   var acc = vec4<f32>(0.0);
-  for (var c = start; c < ${share === 1 ? d4 : `min(start + ${part}, ${d4})`}; c++) { acc += queries[q + c] * ${wider("block[k + c]")}; }
+  for (var c = start; c < ${share === 1 ? d4 : `min(start + ${part}, ${d4})`}; c++) {
+    acc += queries[q + c] * ${wider("block[k + c]")};
+  }
   return acc.x + acc.y + acc.z + acc.w;
 }`;
   const main = `  let blocks = (p.L + ${QUERIES - 1}u) / ${QUERIES}u;
@@ -154,7 +158,13 @@ ${
       };
       let key = first + j;
       var seen = key < i32(p.S)${causal ? " && key <= l" : ""};
-      ${mask ? `if (seen) { let m = ld_mask(p.mo + b * p.mb + h * p.mh + l * p.ml + key * p.ms); ${mask === "bool" ? "seen = m != 0;" : "s += m;"} }` : ""}
+      ${
+        mask
+          ? `if (seen) {
+        let m = ld_mask(p.mo + b * p.mb + h * p.mh + l * p.ml + key * p.ms); ${mask === "bool" ? "seen = m != 0;" : "s += m;"}
+      }`
+          : ""
+      }
       weights[r * ${perRow} + j] = select(-tl_inf(), s, seen);
     }
     workgroupBarrier();
@@ -164,7 +174,9 @@ ${
     let shift = select(0.0, now, !${lowest("now")});
     let shrink = select(tl_exp(top - shift), 0.0, ${lowest("top")});
     workgroupBarrier();
-    for (var j = t; j < ${keys}; j += ${LANES}) { weights[r * ${perRow} + j] = tl_exp(weights[r * ${perRow} + j] - shift); }
+    for (var j = t; j < ${keys}; j += ${LANES}) {
+      weights[r * ${perRow} + j] = tl_exp(weights[r * ${perRow} + j] - shift);
+    }
 ${fill("v", valueDim, v4, v4)}
     workgroupBarrier();
     top = now;
@@ -173,7 +185,13 @@ ${outs.map((o) => `    o${o} *= shrink;`).join("\n")}
     for (var j = 0; j < ${keys}; j++) {
       let w = weights[r * ${perRow} + j];
       sum += w;
-${outs.map((o) => `      ${(o + 1) * LANES <= v4 ? "" : `if (t + ${o * LANES} < ${v4}) `}{ o${o} += w * ${wider(`block[j * ${v4} + t + ${o * LANES}]`)}; }`).join("\n")}
+${outs
+  .map(
+    (o) => `      ${(o + 1) * LANES <= v4 ? "" : `if (t + ${o * LANES} < ${v4}) `}{
+  o${o} += w * ${wider(`block[j * ${v4} + t + ${o * LANES}]`)};
+}`,
+  )
+  .join("\n")}
     }
   }
   if (l0 + r < i32(p.L)) {

@@ -47,10 +47,16 @@ export function attentionDirect(
   if (z >= p.B * p.H) { return; }
   let b = i32(z / p.H); let h = i32(z % p.H); let hk = h / i32(p.group);
   let lt = i32(gid % tiles) * ${EACH};
-  ${each((r) => `let l${r} = min(lt + ${r}, i32(p.L) - 1); let q${r} = p.qo + b * p.qb + h * p.qh + l${r} * p.ql;${mask ? ` let mask${r} = p.mo + b * p.mb + h * p.mh + l${r} * p.ml;` : ""}`)}
+  ${each(
+    (r) => `let l${r} = min(lt + ${r}, i32(p.L) - 1);
+  let q${r} = p.qo + b * p.qb + h * p.qh + l${r} * p.ql;${mask ? ` let mask${r} = p.mo + b * p.mb + h * p.mh + l${r} * p.ml;` : ""}`,
+  )}
   let keys = p.ko + b * p.kb + hk * p.kh;
   let values = p.vo + b * p.vb + hk * p.vh;
-  ${each((r) => `var top${r} = -tl_inf(); var sum${r} = 0.0; ${quads.map((c) => `var o${r}_${c} = vec4<f32>(0.0);`).join(" ")}`)}
+  ${each(
+    (r) => `var top${r} = -tl_inf();
+  var sum${r} = 0.0; ${quads.map((c) => `var o${r}_${c} = vec4<f32>(0.0);`).join(" ")}`,
+  )}
   let end = ${causal ? `min(i32(p.S), lt + ${EACH})` : "i32(p.S)"};
   for (var first = 0; first < end; first += ${EACH}) {
     ${each((j) => `let k${j} = keys + min(first + ${j}, i32(p.S) - 1) * p.ks;`)}

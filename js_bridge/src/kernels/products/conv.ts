@@ -105,7 +105,9 @@ export function conv(params: ConvParams): Kernel {
     nGuard = "n >= i32(p.N) || k >= k_end";
   let body: string;
   if (pass === "forward") {
-    body = `fn load_a(m: i32, k: i32) -> ${typeA} { if (${mGuard}) { return 0.0; } return ${element("w", "p.wo + (grp * i32(p.M) + m) * i32(p.K) + k")}; }
+    body = `fn load_a(m: i32, k: i32) -> ${typeA} {
+  if (${mGuard}) { return 0.0; } return ${element("w", "p.wo + (grp * i32(p.M) + m) * i32(p.K) + k")};
+}
 fn load_b(k: i32, n: i32) -> ${typeB} {
   if (${nGuard}) { return 0.0; }
   let ch = k / ${taps}; let img = n / i32(${P("y")});
@@ -148,7 +150,9 @@ fn load_b(k: i32, n: i32) -> ${typeB} {
       : `((n / i32(${P(pass === "forward" ? "y" : "x")})) * i32(p.batches * p.M) + grp * i32(p.M) + m) * i32(${P(pass === "forward" ? "y" : "x")}) + n % i32(${P(pass === "forward" ? "y" : "x")})`;
   const v = castTo(bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", "float32", outType);
   const globals = `var<private> grp: i32; var<private> base: i32;
-fn setup(z: u32${split ? ", part: u32" : ""}) { grp = i32(z); base = ${split ? "i32(part * p.batches * p.M * p.N)" : "0"}; }
+fn setup(z: u32${split ? ", part: u32" : ""}) {
+  grp = i32(z); base = ${split ? "i32(part * p.batches * p.M * p.N)" : "0"};
+}
 ${operands.map(([name, before]) => (before ? flatAccessor(before, name, dtype) : accessors(name, dtype, halfForm(half(before)), false))).join("\n")}
 ${bias && !split ? accessors("bias", dtype, "elem", false) : ""}
 ${after?.globals ?? accessors(out, outType, outForm(outType), true)}

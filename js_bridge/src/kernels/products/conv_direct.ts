@@ -59,7 +59,8 @@ export function convDirect(
       .join("\n")}
   ${rows}
   let images = i32(p.K) / ${py};
-  let from_ = ${split ? "i32(part * p.kchunk)" : "0"}; let to_ = ${split ? "min(images, i32((part + 1u) * p.kchunk))" : "images"};
+  let from_ = ${split ? "i32(part * p.kchunk)" : "0"};
+  let to_ = ${split ? "min(images, i32((part + 1u) * p.kchunk))" : "images"};
   for (var img = from_; img < to_; img++) {
     let row = p.gyo + (img * i32(p.batches * p.cy) + grp * i32(p.cy)) * ${py};
     ${four.map((q) => `let x${q} = p.xo + (img * i32(p.batches * p.cx) + grp * i32(p.cx) + ch${q}) * ${px};`).join(" ")}
@@ -91,7 +92,8 @@ export function convDirect(
         ? dims.map((d) => `let i${q}_${d} = o${q}_${d} * ${stride[d]} + w${d} * ${dilation[d]} - ${padding[d]};`)
         : dims.map(
             (d) =>
-              `let q${q}_${d} = i${q}_${d} + ${padding[d]} - w${d} * ${dilation[d]}; let o${q}_${d} = q${q}_${d}${stride[d] === 1 ? "" : ` / ${stride[d]}`};`,
+              `let q${q}_${d} = i${q}_${d} + ${padding[d]} - w${d} * ${dilation[d]};
+                let o${q}_${d} = q${q}_${d}${stride[d] === 1 ? "" : ` / ${stride[d]}`};`,
           )
       ).join(" ");
     const inside = (q: number): string =>
@@ -115,7 +117,9 @@ export function convDirect(
         .map((_, e) => nd - 1 - e)
         .map(
           (d) =>
-            `let up${q}_${d} = ${from}${q - 1}_${d} + ${d === nd - 1 ? `select(0, 1, nt + ${q} < i32(p.N))` : `over${q}_${d + 1}`}; let over${q}_${d} = select(0, 1, up${q}_${d} == i32(${sizes[d]})); let ${from}${q}_${d} = select(up${q}_${d}, 0, over${q}_${d} == 1);`,
+            `let up${q}_${d} = ${from}${q - 1}_${d} + ${d === nd - 1 ? `select(0, 1, nt + ${q} < i32(p.N))` : `over${q}_${d + 1}`};
+              let over${q}_${d} = select(0, 1, up${q}_${d} == i32(${sizes[d]}));
+              let ${from}${q}_${d} = select(up${q}_${d}, 0, over${q}_${d} == 1);`,
         )
         .join(" ");
     body = `${four
@@ -154,7 +158,9 @@ ${bindings
   .map((b) => accessors(b.name, dtype, "elem", false))
   .join("\n")}
 ${after?.globals ?? accessors(bindings.at(-1)!.name, outType, outType === "float32" ? "elem" : "atomic", true)}
-fn store(m: i32, n: i32, at: i32, v: f32) { if ((m < i32(p.M)) & (n < i32(p.N))) { ${after ? "finish(" : `st_${bindings.at(-1)!.name}(${split ? "" : `p.${out}o + `}`}base + ${index}, ${v}); } }`;
+fn store(m: i32, n: i32, at: i32, v: f32) {
+  if ((m < i32(p.M)) & (n < i32(p.N))) { ${after ? "finish(" : `st_${bindings.at(-1)!.name}(${split ? "" : `p.${out}o + `}`}base + ${index}, ${v}); }
+}`;
   const main = `  let tiles_n = (p.N + ${EACH - 1}u) / ${EACH}u;
   let tiles = tiles_n * ((p.M + ${high - 1}u) / ${high}u);
   let zz = gid / tiles;

@@ -104,7 +104,9 @@ export function depthwise(params: DepthwiseParams): Kernel {
   let filt = plane % i32(p.channels * p.mult);
   let base = (plane / i32(p.channels * p.mult) * i32(p.channels) + filt / i32(p.mult)) * ${px};
   var sum = 0.0;
-  ${loops(`    ${wide.lets}\n    if (${wide.inside}) { sum += ld_x(p.xo + base + ${ravel(I, sizesOf(nd, "x"))}) * ld_w(p.wo + filt * ${taps} + ${tap}); }`)}
+  ${loops(`    ${wide.lets}\n    if (${wide.inside}) {
+    sum += ld_x(p.xo + base + ${ravel(I, sizesOf(nd, "x"))}) * ld_w(p.wo + filt * ${taps} + ${tap});
+  }`)}
   let r = sum${bias ? " + ld_bias(p.biaso + filt)" : ""};
   ${stored("i32(gid)", result)}`;
   } else if (pass === "input") {
@@ -117,7 +119,9 @@ export function depthwise(params: DepthwiseParams): Kernel {
   for (var f = 0; f < i32(p.mult); f++) {
   let filt = ch * i32(p.mult) + f;
   let base = (plane / i32(p.channels) * i32(p.channels * p.mult) + filt) * ${py};
-  ${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(p.gyo + base + ${ravel(O, sizesOf(nd, "y"))}) * ld_w(p.wo + filt * ${taps} + ${tap}); }`)}
+  ${loops(`    ${narrow.lets}\n    if (${narrow.inside}) {
+    r += ld_gy(p.gyo + base + ${ravel(O, sizesOf(nd, "y"))}) * ld_w(p.wo + filt * ${taps} + ${tap});
+  }`)}
   }
   ${stored("i32(gid)", result)}`;
   } else {
@@ -151,7 +155,9 @@ ${
   subgroups
     ? `${subgroupHead(WORKGROUP)}\n  let r = ${rowJoin(by, "sum", "total")};`
     : `  sums[lane] = total;
-  for (var s = ${WORKGROUP / 2}u; s > 0u; s = s >> 1u) { workgroupBarrier(); if (lane < s) { sums[lane] += sums[lane + s]; } }
+  for (var s = ${WORKGROUP / 2}u; s > 0u; s = s >> 1u) {
+    workgroupBarrier(); if (lane < s) { sums[lane] += sums[lane + s]; }
+  }
   let r = sums[0];`
 }
   if (lane == 0u) { st_gw(p.gwo + i32(group), ${result}); }`;
@@ -212,7 +218,12 @@ function rowsText(params: DepthwiseParams, stored: (i: string, r: string) => str
   let plane = i32(line / lines);
   ${last ? unravel("o", "line % lines", sizesOf(nd, to as "x").slice(0, last)) : ""}
   let ch = plane % i32(${channel});
-  ${columns.map((e) => `let at${e} = o${last} * ${stride[last]} + ${e} - ${before[last]}; let in${e} = (at${e} >= 0) & (at${e} < ${width}); let c${e} = clamp(at${e}, 0, ${width} - 1);`).join("\n  ")}
+  ${columns
+    .map(
+      (e) => `let at${e} = o${last} * ${stride[last]} + ${e} - ${before[last]};
+  let in${e} = (at${e} >= 0) & (at${e} < ${width}); let c${e} = clamp(at${e}, 0, ${width} - 1);`,
+    )
+    .join("\n  ")}
   ${four.map((q) => `var s${q} = 0.0;`).join(" ")}
   for (var f = 0; f < ${forward ? "1" : "i32(p.mult)"}; f++) {
   let filt = ${forward ? "ch" : "ch * i32(p.mult) + f"};
@@ -238,5 +249,11 @@ function rowsText(params: DepthwiseParams, stored: (i: string, r: string) => str
   ${"}".repeat(last)}
   }
   let to_ = i32(line) * i32(p.${to}${last}) + o${last};
-  ${four.map((q) => `if (o${last} + ${q} < i32(p.${to}${last})) { let v = s${q}${bias ? " + ld_bias(p.biaso + ch)" : ""}; ${stored(`to_ + ${q}`, castTo("v", "float32", params.dtype))} }`).join("\n  ")}`;
+  ${four
+    .map(
+      (q) => `if (o${last} + ${q} < i32(p.${to}${last})) {
+    let v = s${q}${bias ? " + ld_bias(p.biaso + ch)" : ""}; ${stored(`to_ + ${q}`, castTo("v", "float32", params.dtype))}
+  }`,
+    )
+    .join("\n  ")}`;
 }

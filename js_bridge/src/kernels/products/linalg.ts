@@ -183,7 +183,9 @@ const CHOLESKY: Body = {
     for (var e = lane; e < left * left && bad == 0; e += ${LANES}u) {
       let i = j + 1u + e / left;
       let c = j + 1u + e % left;
-      if (c <= i) { a[base + i * p.n + c] = a[base + i * p.n + c] - lm(a[base + i * p.n + j], lconj(a[base + c * p.n + j])); }
+      if (c <= i) {
+        a[base + i * p.n + c] = a[base + i * p.n + c] - lm(a[base + i * p.n + j], lconj(a[base + c * p.n + j]));
+      }
     }
     ${SYNC}
   }
@@ -245,7 +247,9 @@ const GEQRF: Body = {
     }
     ${SYNC}
     if (lsize(t) != 0.0) {
-      for (var j = k + 1u + lane; j < p.n; j += ${LANES}u) { reflect(head, p.n, lconj(t), base + k * p.n + j, p.n, count); }
+      for (var j = k + 1u + lane; j < p.n; j += ${LANES}u) {
+        reflect(head, p.n, lconj(t), base + k * p.n + j, p.n, count);
+      }
     }
     ${SYNC}
   }`,

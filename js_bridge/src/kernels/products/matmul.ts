@@ -138,17 +138,43 @@ ${
 fn row_n(n: i32) -> i32 { return ${ofB[0] ? `base_${ofB[0]} + n * p.${ofB[0]}n` : "0"}; }
 fn along_a(k: i32) -> i32 { return ${ofA[0] ? `k * p.${ofA[0]}k` : "0"}; }
 fn along_b(k: i32) -> i32 { return ${ofB[0] ? `k * p.${ofB[0]}k` : "0"}; }
-${vecA ? `fn get_a4(i: i32) -> vec4<f32> { return ${widened(halfA, quad("a", a, "i", halfA))}; }` : `fn get_a(i: i32) -> f32 { return ${element("a", ofA, first, first ? shifted(ofA) : () => "i")}; }`}
-${vecB ? `fn get_b4(i: i32) -> vec4<f32> { return ${widened(halfB, quad("b", b, "i", halfB))}; }` : `fn get_b(i: i32) -> f32 { return ${element("b", ofB, second, second ? shifted(ofB) : () => "i")}; }`}`
+${
+  vecA
+    ? `fn get_a4(i: i32) -> vec4<f32> {
+  return ${widened(halfA, quad("a", a, "i", halfA))};
+}`
+    : `fn get_a(i: i32) -> f32 { return ${element("a", ofA, first, first ? shifted(ofA) : () => "i")}; }`
+}
+${
+  vecB
+    ? `fn get_b4(i: i32) -> vec4<f32> {
+  return ${widened(halfB, quad("b", b, "i", halfB))};
+}`
+    : `fn get_b(i: i32) -> f32 { return ${element("b", ofB, second, second ? shifted(ofB) : () => "i")}; }`
+}`
     : `${
         vecA
-          ? `fn load_a4(m: i32, k: i32) -> vec4<${typeA}> { if (${inA}) { return ${quad("a", a, "base_a + m + k * p.ak", halfA)}; } return vec4<${typeA}>(); }`
-          : `fn load_a(m: i32, k: i32) -> ${typeA} { if (${inA}) { return ${element("a", ofA, first, (x) => `base_${x} + m * p.${x}m + k * p.${x}k`, halfA)}; } return 0.0; }`
+          ? `fn load_a4(m: i32, k: i32) -> vec4<${typeA}> {
+  if (${inA}) { return ${quad("a", a, "base_a + m + k * p.ak", halfA)}; } return vec4<${typeA}>();
+}`
+          : `fn load_a(m: i32, k: i32) -> ${typeA} {
+  if (${inA}) {
+    return ${element("a", ofA, first, (x) => `base_${x} + m * p.${x}m + k * p.${x}k`, halfA)};
+  }
+  return 0.0;
+}`
       }
 ${
   vecB
-    ? `fn load_b4(k: i32, n: i32) -> vec4<${typeB}> { if (${inB}) { return ${quad("b", b, "base_b + n + k * p.bk", halfB)}; } return vec4<${typeB}>(); }`
-    : `fn load_b(k: i32, n: i32) -> ${typeB} { if (${inB}) { return ${element("b", ofB, second, (x) => `base_${x} + k * p.${x}k + n * p.${x}n`, halfB)}; } return 0.0; }`
+    ? `fn load_b4(k: i32, n: i32) -> vec4<${typeB}> {
+  if (${inB}) { return ${quad("b", b, "base_b + n + k * p.bk", halfB)}; } return vec4<${typeB}>();
+}`
+    : `fn load_b(k: i32, n: i32) -> ${typeB} {
+  if (${inB}) {
+    return ${element("b", ofB, second, (x) => `base_${x} + k * p.${x}k + n * p.${x}n`, halfB)};
+  }
+  return 0.0;
+}`
 }`
 }
 fn store(m: i32, n: i32, v: f32) { ${after ? "finish" : "st_c"}(${split || after ? "base_c + m * i32(p.N) + n" : "base_c + m * p.cm + n * p.cn"}, ${value}); }`;

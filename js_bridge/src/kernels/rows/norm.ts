@@ -57,7 +57,9 @@ export function layerNorm(params: LayerNormParams): Kernel {
   const gw = (r: string): string => `ld_g(p.go + base + ${r})${weight ? ` * ld_w(p.wo + ${r})` : ""}`;
   const centred = (r: string): string => (rms ? x(r) : `(${x(r)} - mu)`);
   const store = (v: string): string =>
-    `  for (var r = i32(part); r < n; r += ${lanes}) { let v = ${v}; st_y(p.yo + base + r, ${castTo("v", "float32", dtype)}); }`;
+    `  for (var r = i32(part); r < n; r += ${lanes}) {
+      let v = ${v}; st_y(p.yo + base + r, ${castTo("v", "float32", dtype)});
+    }`;
   const main = `${rowHead(params)}
   let base = row * i32(p.n);
 ${

@@ -124,7 +124,9 @@ fn merge(a: State, b: State) -> State { return ${assemble(reds.map((r, k) => r.m
 `;
   if (combine) {
     globals += states.map((s) => accessors(`in_${s.name}`, STATE_DTYPE[s.type], "elem", false)).join("\n");
-    globals += `\nfn enter(s: State, base: i32, r: u32) -> State { let at = base + i32(r); return merge(s, State(${states.map((s) => `ld_in_${s.name}(at)`).join(", ")})); }\n`;
+    globals += `\nfn enter(s: State, base: i32, r: u32) -> State {
+      let at = base + i32(r); return merge(s, State(${states.map((s) => `ld_in_${s.name}(at)`).join(", ")}));
+    }\n`;
   } else {
     const bases = inputs.map((_, i) => `b${i}: i32`);
     globals += inputs.map((x, i) => accessors(`in${i}`, x.dtype, "elem", false)).join("\n");
@@ -168,7 +170,9 @@ ${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
   var r = first + part;
   while (r < end) {
     var block = start();
-    for (var j = 0u; j < 32u && r < end; j++) { block = enter(block, ${bases}${bases ? ", " : ""}r); r += ${woven ? "p.chunks" : `${lanes}u`}; }
+    for (var j = 0u; j < 32u && r < end; j++) {
+      block = enter(block, ${bases}${bases ? ", " : ""}r); r += ${woven ? "p.chunks" : `${lanes}u`};
+    }
     total = merge(total, block);
   }
 ${
@@ -178,7 +182,9 @@ ${
       ? `  shared_state[lane] = total;
   for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
     workgroupBarrier();
-    if (part < s) { shared_state[lane] = merge(shared_state[lane], shared_state[lane + s${across ? ` * ${WORKGROUP / lanes}u` : ""}]); }
+    if (part < s) {
+      shared_state[lane] = merge(shared_state[lane], shared_state[lane + s${across ? ` * ${WORKGROUP / lanes}u` : ""}]);
+    }
   }
   total = shared_state[lane];`
       : ""

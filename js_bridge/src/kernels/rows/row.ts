@@ -39,7 +39,9 @@ fn row_${w}(lane: u32, v: f32) -> f32 {
   row_${w}_s[lane] = v;
   for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
     workgroupBarrier();
-    if (lane % ${lanes}u < s) { let a = row_${w}_s[lane]; let b = row_${w}_s[lane + s]; row_${w}_s[lane] = ${merge[w]("a", "b")}; }
+    if (lane % ${lanes}u < s) {
+      let a = row_${w}_s[lane]; let b = row_${w}_s[lane + s]; row_${w}_s[lane] = ${merge[w]("a", "b")};
+    }
   }
   workgroupBarrier();
   return row_${w}_s[lane - lane % ${lanes}u];

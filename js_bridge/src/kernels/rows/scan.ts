@@ -133,12 +133,21 @@ ${lanes > 1 ? `var<workgroup> part_s: array<State, ${WORKGROUP}>;` : ""}`;
   let base = (row / p.inner) * i32(p.n) * p.inner + row % p.inner;
   ${chunked ? "let which = i32(item % u32(p.chunks));\n  let first = which * p.chunk;\n  let end = select(0, min(first + p.chunk, i32(p.n)), live);\n  let rounds = p.chunk;" : "let first = 0;\n  let end = select(0, i32(p.n), live);\n  let rounds = i32(p.n);"}
   var total = start();
-  ${chunked === "apply" ? `if (live && which > 0) { let c = row * p.chunks + which - 1; total = State(ld_carry(c), ${best ? "i32(ld_places(row * p.chunks + i32(ld_whose(c).x)).x)" : "0"}); }` : ""}
+  ${
+    chunked === "apply"
+      ? `if (live && which > 0) {
+    let c = row * p.chunks + which - 1;
+    total = State(ld_carry(c), ${best ? "i32(ld_places(row * p.chunks + i32(ld_whose(c).x)).x)" : "0"});
+  }`
+      : ""
+  }
   // every lane goes round equally often, as all must meet at the barriers
   for (var round = 0; round < rounds; round += ${step}) {
     let r0 = first + round;
     var own = start();
-    for (var j = 0; j < ${EACH}; j++) { let r = r0 + ${EACH} * i32(part) + j; if (r < end) { own = join(own, ${load("r")}); } }
+    for (var j = 0; j < ${EACH}; j++) {
+      let r = r0 + ${EACH} * i32(part) + j; if (r < end) { own = join(own, ${load("r")}); }
+    }
 ${
   lanes > 1
     ? `    part_s[lane] = own;
@@ -163,7 +172,13 @@ ${
 ${write}
     }
   }
-  ${chunked === "totals" ? `if (live && part == 0u) { st_y(i32(item), total.v);${best ? " st_idx(i32(item), tl_i64(total.at));" : ""} }` : ""}`;
+  ${
+    chunked === "totals"
+      ? `if (live && part == 0u) {
+    st_y(i32(item), total.v);${best ? " st_idx(i32(item), tl_i64(total.at));" : ""}
+  }`
+      : ""
+  }`;
   return {
     key: kernelKey("scan", params),
     bindings,

@@ -47,7 +47,9 @@ export function softmax(params: SoftmaxParams): Kernel {
   const head = `${rowHead(params)}
   let base = (row / p.inner) * i32(p.n) * p.inner + row % p.inner;`;
   const store = (v: string): string =>
-    `  for (var r = i32(part); r < n; r += ${lanes}) { let at = base + r * p.inner; let v = ${v}; st_y(p.yo + at, ${castTo("v", "float32", out)}); }`;
+    `  for (var r = i32(part); r < n; r += ${lanes}) {
+      let at = base + r * p.inner; let v = ${v}; st_y(p.yo + at, ${castTo("v", "float32", out)});
+    }`;
   const main = backward
     ? `${head}
 ${blockSum(params, "total", (r) => `ld_g(p.go + base + ${r} * p.inner)${log ? "" : ` * ld_x(p.xo + base + ${r} * p.inner)`}`)}

@@ -146,7 +146,9 @@ fn save(slot: u32, part: u32, pieces: u32) {
   ${stage === "whole" ? "if (row < p.rows && at < p.k) { put(row, at, ps[slot]); }" : "if (row < p.rows && at < p.n) { kout[row * p.n + at] = ks[slot]; pout[row * p.n + at] = ps[slot]; }"}
 }`;
     main = `  let pieces = (p.n + p.len - 1u) / p.len;
-  for (var h = 0u; h < 2u; h++) { let s = lane + h * ${BLOCK / 2}u; load(s, group * (${BLOCK}u / p.len) + s / p.len, pieces); }
+  for (var h = 0u; h < 2u; h++) {
+    let s = lane + h * ${BLOCK / 2}u; load(s, group * (${BLOCK}u / p.len) + s / p.len, pieces);
+  }
   for (var size = 2u; size <= p.len; size = size << 1u) {
     for (var step = size >> 1u; step > 0u; step = step >> 1u) {
       workgroupBarrier();
@@ -159,7 +161,9 @@ fn save(slot: u32, part: u32, pieces: u32) {
     }
   }
   workgroupBarrier();
-  for (var h = 0u; h < 2u; h++) { let s = lane + h * ${BLOCK / 2}u; save(s, group * (${BLOCK}u / p.len) + s / p.len, pieces); }`;
+  for (var h = 0u; h < 2u; h++) {
+    let s = lane + h * ${BLOCK / 2}u; save(s, group * (${BLOCK}u / p.len) + s / p.len, pieces);
+  }`;
   }
   return {
     key: kernelKey("sort", params),

@@ -70,7 +70,9 @@ function emulated(kernel: Kernel, name: string, lanes: number): Kernel {
   ): string => `fn emu_${op}_${type}(v: ${types[type]}) -> ${types[type]} {
   workgroupBarrier(); emu_s[emu_lane] = ${bits[type]![0]("v")}; workgroupBarrier(); ${own}
   var a = ${start};
-  for (var i = base; i < base + emu_size; i++) { var h = emu_holder; let l = h[i]; if (l < ${lanes}u) { let b = ${bits[type]![1]("emu_s[l]")}; a = ${join}; } }
+  for (var i = base; i < base + emu_size; i++) {
+    var h = emu_holder; let l = h[i]; if (l < ${lanes}u) { let b = ${bits[type]![1]("emu_s[l]")}; a = ${join}; }
+  }
   return a; }`;
   const shuffle = (
     type: keyof typeof types,
@@ -104,7 +106,9 @@ ${[
 ].join("\n")}
 fn emu_first(v: u32) -> u32 {
   workgroupBarrier(); emu_s[emu_lane] = vec2<u32>(v, 0u); workgroupBarrier(); ${own}
-  for (var i = base; i < base + emu_size; i++) { var h = emu_holder; let l = h[i]; if (l < ${lanes}u) { return emu_s[l].x; } }
+  for (var i = base; i < base + emu_size; i++) {
+    var h = emu_holder; let l = h[i]; if (l < ${lanes}u) { return emu_s[l].x; }
+  }
   return 0u; }
 ${(["f32", "i32", "vec2"] as const).map(shuffle).join("\n")}`;
   const state = new Map(
