@@ -275,15 +275,16 @@ def test_operands_that_are_expressions(name, dtype):
 def plans(f, *tensors):
     """The keys of the plans that f runs."""
     from torchlite.webgpu.lazy import stream
+    from torchlite.webgpu.transport import bridge
 
     stream.run_waiting()
-    known, original = [], stream.bridge.current.plan
-    stream.bridge.current.plan = lambda key: known.append(key) or original(key)
+    known, original = [], bridge.current.plan
+    bridge.current.plan = lambda key: known.append(key) or original(key)
     try:
         out = f(*tensors)
         stream.run_waiting()
     finally:
-        del stream.bridge.current.plan
+        del bridge.current.plan
     return out, known
 
 

@@ -100,7 +100,7 @@ def test_step(bridge, name):
     assert (
         end["bind_groups"] == start["bind_groups"]
         and end["pipelines"] == start["pipelines"]
-        and end["aside_copies"] == start["aside_copies"]
+        and end["alias_copies"] == start["alias_copies"]
     )
     assert end["created"] == start["created"]
     assert end["reads"] - start["reads"] <= 1  # synchronize looks at what the kernels found of indices
