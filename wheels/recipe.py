@@ -117,9 +117,6 @@ def without_annotations(source: bytes) -> bytes:
             if not node.orelse:
                 instead = b"pass" if node.col_offset else b""
                 cuts.append((node.lineno, node.col_offset, *end, instead))  # type: ignore[arg-type]
-        elif isinstance(node, ast.Assign) and ast.unparse(node) == "TYPE_CHECKING = False":
-            if b"not TYPE_CHECKING" not in source:
-                cuts.append((node.lineno, 0, node.lineno, len(lines[node.lineno - 1]), b""))
     for row, start, last, stop, instead in sorted(cuts, reverse=True):
         first, tail = lines[row - 1][:start], lines[last - 1][stop:]
         lines[row - 1 : last] = [first + instead + b"\n" * (last - row) + tail]

@@ -29,8 +29,8 @@ def test_import_opens_nothing(page):
         """
 import sys, asyncio, torch, js
 await asyncio.sleep(0.3)
-from torchlite import _adapter
-[_adapter.answer, "torchlite.webgpu" in sys.modules, hasattr(js, "torchlite_webgpu"), float(torch.ones(2).sum())]
+from torchlite._core import adapter
+[adapter.answer, "torchlite.webgpu" in sys.modules, hasattr(js, "torchlite_webgpu"), float(torch.ones(2).sum())]
 """,
     ) == [True, False, False, 2.0]
 

@@ -226,3 +226,17 @@ def test_sdist_is_complete_and_repeatable(tmp_path):
         "native/src/core/tl.h",
         "torchlite/__init__.py",
     } <= names
+
+
+@pytest.mark.parametrize("otherwise", ["", "else:\n    Tensor = int\n"])
+def test_what_only_type_checkers_read_is_left_out(otherwise):
+    source = (
+        "from __future__ import annotations\nTYPE_CHECKING = False\nif TYPE_CHECKING:\n    from nowhere import Tensor\n"
+        + otherwise
+        + "def f(x: Tensor, *rest: Tensor, y: int = 2) -> list[Tensor]:\n    z: int = x\n    return [z, *rest, y]\n"
+    )
+    shorter = recipe.without_annotations(source.encode()).decode()
+    names: dict = {}
+    exec(compile(shorter, "module", "exec", dont_inherit=True), names)
+    assert names["f"](1, 2, y=3) == [1, 2, 3] and not names["f"].__annotations__
+    assert shorter.count("\n") == source.count("\n") and ("nowhere" in shorter) == bool(otherwise)
