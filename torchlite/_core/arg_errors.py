@@ -57,7 +57,7 @@ _DEPRECATED_OPS = ("add", "sub", "addbmm", "addcdiv", "addcmul", "addmm", "addmv
 class _Param:
     __slots__ = ("name", "base", "size", "is_list", "nullable", "kwonly", "default", "optional", "word")
 
-    def __init__(self, name: str, type_: str, kwonly: bool, default: int | None, is_method: bool) -> None:
+    def __init__(self, name: str, type_: str, kwonly: bool, default: int | None) -> None:
         # PyTorch's functions call their first tensor `input`; methods do not show it
         self.name = "input" if name == "self" and type_.startswith("Tensor") else name
         self.kwonly, self.default, self.optional = bool(kwonly), default, default is not NotImplemented
@@ -91,7 +91,7 @@ class _Signature:
         if is_method and params and params[0][0] == "self":
             params = params[1:]
         self.name = op_name
-        self.params = [_Param(name, type_, kwonly, default, is_method) for name, type_, kwonly, default in params]
+        self.params = [_Param(name, type_, kwonly, default) for name, type_, kwonly, default in params]
         self.min_args = sum(not p.optional for p in self.params)
         self.max_args = len(self.params)
         self.max_positional = sum(not p.kwonly for p in self.params)
@@ -413,7 +413,7 @@ def _old_call(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) 
             _is_number(v) if n in _NUMBERS else isinstance(v, torch.Tensor) or n == "other" and _is_number(v)
             for n, v in given.items()
         ):
-            _warn_old(op, names, out)
+            _warn_old(op, names)
             numbers = {n: given.pop(n) for n in names if n in _NUMBERS}
             if out is not None:
                 numbers["out"] = out
@@ -421,7 +421,7 @@ def _old_call(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) 
     return None
 
 
-def _warn_old(op: Any, names: Any, out: Any) -> None:
+def _warn_old(op: Any, names: Any) -> None:
     def text(names: Any) -> Any:
         return ", ".join(
             ("Number " if n in _NUMBERS else "Tensor ") + ("input" if n == "self" else n)

@@ -53,12 +53,25 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     __module__ = "torchlite"
 
     def __new__(cls, *args: Any, device: Any = None) -> Any:
+        if device is not None:
+            _check_legacy_device(args, device)
         if len(args) == 1 and isinstance(args[0], _C.TensorBase) and cls is not Tensor:
             return _C.TensorBase.__new__(cls, args[0])
         from .legacy_types import legacy_new
 
         t = legacy_new(args, _C.get_default_dtype())
         return t if cls is Tensor else _C.TensorBase.__new__(cls, t)
+
+    __torch_dispatch__: Callable[..., Any]  # set below
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Refuses a class with a `__torch_dispatch__` of its own: it would not be called."""
+        if cls.__torch_dispatch__ is not Tensor.__torch_dispatch__:
+            raise NotImplementedError(
+                "class %s: __torch_dispatch__ is not implemented in torchlite. Use __torch_function__, "
+                "or a torch.autograd.Function." % cls.__qualname__
+            )
+        super().__init_subclass__(**kwargs)
 
     @classmethod
     def __torch_function__(
@@ -663,12 +676,24 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return (1, 0)
 
 
+def _check_legacy_device(args: tuple[Any, ...], device: Any) -> None:
+    kind = _device.device(device).type
+    if kind != "cpu":
+        raise RuntimeError("legacy constructor expects device type: cpu but device type: %s was passed" % kind)
+    if len(args) == 1 and isinstance(args[0], _C.TensorBase):
+        raise RuntimeError(
+            "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  "
+            "Use torch.tensor(...) or torch.as_tensor(...) instead."
+        )
+
+
 def _plain_torch_function(func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] = None) -> Any:
     return NotImplemented
 
 
 _plain_torch_function._tl_plain = True
 _C._disabled_torch_function_impl = staticmethod(_plain_torch_function)
+_C._disabled_torch_dispatch_impl = Tensor.__torch_dispatch__ = staticmethod(_plain_torch_function)
 _disable_depth = [0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+import warnings
 from typing import Any
 
 from .. import _C
@@ -363,12 +364,29 @@ class _VariableMeta(type):
 
 
 class Variable(metaclass=_VariableMeta):
-    """Old name of Tensor: Variable(t) is t."""
+    """Old name of Tensor. Variable(t) shares t's memory and, as in PyTorch, not its history."""
 
     _execution_engine = graph.Engine
 
-    def __new__(cls, data: Any, requires_grad: bool = False, volatile: bool = False) -> Any:
-        return data.detach().requires_grad_(requires_grad) if requires_grad else data
+    def __new__(
+        cls,
+        data: Tensor | None = None,
+        requires_grad: bool = False,
+        volatile: bool = False,
+        _grad_fn: None = None,
+    ) -> Tensor:
+        if volatile:
+            warnings.warn(
+                "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2
+            )
+        if data is None:
+            data = _C.empty((0,), _C.get_default_dtype())
+        elif not isinstance(data, TensorBase):
+            raise TypeError("Variable data has to be a tensor, but got %s" % type(data).__name__)
+        if requires_grad and not (data.is_floating_point() or data.is_complex()):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+        t = data.detach().requires_grad_(requires_grad)
+        return t
 
 
 def is_grad_enabled() -> bool:

@@ -10,7 +10,7 @@ static PyObject *as_view(TlTensor *t, int nd, const int64_t *shape, const int64_
 }
 
 /* resolves one -1 in shape against numel; -1 on error */
-static int infer_size(int64_t numel, int nd, int64_t *shape, const char *what) {
+static int infer_size(int64_t numel, int nd, int64_t *shape) {
   int64_t known = 1;
   int hole = -1;
   int64_t given[TL_MAX_DIMS];
@@ -48,7 +48,6 @@ static int infer_size(int64_t numel, int nd, int64_t *shape, const char *what) {
                  (long long)numel);
     return -1;
   }
-  (void)what;
   return 0;
 }
 
@@ -94,7 +93,7 @@ static PyObject *k_view(ARGS) {
     PyErr_SetString(PyExc_TypeError, "try_view(tensor, shape)");
     return NULL;
   }
-  if (tl_ints(a[1], shape, &nd) < 0 || infer_size(t->numel, nd, shape, "view") < 0) return NULL;
+  if (tl_ints(a[1], shape, &nd) < 0 || infer_size(t->numel, nd, shape) < 0) return NULL;
   if (!tl_view_strides(t, nd, shape, strides)) {
     if (k->id) Py_RETURN_NONE; /* try_view: the caller copies */
     PyErr_SetString(PyExc_RuntimeError,

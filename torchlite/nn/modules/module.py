@@ -340,24 +340,23 @@ class Module(_StateDict, _Base):
             raise AttributeError("`" + name + "` is not an nn.Module")
         setattr(parent, name, module)
 
-    def _get_member(self, target: Any, table: Any, what: Any) -> Any:
+    def _get_member(self, target: str) -> tuple[Module, str, Any]:
         path, _, name = target.rpartition(".")
         mod = self.get_submodule(path)
         if not hasattr(mod, name):
             raise AttributeError(mod._get_name() + " has no attribute `" + name + "`")
-        value = getattr(mod, name)
-        return mod, name, value
+        return mod, name, getattr(mod, name)
 
     def get_parameter(self, target: Any) -> Any:
         """The parameter at a dotted path."""
-        mod, name, param = self._get_member(target, None, None)
+        mod, name, param = self._get_member(target)
         if not isinstance(param, Parameter):
             raise AttributeError("`" + name + "` is not an nn.Parameter")
         return param
 
     def get_buffer(self, target: Any) -> Any:
         """The buffer at a dotted path."""
-        mod, name, buffer = self._get_member(target, None, None)
+        mod, name, buffer = self._get_member(target)
         if name not in mod._buffers:
             raise AttributeError("`" + name + "` is not a buffer")
         return buffer

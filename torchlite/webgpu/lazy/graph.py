@@ -113,7 +113,7 @@ def reduce(
     words.extend(scalars)
     results = []
     for _, _, dtype in outputs:
-        t, h = fresh(tuple(kept) if shape is None else shape, dtype, rows)
+        t, h = fresh(tuple(kept) if shape is None else shape, dtype)
         results.append(t)
         handles.append(h)
         words.append(0)

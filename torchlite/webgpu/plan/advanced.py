@@ -229,5 +229,5 @@ def _embedding_renorm(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     norm = torch.linalg.vector_norm(rows, p, 1, True)
     rows = torch.where(norm > most, rows * (most / (norm + 1e-7)), rows)
     # equal indices write equal rows
-    grid, along, picks = rows_of(target, 0, index, None)
+    grid, along, picks = rows_of(target, 0, index)
     return put_at(target, grid, along, picks, False, sayer("rows"), "set", source_of(rows, grid))

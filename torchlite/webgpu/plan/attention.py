@@ -6,11 +6,10 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from .matmul import made
 from ..lazy.graph import Plans
 from ..registry import planner
 from ..tensors import FLOATS, laid_back, laid_out
-from ..lazy.stream import float_word, geometry, launch, ready
+from ..lazy.stream import float_word, fresh, geometry, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,17 +60,16 @@ def _attention(ov: Any, a: Any) -> Any:
         buffer, own, strides, offset, _, _, _ = geometry(mask)
         handles.append(ready(buffer))
         words += (offset, *(0,) * (4 - len(own)), *[0 if n == 1 else s for n, s in zip(own, strides)])
-    numel = batch * heads * length * depth
     order = back = range(len(shape))
     if len(shape) == 4 and all([t.stride(3) == 1 for t in (q, k, v)]):
         # as the queries: rows of all heads lie together where they do there, which the projection that follows wants
         order, back = laid_out(_C.empty_like(q, torch.uint8).stride())
     out = (*shape[:-1], depth)
-    y, handle = made(tuple([out[d] for d in order]), numel, dtype)
+    y, handle = fresh(tuple([out[d] for d in order]), dtype)
     y = laid_back(y, [*back])
     strides = (0,) * (4 - len(shape)) + y.stride()[:-1]
     handles.append(handle)
-    lse, handle = made(shape[:-1], batch * heads * length, torch.float32)
+    lse, handle = fresh(shape[:-1], torch.float32)
     handles.append(handle)
     launch(number, handles, (*words, 0, *strides, 0))
     return y, lse

@@ -81,7 +81,7 @@ def _update(
             kept = expression("mul", [operand(r, shape), Number(1 - momentum, "float32")], "float32", None, shape)
             assign(r, expression("add", [kept, scaled], r.dtype.name, None, shape))
         running = []
-    invstd, to = fresh((channels,), f32, channels)
+    invstd, to = fresh((channels,), f32)
     handles, places, offsets = [ready(geometry(var)[0])], [to], []
     scalars = [float_word(eps), float_word(1 - momentum)]
     at, spots = 4, [geometry(var)[3]]

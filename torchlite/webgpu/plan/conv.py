@@ -12,13 +12,12 @@ import torchlite as torch
 
 from ... import _C
 from ..lazy import stream
-from .matmul import made
 from ..devices import check_devices
 from ..fallback import stand_in
 from ..lazy.graph import Plans
 from ..registry import planner
 from ..tensors import FLOATS, contiguous
-from ..lazy.stream import geometry, launch, product, ready
+from ..lazy.stream import fresh, geometry, launch, product, ready
 from ..layout import channels_last, relaid
 
 TYPE_CHECKING = False
@@ -88,7 +87,6 @@ def _pass(
     padding: tuple[int, ...],
     dilation: tuple[int, ...],
     groups: int,
-    numel: int,
 ) -> Any:
     """One pass: `wide` and `narrow` are the shapes of the images at both ends, `out` that of the result."""
     a, b = geometry(contiguous(first)), geometry(contiguous(second))
@@ -102,7 +100,7 @@ def _pass(
     )
     if kind != "weight":
         return product(plan, buffers, words, out, first.dtype, 2)
-    r, handle = made(out, numel, first.dtype)
+    r, handle = fresh(out, first.dtype)
     launch(plan, (*[ready(x) for x in buffers], handle), words)
     return r
 
@@ -138,9 +136,8 @@ def _convolve(
     if x.dtype not in FLOATS:
         return _other(ov, args, x, w, bias)
     shape = _result(ov, args, x, w, bias, single and ov.kernel != "convolution")
-    numel = _numel(shape)
-    if not numel:
-        return made(shape, 0, x.dtype)[0]
+    if not _numel(shape):
+        return fresh(shape, x.dtype)[0]
     big, small = (shape, x.shape) if transposed else (x.shape, shape)
     batch = x
     if single:
@@ -158,7 +155,6 @@ def _convolve(
         _tuple(padding),
         _tuple(dilation),
         groups,
-        numel,
     )
     if not _lasts(batch, w, stride, padding, dilation, transposed, outpad, groups)[0]:
         return r
@@ -237,18 +233,16 @@ def _backward(ov: Any, a: Any) -> Any:
     g = contiguous(g)
     gi = gw = gb = None
     if mask[0]:
-        n = x.numel()
-        if n:
-            gi = _pass("forward" if transposed else "input", g, w, None, tuple(x.shape), big, small, *window, n)
+        if x.numel():
+            gi = _pass("forward" if transposed else "input", g, w, None, tuple(x.shape), big, small, *window)
         else:
-            gi = made(tuple(x.shape), 0, x.dtype)[0]
+            gi = fresh(tuple(x.shape), x.dtype)[0]
     if mask[1]:
-        n = w.numel()
-        if n:
+        if w.numel():
             first, second = (x, g) if transposed else (g, x)
-            gw = _pass("weight", first, second, None, tuple(w.shape), big, small, *window, n)
+            gw = _pass("weight", first, second, None, tuple(w.shape), big, small, *window)
         else:
-            gw = made(tuple(w.shape), 0, w.dtype)[0]
+            gw = fresh(tuple(w.shape), w.dtype)[0]
     if mask[2]:
         gb = _channel_sums(g)
     last, last_weight = _lasts(x, w, stride, padding, dilation, transposed, outpad, groups)
@@ -264,7 +258,7 @@ def _channel_sums(g: Tensor) -> Tensor:
     """Sums of a contiguous (N, C, d...) over all but the channels."""
     buffer, shape, strides, offset, dtype, _, numel = geometry(g)
     images, channels = shape[:2]
-    r, handle = made((channels,), channels, dtype)
+    r, handle = fresh((channels,), dtype)
     if not channels:
         return r
     number = _sums.get(dtype)

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
-    from ..._types import Overload, Size, Tensor
+    from ..._types import Overload, Tensor
 
 
 _MODES = {"sum": "add", "mean": "add", "prod": "prod", "amax": "amax", "amin": "amin", "add": "add", "multiply": "prod"}
@@ -181,10 +181,8 @@ def _index_select(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     )
 
 
-def rows_of(
-    self: Tensor, dim: int, index: Tensor, source_shape: Size | None
-) -> tuple[tuple[int, ...], list[int | None], list[Pick]]:
-    """(grid, along, picks) for slices of self along dim; source_shape has index.numel() of them."""
+def rows_of(self: Tensor, dim: int, index: Tensor) -> tuple[tuple[int, ...], list[int | None], list[Pick]]:
+    """(grid, along, picks) for the index.numel() slices of self along dim."""
     nd, shape = self.dim(), tuple(self.shape)
     grid = (*shape[:dim], index.numel(), *shape[dim + 1 :]) if nd else (index.numel(),)
     over = [0] * len(grid)
@@ -222,7 +220,7 @@ def _index_into(ov: Overload, a: tuple[Any, ...]) -> Any:
         return cpu_result(ov, a)
     if kind == "index_reduce" and self.dtype.is_complex:
         return NotImplemented
-    grid, along, picks = rows_of(self, dim, _vector(index), source.shape)
+    grid, along, picks = rows_of(self, dim, _vector(index))
     place = source_of(source, grid)
     if kind == "index_copy":
         return put_at(writable(ov, self), grid, along, picks, False, sayer("copy", dim), "set", place)
@@ -248,7 +246,7 @@ def _index_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         return cpu_result(ov, a)
     elif self.numel() == 0 or not index.numel():
         _C.fill(_C.empty((1,), self.dtype), value)
-    grid, along, picks = rows_of(self, dim, _vector(index), None)
+    grid, along, picks = rows_of(self, dim, _vector(index))
     say = sayer("fill", dim)
     if source is not None:
         return put_at(

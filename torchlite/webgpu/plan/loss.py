@@ -122,7 +122,7 @@ def _cross_entropy(ov: Overload, args: tuple[Any, ...]) -> Any:
     shape = tuple(labels.shape)
     made = []
     for _ in range(3):
-        t, handle = fresh(shape, f32, rows)
+        t, handle = fresh(shape, f32)
         made.append(t)
         handles.append(handle)
         words.append(0)
@@ -189,7 +189,7 @@ def _cross_entropy_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
         buffer, _, _, offset, _, _, _ = geometry(t)
         handles.append(ready(buffer))
         words.append(offset)
-    dx, handle = fresh(tuple(x.shape), dtype, x.numel())
+    dx, handle = fresh(tuple(x.shape), dtype)
     _launch("backward", dtype, weight, smoothing, [*handles, handle], [*words, 0])
     return dx
 
@@ -239,8 +239,8 @@ def _nll_loss(ov: Overload, args: tuple[Any, ...]) -> Any:
         words.append(offset)
     check = _check(labels, n, ignore)
     shape = tuple(labels.shape) if x.dim() > 1 else ()
-    loss, one = fresh(shape, f32, rows)
-    counts, two = fresh(shape, f32, rows)
+    loss, one = fresh(shape, f32)
+    counts, two = fresh(shape, f32)
     _launch("forward", dtype, weight, 0, [*handles, one, two, status()], [*words, 0, 0, check], True)
     if reduction == 0:
         loss, total = _cast(loss, dtype), torch.zeros((), dtype=dtype, device="webgpu")
@@ -271,6 +271,6 @@ def _nll_loss_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
         buffer, _, _, offset, _, _, _ = geometry(t)
         handles.append(ready(buffer))
         words.append(offset)
-    dx, handle = fresh(tuple(x.shape), x.dtype, x.numel())
+    dx, handle = fresh(tuple(x.shape), x.dtype)
     _launch("backward", x.dtype, weight, 0, [*handles, handle], [*words, 0], True)
     return dx

@@ -44,11 +44,6 @@ def _refuse(ov: Overload, args: tuple[Any, ...]) -> Any:
     return cpu_error(ov, args)
 
 
-def made(shape: tuple[int, ...], numel: int, dtype: DType) -> tuple[Tensor, int]:
-    """(tensor, handle): a dense result whose memory is about to be written."""
-    return fresh(shape, dtype)
-
-
 def multiply(
     a: Tensor, b: Tensor, bt: bool = False, added: Tensor | None = None, alpha: Any = 1, beta: Any = 1
 ) -> Tensor:
@@ -81,7 +76,7 @@ def multiply(
     else:
         return _batched(a, b, bt, added, alpha, beta)
     if not (m and n):
-        return made(shape, 0, dtype)[0]
+        return fresh(shape, dtype)[0]
     if added is None:
         return _later(
             _plans[dtype, False],
@@ -189,7 +184,7 @@ def _batched(a: Tensor, b: Tensor, bt: bool, added: Tensor | None, alpha: int, b
     for s in lead:
         numel *= s
     if not numel:
-        return made(shape, 0, dtype)[0]
+        return fresh(shape, dtype)[0]
     em = en = eo = 0
     es = [0] * len(shape)
     if added is not None:

@@ -55,7 +55,7 @@ def _forward(x: Tensor, axis: tuple[int, int, int], log: bool, out: DType) -> Te
         x = contiguous(x)
         buffer, shape, _, offset, dtype, dense, numel = geometry(x)
     handle = ready(buffer)
-    y, to = fresh(shape, out, numel)
+    y, to = fresh(shape, out)
     plan = number(("softmax", log, dtype, out), lambda: compact("softmax", log=log, dtype=dtype.name, out=out.name))
     launch(plan, (handle, to), (*axis, offset, 0))
     return y
@@ -101,7 +101,7 @@ def _softmax_backward(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     from_, _, _, go, _, _, numel = geometry(g)
     of, _, _, yo, _, _, _ = geometry(y)
     handles = ready(from_), ready(of)
-    dx, to = fresh(shape, out, numel)
+    dx, to = fresh(shape, out)
     log = ov.kernel == "_log_softmax_backward_data"
     plan = number(
         ("softmax_backward", log, dtype, out),
@@ -144,14 +144,14 @@ def _rows_forward(
         handles.append(ready(owner))
         words.append(at)
     stats = shape[:lead] + (1,) * (len(shape) - lead)
-    y, to = fresh(shape, work, numel)
+    y, to = fresh(shape, work)
     handles.append(to)
     mean = None
     if not rms:
-        mean, to = fresh(stats, f32, rows)
+        mean, to = fresh(stats, f32)
         handles.append(to)
         words.append(0)
-    rstd, to = fresh(stats, f32, rows)
+    rstd, to = fresh(stats, f32)
     handles.append(to)
     words.append(0)
     w, b = weight is not None, bias is not None
@@ -217,7 +217,7 @@ def _rows_backward(
                 buffer, _, _, at, _, _, _ = geometry(t)
                 handles.append(ready(buffer))
                 words.append(at)
-        dx, to = fresh(tuple(x.shape), work, x.numel())
+        dx, to = fresh(tuple(x.shape), work)
         rms, affine = mean is None, w is not None
         plan = number(
             ("layerNorm_backward", work, rms, affine),

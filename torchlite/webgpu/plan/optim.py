@@ -108,7 +108,7 @@ def sgd(
     made = {}
     for i in range(n):
         if usable[i] and bufs and bufs[i] is None:
-            t, _ = fresh(tuple(params[i].shape), params[i].dtype, sizes[i])
+            t, _ = fresh(tuple(params[i].shape), params[i].dtype)
             made[i] = t
             speeds[i] = _C.geometry(t)[0]
     read, written = _settle(
@@ -211,7 +211,7 @@ def total_norm(tensors: list[Tensor]) -> Tensor | None:
     most = min(MOST, _room() - 1)
     parts = [jobs[k : k + most] for k in range(0, len(jobs), most)]
     groups = [min(256, -(-sum([n for n, _ in part]) // 4096)) for part in parts]
-    sums, out = fresh((sum(groups),), torch.float32, sum(groups))
+    sums, out = fresh((sum(groups),), torch.float32)
     at = 0
     for part, m in zip(parts, groups):
         plan = number(("squares", len(part)), lambda: compact("many", op="squares", count=len(part)))

@@ -12,13 +12,13 @@ import torchlite as torch
 
 from ... import _C
 from ..lazy import stream
-from .matmul import made, multiply
+from .matmul import multiply
 from ..devices import check_devices
 from ..fallback import stand_in
 from ..lazy.graph import Plans, compact
 from ..registry import planner
 from ..tensors import FLOATS, contiguous, upload
-from ..lazy.stream import float_word, geometry, launch, ready
+from ..lazy.stream import float_word, fresh, geometry, launch, ready
 from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
@@ -93,14 +93,14 @@ def _forward(
     numel = _numel(shape)
     index = None
     if not numel:
-        return made(shape, 0, x.dtype)[0], made(shape, 0, torch.int64)[0] if positions else None
+        return fresh(shape, x.dtype)[0], fresh(shape, torch.int64)[0] if positions else None
     buffer, own, _, offset, dtype, _, _ = geometry(contiguous(x))
     handles = [ready(buffer)]
-    r, handle = made(shape, numel, dtype)
+    r, handle = fresh(shape, dtype)
     handles.append(handle)
     ends = (offset, 0)
     if positions:
-        index, handle = made(shape, numel, torch.int64)
+        index, handle = fresh(shape, torch.int64)
         handles.append(handle)
         ends = (offset, 0, 0)
     launch(number, handles, (_numel(lead), *own[-n:], *sizes, *middle, *ends))
@@ -113,14 +113,14 @@ def _back(
     """Gradient of a pool: g [planes, pooled...] to `shape`."""
     numel = _numel(shape)
     if not numel:
-        return made(shape, 0, g.dtype)[0]
+        return fresh(shape, g.dtype)[0]
     buffer, own, _, offset, dtype, _, _ = geometry(contiguous(g))
     handles, ends = [ready(buffer)], [offset]
     if index is not None:
         at = geometry(contiguous(index))
         handles.append(ready(at[0]))
         ends.append(at[3])
-    r, handle = made(shape, numel, dtype)
+    r, handle = fresh(shape, dtype)
     handles.append(handle)
     launch(number, handles, (_numel(shape[:-n]), *shape[-n:], *own[-n:], *middle, *ends, 0))
     return r
@@ -244,10 +244,10 @@ def _im2col(ov: Overload, a: tuple[Any, ...]) -> Any:
     shape = (x.shape[0], x.shape[1] * taps, _numel(sizes))
     numel = _numel(shape)
     if not numel:
-        return made(shape, 0, x.dtype)[0]
+        return fresh(shape, x.dtype)[0]
     buffer, own, _, offset, dtype, _, _ = geometry(contiguous(x))
     handle = ready(buffer)
-    r, out = made(shape, numel, dtype)
+    r, out = fresh(shape, dtype)
     launch(_plan("columns", dtype, window), (handle, out), (own[0] * own[1], *own[2:], *sizes, offset, 0))
     return r
 
@@ -272,10 +272,10 @@ def _col2im(ov: Overload, a: tuple[Any, ...]) -> Any:
         return NotImplemented
     numel = _numel(shape)
     if not numel:
-        return made(shape, 0, g.dtype)[0]
+        return fresh(shape, g.dtype)[0]
     buffer, _, _, offset, dtype, _, _ = geometry(contiguous(g))
     handle = ready(buffer)
-    r, out = made(shape, numel, dtype)
+    r, out = fresh(shape, dtype)
     launch(_plan("columns", dtype, window, True), (handle, out), (shape[0] * shape[1], *size, *blocks, offset, 0))
     return r
 
@@ -315,7 +315,7 @@ def _resample(
     shape = tuple(x.shape[:2]) + (before if back else after)
     numel = _numel(shape)
     if not numel:
-        return made(shape, 0, x.dtype)[0]
+        return fresh(shape, x.dtype)[0]
     key = mode, n, x.dtype, align, back
     number = _upsamples.get(key)
     if number is None:
@@ -325,7 +325,7 @@ def _resample(
         )
     buffer, own, _, offset, dtype, _, _ = geometry(contiguous(x))
     handle = ready(buffer)
-    r, out = made(shape, numel, dtype)
+    r, out = fresh(shape, dtype)
     launch(
         number,
         (handle, out),
