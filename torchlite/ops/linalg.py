@@ -289,6 +289,11 @@ def lu_solve(LU, pivots, B, left=True, adjoint=False):
 
 def _old_lu_solve(self, LU_data, LU_pivots):
     """Deprecated: see torch.linalg.lu_solve."""
+    _C.warn_once(
+        "torch.lu_solve is deprecated in favor of torch.linalg.lu_solveand will be removed in a future PyTorch release."
+        "\nNote that torch.linalg.lu_solve has its arguments reversed.\nX = torch.lu_solve(B, LU, pivots)\nshould be "
+        "replaced with\nX = torch.linalg.lu_solve(LU, pivots, B)"
+    )
     return lu_solve(LU_data, LU_pivots, self)
 
 
@@ -809,7 +814,7 @@ def _old_qr(self, some=True):
         "The boolean parameter 'some' has been replaced with a string parameter 'mode'.\nQ, R = torch.qr(A, some)\n"
         "should be replaced with\nQ, R = torch.linalg.qr(A, 'reduced' if some else 'complete')"
     )
-    return qr(self, "reduced" if some else "complete")
+    return tuple(qr(self, "reduced" if some else "complete"))
 
 
 @op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", out=True, grad={})

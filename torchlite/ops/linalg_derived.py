@@ -112,7 +112,7 @@ def slogdet(A):
 @op("slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)", out=True)
 def _old_slogdet(self):
     """See torch.linalg.slogdet."""
-    return slogdet(self)
+    return tuple(slogdet(self))
 
 
 @op("logdet(Tensor self) -> Tensor", samples=lambda t: [(torch.eye(3) * 2 + t(3, 3, lo=0, hi=0.1),)])

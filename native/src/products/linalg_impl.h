@@ -1,6 +1,7 @@
 /* linalg_impl.h: matrix factorisations in double precision for elements T, real or complex; linalg.c includes it twice
  * and defines the arithmetic: ADD SUB MUL CONJ SCALE(a, real) RE ABS PIVOT NORM2 (|a|^2) FROM(real) INV, ISZERO.
- * Row-major, leading dimension = number of columns. Textbook algorithms in LAPACK's conventions. */
+ * Row-major, leading dimension = number of columns. Textbook algorithms in LAPACK's conventions. A factor of zero is
+ * multiplied like any other: a NaN beside it spreads, as in LAPACK, and no determinant or solution hides it. */
 
 /* LU with partial pivoting, in place; piv counts from 1; returns 0 or the 1-based index of the first zero pivot */
 static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
@@ -28,7 +29,6 @@ static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
     T inv = best == 0 ? FROM(1) : INV(a[k * n + k]); /* below a zero: zeros, or NaN that spreads */
     for (int64_t i = k + 1; i < m; i++) {
       T f = a[i * n + k] = MUL(a[i * n + k], inv);
-      if (ISZERO(f)) continue;
       for (int64_t j = k + 1; j < n; j++) a[i * n + j] = SUB(a[i * n + j], MUL(f, a[k * n + j]));
     }
   }
@@ -41,7 +41,6 @@ static void F(trsm)(const T *a, int64_t n, int64_t lda, bool upper, bool unit, T
     int64_t i = upper ? n - 1 - s : s;
     for (int64_t k = upper ? i + 1 : 0; k < (upper ? n : i); k++) {
       T f = a[i * lda + k];
-      if (ISZERO(f)) continue;
       for (int64_t j = 0; j < r; j++) x[i * r + j] = SUB(x[i * r + j], MUL(f, x[k * r + j]));
     }
     if (!unit) {
@@ -85,7 +84,6 @@ static T F(reflector)(T *x, int64_t n, int64_t s) {
 
 /* c := (I - tau v v^H) c for c m x n (row stride lc) with v0 = 1 implied, v1.. at distance s */
 static void F(reflect)(const T *v, int64_t s, T tau, T *c, int64_t m, int64_t n, int64_t lc) {
-  if (ISZERO(tau)) return;
   for (int64_t j = 0; j < n; j++) {
     T w = c[j];
     for (int64_t i = 1; i < m; i++) w = ADD(w, MUL(CONJ(v[i * s]), c[i * lc + j]));
@@ -326,7 +324,7 @@ static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
         col = PIVOT(A(i, k));
         imax = i;
       }
-    if (fmax(akk, col) == 0) {
+    if (akk == 0 && col == 0) {
       if (!info) info = (int)k + 1;
       piv[k] = (int32_t)k + 1;
       k++;

@@ -1,5 +1,6 @@
 """Rare arguments, line by line beside PyTorch: numbers without room, NaN and infinities, ops that are refused."""
 
+import pytest
 from alike import alike, cases
 
 
@@ -116,3 +117,75 @@ torch.frexp(torch.ones(3), out=(torch.zeros(3), torch.zeros(3, dtype=torch.int32
 """)
 def test_out(line):
     alike(line)
+
+
+@cases("""
+x = torch.zeros(3); x[m] = 2
+x = torch.zeros(3); x[m] = torch.tensor([2.])
+x = torch.zeros(3); x[m] = torch.tensor([2., 3.]); x
+x = torch.zeros(2, 3); x[:, m] = 2
+x = torch.zeros(2, 3); x[..., m] = torch.tensor(2., dtype=torch.double)
+x = torch.zeros(2, 3); x[0, m] = 2
+x = torch.zeros(3, 2); x[m, torch.tensor([0, 1])] = 2; x
+x = torch.zeros(3); x[torch.tensor(1, dtype=torch.uint8)] = 2; x
+torch.zeros(3).index_put_((m,), torch.tensor(2.))
+torch.zeros(3).index_put((m,), torch.tensor(2.))
+""")
+def test_one_value_where_a_mask_of_bytes_says(line):
+    alike("m = torch.tensor([1, 0, 1], dtype=torch.uint8); " + line)
+
+
+@pytest.mark.parametrize("value", ["math.nan", "math.inf", "-math.inf"])
+@pytest.mark.parametrize("at", ["0, 1", "1, 0", "1, 1", "0, 2", "2, 0"])
+@cases("""
+torch.linalg.det(A)
+torch.linalg.slogdet(A)[1]
+torch.linalg.lu_factor(A)[0]
+torch.linalg.solve(A, torch.ones(3, 2))
+torch.linalg.solve(A, torch.ones(3))
+torch.linalg.inv(A)
+torch.linalg.qr(A)[1]
+torch.linalg.det(A + 0j)
+torch.linalg.solve_triangular(A, torch.eye(3), upper=True)
+torch.linalg.solve_triangular(A, torch.eye(3), upper=False)
+torch.linalg.lu_solve(*torch.linalg.lu_factor(A), torch.ones(3, 2))
+torch.cholesky_solve(torch.ones(3, 2), A)
+""")
+def test_zeros_do_not_hide_what_is_not_finite(line, at, value):
+    """0 * NaN is NaN in a factorisation too: no finite determinant or solution comes from such a matrix."""
+    alike(f"A = torch.eye(3); A[{at}] = {value}; torch.isfinite({line})")
+
+
+@cases("""
+nn.MultiheadAttention(4, 1)(x, x, x, attn_mask=torch.ones(3, 3, dtype=torch.uint8))
+nn.MultiheadAttention(4, 1)(x, x, x, key_padding_mask=torch.ones(1, 3, dtype=torch.uint8))
+nn.MultiheadAttention(4, 1)(x, x, x, key_padding_mask=torch.ones(2, 3))
+nn.MultiheadAttention(4, 1, add_zero_attn=True)(x, x, x, key_padding_mask=torch.ones(1, 4))
+nn.MultiheadAttention(4, 1)(x, x, x, is_causal=True)
+nn.TransformerEncoderLayer(4, 1)(x, src_mask=torch.ones(3, 3, dtype=torch.int64))
+nn.TransformerDecoderLayer(4, 1)(x, x, tgt_mask=torch.ones(3, 3, dtype=torch.int64))
+""")
+def test_masks_of_attention(line):
+    alike("x = torch.ones(3, 1, 4); " + line)
+
+
+@cases("""
+import copy; copy.deepcopy(torch.ops.aten._upsample_bilinear2d_aa) is torch.ops.aten._upsample_bilinear2d_aa
+import copy; copy.deepcopy(torch.ops.aten.linalg_det) is torch.ops.aten.linalg_det
+torch.ops.aten.linalg_det(torch.eye(2))
+torch.ops.aten.special_erf(torch.ones(2))
+torch.ops.aten.fft_rfft(torch.ones(4))
+""")
+def test_names_of_aten(line):
+    alike(line)
+
+
+@cases("""
+torch.qr(A)
+torch.slogdet(A)
+A.slogdet()
+torch.linalg.slogdet(A)
+torch.lu_solve(A, *torch.linalg.lu_factor(A))
+""")
+def test_old_names_of_linalg(line):
+    alike("A = torch.tensor([[2., 1.], [1., 3.]]); " + line)
