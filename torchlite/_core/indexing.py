@@ -128,18 +128,10 @@ def _views(t: Tensor, index: Any, writing: bool = False) -> tuple[Tensor, list[T
             if x.dtype.is_floating_point or x.dtype.is_complex:
                 raise IndexError("tensors used as indices must be long, int, byte or bool tensors")
             rest.append(x)
-            if x.dtype is torch.uint8 and x.dim():
-                import warnings
-
-                warnings.warn(
-                    "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
-                    UserWarning,
-                    stacklevel=3,
-                )
             if x.dtype in (torch.bool, torch.uint8):
                 if x.dim() == 0:
                     t = t.unsqueeze(dim)
-                    rest[-1] = x.unsqueeze(0)
+                    rest[-1] = x.unsqueeze(0).bool()
                     dim += 1
                 else:
                     dim += x.dim()
@@ -148,6 +140,18 @@ def _views(t: Tensor, index: Any, writing: bool = False) -> tuple[Tensor, list[T
     while rest and rest[-1] is None:
         rest.pop()
     return t, rest
+
+
+def _warn_of_bytes(rest: list[Tensor | None]) -> None:
+    for x in rest:
+        if x is not None and x.dtype is torch.uint8:
+            import warnings
+
+            warnings.warn(
+                "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 def _one_mask(rest: Any) -> Any:
@@ -211,6 +215,7 @@ def getitem(t: Any, index: Any) -> Any:
         index = tuple(index)
     view, rest = _views(t, index)
     if rest:
+        _warn_of_bytes(rest)
         return torch.ops.aten.index(view, rest)
     return torch.ops.aten.alias(view) if view is t else view
 
@@ -248,7 +253,9 @@ def setitem(t: Tensor, index: Any, value: Any) -> Any:
                 "can't assign a %s to a torch.%s" % (torch.functional.type_name(value), t.type().partition(".")[2])
             )
     if rest:
-        if value.dtype is not t.dtype and value.numel() == 1 and _one_mask(rest):
+        if value.numel() != 1 or not _one_mask(rest):
+            _warn_of_bytes(rest)
+        elif value.dtype is not t.dtype:
             value = value.to(t.dtype).reshape(())  # PyTorch fills there
         torch.ops.aten.index_put_(view, rest, value)
         return

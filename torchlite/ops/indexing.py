@@ -28,13 +28,18 @@ def index(self, indices):
     inplace=True,
     variants="function, method",
     grad={
-        "self": lambda c, g: g if c.accumulate else index_put(g, c.indices, g.new_zeros(())),
+        "self": lambda c, g: g if c.accumulate else index_put(g, _bools(c.indices), g.new_zeros(())),
         "values": lambda c, g: index(g, c.indices),
     },
     samples=lambda t: [(t(3, 4), [torch.tensor([0, 2])], t(2, 4)), (t(4), [torch.tensor([1, 1])], t(2), True)],
 )
 def index_put(self, indices, values, accumulate=False):
     """`self` with `values` (broadcast) at the indexed positions; `accumulate` adds, also for repeated positions."""
+
+
+def _bools(indices):
+    """The indices with masks of bytes as bools: one value is not put where bytes say."""
+    return [i.bool() if i is not None and i.dtype is torch.uint8 else i for i in indices]
 
 
 def _value(x, value):

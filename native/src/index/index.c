@@ -133,6 +133,18 @@ static int put_masked(TlTensor *dst, PyObject *indices, TlTensor *value) {
   return rc < 0 ? -1 : 1;
 }
 
+/* is the only index a mask of bytes? PyTorch takes one value to fill there, and filling wants bools */
+static bool only_bytes(PyObject *indices) {
+  Py_ssize_t len = PySequence_Size(indices);
+  int bytes = 0, other = 0;
+  for (Py_ssize_t i = 0; i < len; i++) {
+    PyObject *o = PySequence_GetItem(indices, i);
+    if (o && TL_CHECK(o)) *(((TlTensor *)o)->dtype == TL_U8 ? &bytes : &other) += 1;
+    Py_XDECREF(o);
+  }
+  return bytes == 1 && !other;
+}
+
 /* index_put(self, indices, values, accumulate=False) */
 static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *values = (TlTensor *)a[2], *dst = NULL, *v = NULL, *u = NULL;
@@ -153,7 +165,10 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
     TL_DEC(dst);
     return NULL;
   }
-  u = values->storage == dst->storage ? tl_dense_clone(values) : TL_INC(values);
+  if (!accumulate && values->numel == 1 && only_bytes(a[1]))
+    PyErr_SetString(PyExc_RuntimeError,
+                    "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
+  else u = values->storage == dst->storage ? tl_dense_clone(values) : TL_INC(values);
   if (u) v = expand_values(u, &p);
   if (v && values->dtype != self->dtype) {
     PyErr_Format(
