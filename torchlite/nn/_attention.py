@@ -20,7 +20,7 @@ def _canonical_mask(mask, mask_name, other_type, other_name, target_type, check_
     dtype = mask.dtype
     is_float = dtype.is_floating_point
     if dtype != torch.bool and not is_float:
-        raise RuntimeError(f"only bool and floating types of {mask_name} are supported")
+        raise AssertionError(f"only bool and floating types of {mask_name} are supported")
     if check_other and other_type is not None and dtype != other_type:
         import warnings
 
@@ -151,7 +151,10 @@ def multi_head_attention_forward(
         key_padding_mask, "key_padding_mask", _none_or_dtype(attn_mask), "attn_mask", query.dtype
     )
     if is_causal and attn_mask is None:
-        raise RuntimeError("Need attn_mask if specifying the is_causal hint.")
+        raise RuntimeError(
+            "Need attn_mask if specifying the is_causal hint. You may use the Transformer module method "
+            "`generate_square_subsequent_mask` to create this mask."
+        )
     if is_causal and key_padding_mask is None and not need_weights:
         attn_mask = None  # scaled_dot_product_attention makes the causal mask itself
     else:
@@ -232,10 +235,11 @@ def multi_head_attention_forward(
         widen()
     src_len = k.size(1)
     if key_padding_mask is not None:
-        if tuple(key_padding_mask.shape) != (bsz, src_len):
-            raise AssertionError(
-                f"expecting key_padding_mask shape of {(bsz, src_len)}, but got {key_padding_mask.shape}"
-            )
+        for d, size in enumerate((bsz, src_len)):
+            if key_padding_mask.shape[d] != size:
+                raise AssertionError(
+                    f"Expected key_padded_mask.shape[{d}] to be {size}, but got {key_padding_mask.shape[d]}"
+                )
         key_padding_mask = (
             key_padding_mask.view(bsz, 1, 1, src_len).expand(-1, num_heads, -1, -1).reshape(heads, 1, src_len)
         )

@@ -119,6 +119,9 @@ class _Namespace:
                 return fn
         if not name.startswith("__") and load_next():
             return getattr(self, name)
+        table, _, short = name.partition("_")  # linalg_det, special_erf and fft_fft are PyTorch's names of these
+        if table in self._tables and short in namespace(table):
+            return namespace(table)[short]
         raise AttributeError("'%s' object has no attribute '%s'" % (self.__name__, name))
 
 

@@ -194,13 +194,21 @@ _VariableFunctionsClass.__module__ = "torchlite._C"
 _C._VariableFunctionsClass = _VariableFunctionsClass
 
 
-def _reduce(op: Any) -> Any:
-    if op.is_method:
-        import torchlite
+def _aten(name: str) -> Any:
+    import torchlite
 
+    return getattr(torchlite.ops.aten, name)
+
+
+def _reduce(op: Any) -> Any:
+    import torchlite
+
+    if op.is_method:
         return getattr, (torchlite.Tensor, op.__name__)
     if op.__module__ != "torch":
         return op.__name__
+    if not hasattr(torchlite, op.__name__):
+        return _aten, (op.__name__,)
     return getattr, (_VariableFunctionsClass, op.__name__)
 
 
