@@ -143,7 +143,12 @@ def types(fix: bool) -> bool:
     strict = run(
         PY, "-m", "mypy", "--config-file=", "--strict", "--follow-imports=silent", *tools, env={"MYPYPATH": path}
     )
-    return run(PY, "-m", "mypy") and strict
+    # a user's program, with mistakes that the stubs make mypy find
+    user = run(
+        *(PY, "-m", "mypy", "--config-file=", "--warn-unused-ignores", "--follow-imports=silent"),
+        "tests/typed/user_program.py",
+    )
+    return run(PY, "-m", "mypy") and strict and user
 
 
 def typescript(fix: bool) -> bool:

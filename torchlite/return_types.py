@@ -39,6 +39,8 @@ def _getter(index):
 
 class _Result(tuple):
     __slots__ = ()
+    n_fields: int
+    __match_args__: tuple[str, ...]
 
     def __new__(cls, sequence):
         if not hasattr(sequence, "__iter__"):

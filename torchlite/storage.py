@@ -239,6 +239,8 @@ class TypedStorage:
 
 
 class _LegacyMeta(type):
+    dtype: DType
+
     def __instancecheck__(cls, instance: TypedStorage) -> bool:
         return type(instance) is TypedStorage and instance.dtype is cls.dtype or type.__instancecheck__(cls, instance)
 

@@ -1,5 +1,5 @@
-"""Writes torchlite/__init__.pyi and torchlite/_C.pyi: types of the functions and methods that
-are derived from the declarations, which a type checker cannot see in the source.
+"""Writes torchlite/__init__.pyi, _C.pyi, linalg.pyi and others: types of the functions and methods that are derived
+from the declarations, which a type checker cannot see in the source.
 
     python demos/docs/stubs.py [--check]
 
@@ -8,152 +8,45 @@ are derived from the declarations, which a type checker cannot see in the source
 
 from __future__ import annotations
 
+import functools
 import importlib
+import inspect
 import pathlib
 import sys
 import types
+from typing import Any, Callable
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import op_list  # noqa: E402
+from stub_tables import (  # noqa: E402
+    ATTRIBUTES,
+    BINARY,
+    CONSTANTS,
+    CONTEXT,
+    CORE_TYPES,
+    KEYWORDS,
+    MODULE,
+    PLAIN,
+    READ_ONLY,
+    RESULTS,
+    TYPED,
+    TYPES,
+)
 import torchlite  # noqa: E402
 from torchlite.ops import _schema, methods  # noqa: E402
 
 HEAD = '''# mypy: ignore-errors
 """Made by `make docs` from the op declarations; do not edit."""
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
-from typing import Any, Sequence, overload
+from typing import Any, NamedTuple, Sequence, overload
 {imports}
 _Number = _int | _float | _complex
 '''
-TYPES = {
-    "Tensor": "Tensor",
-    "Tensor[]": "Sequence[Tensor]",
-    "Tensor?[]": "Sequence[Tensor | None]",
-    "Scalar": "_Number",
-    "int": "_int",
-    "float": "_float",
-    "bool": "_bool",
-    "str": "_str",
-    "int[]": "_int | Sequence[_int]",
-    "float[]": "Sequence[_float]",
-    "bool[]": "Sequence[_bool]",
-    "Scalar[]": "Sequence[_Number]",
-    "ScalarType": "_dtype",
-    "Device": "_device | _str | _int",
-    "Generator": "Any",
-    "Layout": "_layout",
-    "MemoryFormat": "_memory_format",
-    "Any": "Any",
-}
-RESULTS = {
-    "Tensor": "Tensor",
-    "Tensor[]": "tuple[Tensor, ...]",
-    "Scalar": "_Number",
-    "int": "_int",
-    "bool": "_bool",
-    "float": "_float",
-    "ScalarType": "_dtype",
-    "()": "None",
-}
-# attributes of tensors that are not declared ops
-ATTRIBUTES = {
-    "shape": "Size",
-    "dtype": "_dtype",
-    "device": "_device",
-    "grad": "Tensor | None",
-    "requires_grad": "_bool",
-    "is_leaf": "_bool",
-    "grad_fn": "Any",
-    "data": "Tensor",
-    "T": "Tensor",
-    "mT": "Tensor",
-    "H": "Tensor",
-    "ndim": "_int",
-    "is_cpu": "_bool",
-    "itemsize": "_int",
-    "nbytes": "_int",
-    "_storage": "Any",
-    "_version": "_int",
-    "_base": "Any",
-    "_meta": "Any",
-}
-READ_ONLY = {"shape", "dtype", "device", "is_leaf", "T", "mT", "H", "ndim", "is_cpu"}
-PLAIN = {
-    "size": "(self, dim: _int | None = None) -> Any",
-    "stride": "(self, dim: _int | None = None) -> Any",
-    "dim": "(self) -> _int",
-    "numel": "(self) -> _int",
-    "item": "(self) -> Any",
-    "tolist": "(self) -> Any",
-    "numpy": "(self, *, force: _bool = False) -> Any",
-    "is_contiguous": "(self, memory_format: _memory_format = ...) -> _bool",
-    "data_ptr": "(self) -> _int",
-    "element_size": "(self) -> _int",
-    "requires_grad_": "(self, requires_grad: _bool = True) -> Tensor",
-    "backward": "(self, gradient: Tensor | None = None, "
-    "retain_graph: _bool | None = None, create_graph: _bool = False, inputs: Any = None) -> None",
-    "detach_": "(self) -> Tensor",
-    "storage_offset": "(self) -> _int",
-    "is_floating_point": "(self) -> _bool",
-    "is_complex": "(self) -> _bool",
-    "__len__": "(self) -> _int",
-    "__bool__": "(self) -> _bool",
-    "__int__": "(self) -> _int",
-    "__float__": "(self) -> _float",
-    "__getitem__": "(self, index: Any) -> Tensor",
-    "__setitem__": "(self, index: Any, value: Any) -> None",
-}
-BINARY = (
-    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and or xor lt "
-    "le gt ge eq ne iadd isub imul itruediv"
-)
-CONSTANTS = {
-    "dtype": "_dtype",
-    "layout": "_layout",
-    "memory_format": "_memory_format",
-    "float": "_float",
-    "str": "_str",
-}
-# types of the core that the package's own code names; what else it has is Any
-CORE_TYPES = """class Overload:
-    schema: _str
-    kernel: _str | None
-    body: Callable[..., Any] | None
-    spec: Any
-    flags: _int
-    calls: _int
-    params: Any
-    def __init__(
-        self, schema: _str, kernel: _str | None, body: Callable[..., Any] | None, spec: Any, flags: _int
-    ) -> None: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-class Op:
-    overloads: list[Overload]
-    is_method: _bool
-    takes_out: _bool
-    __name__: _str
-    __qualname__: _str
-    def __init__(self, name: _str, overloads: list[Overload], takes_out: _bool) -> None: ...
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
-class OpMethod(Op): ...
-
-class NodeBase:
-    next: Any
-    def __init__(self, *args: Any) -> None: ...
-    def __getattr__(self, name: _str) -> Any: ...
-    def __setattr__(self, name: _str, value: Any) -> None: ...
-
-class StorageBase:
-    device: _device
-    def __init__(self, *args: Any) -> None: ...
-    def nbytes(self) -> _int: ...
-    def size(self) -> _int: ...
-    def data_ptr(self) -> _int: ...
-    def resize_(self, nbytes: _int) -> Any: ...
-    def __getattr__(self, name: _str) -> Any: ..."""
-KEYWORDS = {"from": "from_", "lambda": "lambda_", "in": "in_"}
+# modules that are filled with declared ops
+named: dict[str, list[str]] = {}  # results with names, by the name of their class here
+NAMESPACES = ("fft", "linalg", "nn.functional", "special")
 
 
 def result(text: str) -> str:
@@ -161,7 +54,12 @@ def result(text: str) -> str:
     text = text.replace("(a!)", "").replace("(a)", "").replace("(b!)", "").replace("(a -> *)", "").strip()
     if text in RESULTS:
         return RESULTS[text]
-    if text.startswith("("):
+    fields = [p.split() for p in text[1:-1].split(",")] if text.startswith("(") else []
+    if fields and all(len(f) == 2 and f[0] == "Tensor" and not f[1].startswith("_") for f in fields):
+        name = "_" + "_".join(name for _, name in fields)
+        named[name] = [name for _, name in fields]
+        return name
+    if fields:
         return "tuple[" + ", ".join(result(p.strip().split(" ")[0]) for p in text[1:-1].split(",")) + "]"
     return "Any"
 
@@ -206,20 +104,65 @@ def is_op(value: object) -> bool:
     return type(value).__name__ in ("Op", "OpMethod")
 
 
+def finished(lines: list[str]) -> str:
+    """The text of a stub, with the named tuples that its functions return."""
+    text = "\n".join(lines) + "\n"
+    for name, fields in sorted(named.items()):
+        if f"-> {name}: " in text:
+            text += f"\nclass {name}(NamedTuple):\n" + "".join(f"    {field}: Tensor\n" for field in fields)
+    return text
+
+
+def core_names() -> list[str]:
+    """The functions and values of `_C` that nothing else here types. No `__getattr__`, so a name misspelt is found."""
+    lines = []
+    for name, value in sorted(vars(torchlite._C).items()):
+        if name.startswith("__") or isinstance(value, int) or name in ("kernels", "commands", "dtype_table"):
+            continue
+        if isinstance(value, types.BuiltinFunctionType):
+            lines.append(f"def {name}(*args: Any, **kwargs: Any) -> Any: ...")
+        elif not isinstance(value, type):
+            lines.append(f"{name}: Any")
+        elif name == "ModuleBase":
+            lines += MODULE
+        elif name not in TYPED:
+            lines += [f"class {name}:", "    def __init__(self, *args: Any) -> None: ..."]
+            lines += CONTEXT if name == "GradMode" else []
+    return lines
+
+
+def other_members() -> list[str]:
+    """The attributes and methods of the tensor type that neither a table here nor a declaration types."""
+    lines = []
+    for name, value in sorted(vars(torchlite._C.TensorBase).items()):
+        if name in PLAIN or name in ATTRIBUTES or name.startswith("__") or is_op(value):
+            continue
+        if isinstance(value, types.GetSetDescriptorType):
+            lines.append(f"    {name}: {'_bool' if name.startswith('is_') else 'Any'}")
+        elif isinstance(value, types.MethodDescriptorType):
+            returns = "_bool" if name.startswith("is_") else "Any"
+            lines.append(f"    def {name}(self, *args: Any, **kwargs: Any) -> {returns}: ...")
+    written = pathlib.Path(torchlite._core.tensor.__file__).name
+    for name, value in sorted(vars(torchlite.Tensor).items()):  # methods that other modules put there
+        if isinstance(value, types.FunctionType) and not value.__code__.co_filename.endswith(written):
+            lines.append("    " + untyped(name, value))
+    return lines
+
+
 def core() -> str:
     """torchlite/_C.pyi: the tensor type."""
     head = HEAD.format(
         imports="from ._core.device import device as _device, layout as _layout, memory_format as _memory_format\n"
         "from ._core.dtypes import dtype as _dtype\nfrom ._core.tensor import Tensor\n"
     )
-    head = head.replace("Any, Sequence, overload", "Any, Callable, Self, Sequence, overload")
+    head = head.replace("Any, NamedTuple", "Any, Callable, NamedTuple, Self")
     lines = [
         head,
         "kernels: dict[_str, Any]",
         "commands: dict[_str, _int]",
         "dtype_table: tuple[tuple[_str, _str, _str, _int], ...]",
         *(f"{name}: _int" for name, value in vars(torchlite._C).items() if type(value) is int),
-        "def __getattr__(name: _str) -> Any: ...",
+        *core_names(),
         "",
         *CORE_TYPES.splitlines(),
         "",
@@ -236,16 +179,17 @@ def core() -> str:
     lines += [f"    def __{n}__(self, other: Any) -> Tensor: ..." for n in BINARY.split()]
     lines += [f"    def __{n}__(self) -> Tensor: ..." for n in ("neg", "pos", "abs", "invert")]
     lines += [f"    def {k}{v}: ..." for k, v in PLAIN.items()]
+    lines += other_members()
     for name, op in sorted(methods().items()):
         if (
             is_op(op)
             and name.isidentifier()
-            and not name.startswith("_")
+            and not name.startswith("__")
             and name not in PLAIN
             and name not in ATTRIBUTES
         ):
             lines += definition(name, op, True, "    ")
-    return "\n".join(lines) + "\n"
+    return finished(lines)
 
 
 def source_of(name: str, value: object) -> str:
@@ -272,9 +216,9 @@ def package() -> str:
         modules.append(name)
     for name in torchlite._LAZY_NAMES:  # names that the package reads at their first use
         getattr(torchlite, name)
-    for name in sorted(n for n in vars(torchlite) if not n.startswith("_") or n == "__version__"):
-        value = vars(torchlite)[name]
-        if isinstance(value, types.ModuleType):
+    for name, value in sorted(vars(torchlite).items()):
+        private = name.startswith("_") and name != "__version__" and not is_op(value) and name != "_publish"
+        if isinstance(value, types.ModuleType) or private:
             continue
         if is_op(value):
             functions += definition(name, value, False)
@@ -303,13 +247,52 @@ def package() -> str:
         for v in values
         if not v.startswith("Size:")
     ]
-    return "\n".join([head, *values, "", *functions, "", "def __getattr__(name: _str) -> Any: ..."]) + "\n"
+    return finished([head, *values, "", *functions])
+
+
+def untyped(name: str, value: Callable[..., Any]) -> str:
+    """A function that the module itself defines: the names of its parameters."""
+    pieces, starred = [], False
+    for p in inspect.signature(value).parameters.values():
+        if p.kind is p.KEYWORD_ONLY and not starred:
+            pieces.append("*")
+        starred = starred or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)
+        stars = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        pieces.append(f"{stars}{p.name}: Any{'' if p.default is p.empty else ' = ...'}")
+    return f"def {name}({', '.join(pieces)}) -> Any: ..."
+
+
+def namespace(path: str) -> str:
+    """The stub of a module that is filled with declared ops: torch.linalg, torch.nn.functional."""
+    module = importlib.import_module("torchlite." + path)
+    up = "." * (1 + path.count("."))
+    imports, values, functions = [], [], []
+    for name, value in sorted(vars(module).items()):
+        if name.startswith("__") or isinstance(value, types.ModuleType) or name == "annotations":
+            continue
+        if is_op(value):
+            functions += definition(name, value, False)
+        elif isinstance(value, types.FunctionType) and value.__code__.co_filename == module.__file__:
+            functions.append(untyped(name, value))
+        elif isinstance(value, (type, types.FunctionType)) and source_of(name, value):
+            imports.append(f"from {source_of(name, value).replace('torchlite.', up, 1)} import {name} as {name}")
+        else:
+            values.append(f"{name}: {CONSTANTS.get(type(value).__name__, 'Any')}")
+    head = HEAD.format(
+        imports=f"from {up} import Tensor\nfrom {up}_core.device import device as _device, layout as _layout, "
+        f"memory_format as _memory_format\nfrom {up}_core.dtypes import dtype as _dtype\n" + "\n".join(imports) + "\n"
+    )
+    return finished([head, *values, "", *functions])
 
 
 def main() -> int:
     folder = op_list.ROOT / "torchlite"
     stale = []
-    for name, make in (("__init__.pyi", package), ("_C.pyi", core)):
+    for name, make in (
+        ("__init__.pyi", package),
+        ("_C.pyi", core),
+        *((path.replace(".", "/") + ".pyi", functools.partial(namespace, path)) for path in NAMESPACES),
+    ):
         text, path = make(), folder / name
         if path.exists() and path.read_text() == text:
             continue
@@ -321,7 +304,7 @@ def main() -> int:
             print(f"stubs: {', '.join(stale)} not current: run make docs", file=sys.stderr)
         return int(bool(stale))
     (folder / "py.typed").touch()
-    print(f"torchlite/__init__.pyi and _C.pyi: {'written: ' + ', '.join(stale) if stale else 'current'}")
+    print(f"type stubs: {'written: ' + ', '.join(stale) if stale else 'current'}")
     return 0
 
 

@@ -215,6 +215,8 @@ cpu = device("cpu")
 
 class _Singleton:
     __slots__ = ("name", "_code", "__weakref__")
+    name: str
+    _code: int
     __module__ = "torchlite"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:

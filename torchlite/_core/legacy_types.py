@@ -75,6 +75,8 @@ def type_to_dtype(kind: Any) -> DType:
 
 
 class _TypeMeta(type):
+    dtype: DType
+
     def __instancecheck__(cls, other: Tensor) -> bool:
         return isinstance(other, Tensor) and other.dtype is cls.dtype and other.is_cpu
 

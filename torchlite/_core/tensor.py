@@ -691,7 +691,7 @@ def _plain_torch_function(func: Any, types: Any, args: tuple[Any, ...] = (), kwa
     return NotImplemented
 
 
-_plain_torch_function._tl_plain = True
+_plain_torch_function._tl_plain = True  # type: ignore[attr-defined]
 _C._disabled_torch_function_impl = staticmethod(_plain_torch_function)
 _C._disabled_torch_dispatch_impl = Tensor.__torch_dispatch__ = staticmethod(_plain_torch_function)
 _disable_depth = [0]

@@ -29,6 +29,11 @@ class RenamingPickler(pickle._Pickler):  # type: ignore[name-defined]
     """A pickler (in Python) that writes torch.* for torchlite.*;
     for the protocols whose frames forbid renaming later."""
 
+    if TYPE_CHECKING:  # of the pickler in Python, which has no types
+        save: Callable[[Any], None]
+        write: Callable[[bytes], None]
+        memoize: Callable[[Any], None]
+
     dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
 
     def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[..., Any]) -> None:

@@ -276,16 +276,16 @@ class Unpickler:
                 keys.set_items(target, items)
             elif code == 0x61:  # APPEND
                 item = stack.pop()
-                target = _list(stack[-1], "append to")
+                values = _list(stack[-1], "append to")
                 if item.__class__ not in _ATOMS:
-                    deepen(target, (item,))
-                target.append(item)
+                    deepen(values, (item,))
+                values.append(item)
             elif code == 0x65:  # APPENDS
                 items = popped_mark()
-                target = _list(stack[-1], "extend")
+                values = _list(stack[-1], "extend")
                 cost -= _MARK
-                deepen(target, items)
-                target.extend(items)
+                deepen(values, items)
+                values.extend(items)
             elif code == 0x47:  # BINFLOAT
                 stack.append(unpack_from(">d", data, at)[0])
                 at += 8

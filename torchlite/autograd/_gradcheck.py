@@ -359,6 +359,12 @@ def _check_undefined(func: Callable[..., Any], inputs: tuple[Tensor, ...]) -> No
 
 
 class _Options:
+    eps: float
+    atol: float
+    rtol: float
+    nondet_tol: float
+    check_grad_dtypes: bool
+
     def __init__(self, **options: float) -> None:
         self.__dict__.update(options)
 

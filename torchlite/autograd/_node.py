@@ -472,6 +472,9 @@ class SavedTensor:
 
     __slots__ = ("node", "at", "output")
     __module__ = "torch._C._autograd"
+    node: Any
+    at: int
+    output: Any
 
     def __init__(self, *args: Any) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")

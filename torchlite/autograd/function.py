@@ -206,7 +206,8 @@ class Function:
         """Runs forward without recording, and records this function as the maker of its outputs."""
         kind: Any = cls.__dict__.get("_backward_cls")
         if kind is None:
-            kind = cls._backward_cls = type(cls.__name__ + "Backward", (BackwardCFunction,), {"_function": cls})
+            kind = type(cls.__name__ + "Backward", (BackwardCFunction,), {"_function": cls})
+            cls._backward_cls = kind  # type: ignore[attr-defined]
         apart = cls.setup_context is not Function.setup_context
         if kwargs or apart:
             args = _positional(cls.forward, apart, args, kwargs)

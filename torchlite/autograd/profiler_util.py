@@ -254,6 +254,10 @@ class FunctionEventAvg(_Times):
     """Calls of one key added up; cpu_time and device_time are means of a call."""
 
     key: Any
+    use_device: str | None
+    input_shapes: Any
+    cpu_memory_usage: int
+    device_memory_usage: int
 
     def __init__(self) -> None:
         for name in _FIRST:

@@ -1,5 +1,7 @@
 """Transforms of whole vectors, and those that put others together."""
 
+from typing import Any
+
 import torchlite as torch
 
 from ..nn.functional import pad, softplus
@@ -156,6 +158,9 @@ class StickBreakingTransform(Transform):
 
 class _Many(Transform):
     """Transforms of parts of a tensor along a dim."""
+
+    _parts: Any  # of a subclass: splits a tensor
+    _join: Any  # puts the parts' results together
 
     def __init__(self, tseq, dim, cache_size):
         if not all(isinstance(t, Transform) for t in tseq):

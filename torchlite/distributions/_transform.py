@@ -10,6 +10,9 @@ class Transform:
     """y = t(x). Subclasses give _call, _inverse and log_abs_det_jacobian,
     and the constraints `domain` and `codomain`."""
 
+    domain: Any
+    codomain: Any
+
     bijective = False
 
     def __init__(self, cache_size=0):

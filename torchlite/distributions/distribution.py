@@ -62,7 +62,7 @@ class Distribution:
             raise NotImplementedError
         new = self._get_checked_instance(home, _instance)
         batch_shape = torch.Size(batch_shape)
-        for name, n in home._params.items():
+        for name, n in home._params.items():  # type: ignore[attr-defined]
             if name in self.__dict__:
                 p = self.__dict__[name]
                 setattr(new, name, p.expand(tuple(batch_shape) + tuple(p.shape[p.dim() - n :])))

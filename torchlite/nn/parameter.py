@@ -69,13 +69,15 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
         if data is None:
             data = torch.empty(0)
         t = data.detach().requires_grad_(data.requires_grad)
-        t.persistent = persistent
-        t._is_buffer = True
+        t.persistent = persistent  # type: ignore[attr-defined]
+        t._is_buffer = True  # type: ignore[attr-defined]
         return t
 
 
 class UninitializedTensorMixin:
     """A tensor whose shape is not known yet; `materialize` gives it one."""
+
+    cls_to_become: type
 
     _allowed = (
         "dtype",
@@ -197,6 +199,6 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
 
     def __new__(cls, requires_grad=False, device=None, dtype=None, persistent=True):
         t = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
-        t.persistent = persistent
-        t._is_buffer = True
+        t.persistent = persistent  # type: ignore[attr-defined]
+        t._is_buffer = True  # type: ignore[attr-defined]
         return t

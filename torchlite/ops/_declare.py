@@ -73,6 +73,28 @@ class Spec:
         "function",
         "recorders",
     )
+    name: str
+    schemas: tuple[str, ...]
+    overloads: list[_C.Overload]
+    body: Callable[..., Any] | None
+    doc: str | None
+    kernel: str | None
+    grad: Any
+    node: Any
+    save: Any
+    tags: str
+    view: bool
+    nondiff: Any
+    samples: Any
+    tol: Any
+    differentiable: bool
+    inplace: bool
+    out: bool
+    namespace: str
+    alias: tuple[str, ...]
+    method: bool
+    function: bool
+    recorders: dict[Any, Any]
 
 
 def _has_body(fn: Callable[..., Any]) -> bool:

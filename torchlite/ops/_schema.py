@@ -58,6 +58,12 @@ class Param:
     """One parameter: name, type text, default (NotImplemented when required), keyword-only, nullable."""
 
     __slots__ = ("name", "type", "default", "kwonly", "nullable", "size")
+    name: str
+    type: str
+    default: Any
+    kwonly: bool
+    nullable: bool
+    size: int
 
 
 def split(schema: str) -> tuple[str, str, str, str]:

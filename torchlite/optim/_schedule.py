@@ -73,7 +73,7 @@ class LRScheduler:
         from functools import wraps
         from weakref import ref
 
-        method, func, weak = opt.step, opt.step.__func__, ref(opt)
+        method, func, weak = opt.step, opt.step.__func__, ref(opt)  # type: ignore[attr-defined]
 
         @wraps(func)
         def step(*args, **kwargs):
@@ -81,7 +81,7 @@ class LRScheduler:
             self._opt_called = True
             return func.__get__(self, self.__class__)(*args, **kwargs)
 
-        step._wrapped_by_lr_sched = True
+        step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
         del method
         opt.step = step
 

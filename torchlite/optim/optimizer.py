@@ -34,7 +34,7 @@ class _RequiredParameter:
 required = _RequiredParameter()
 
 
-def _add(hooks: dict[Any, Any], hook: Callable[..., Any], prepend: Any = False) -> RemovableHandle:
+def _add(hooks: OrderedDict[int, Any], hook: Callable[..., Any], prepend: Any = False) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:
@@ -126,7 +126,7 @@ class _StepFunction:
                 hook(self, args, kwargs)
             return out
 
-        step.hooked = True
+        step.hooked = True  # type: ignore[attr-defined]
         return step
 
 

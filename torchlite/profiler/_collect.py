@@ -181,7 +181,7 @@ class Recording:
     def _unhook(self):
         if self._open is not None:
             self._open = None
-            self._engine.profiled = None
+            self._engine.profiled = None  # type: ignore[attr-defined]
             for handle in self._handles:
                 handle.remove()
 
@@ -229,8 +229,8 @@ class Recording:
             while parent >= 0 and by_place[parent][0].time_range.end < e.time_range.end:
                 parent = by_place[parent][1]
             if parent >= 0:
-                e.cpu_parent = by_place[parent][0]
-                e.cpu_parent.cpu_children.append(e)
+                e.cpu_parent = whole = by_place[parent][0]
+                whole.cpu_children.append(e)
             events.append(e)
         events = EventList(events, use_device=device, profile_memory=self.memory)
         events._remove_dup_nodes()

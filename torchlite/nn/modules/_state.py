@@ -44,7 +44,7 @@ class _WrappedHook:
         import weakref
 
         self.hook = hook
-        self.module = weakref.ref(module) if module is not None else None
+        self.module: Any = weakref.ref(module) if module is not None else None
         self.with_module = module is not None
         if hasattr(hook, "__name__"):
             self.__name__ = hook.__name__
@@ -72,6 +72,17 @@ class _WrappedHook:
 
 
 class _StateDict:
+    if TYPE_CHECKING:  # not at run time: typing.get_type_hints of a module must not meet these names
+        _parameters: dict[str, Parameter | None]
+        _buffers: dict[str, Tensor | None]
+        _modules: dict[str, Any]
+        _non_persistent_buffers_set: set[str]
+        _state_dict_hooks: OrderedDict[int, Callable[..., Any]]
+        _state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+        _load_state_dict_pre_hooks: OrderedDict[int, Callable[..., Any]]
+        _load_state_dict_post_hooks: OrderedDict[int, Callable[..., Any]]
+        _version: int
+
     def get_extra_state(self) -> Any:
         """Extra state to put in the state_dict; a subclass defines it together with `set_extra_state`."""
         raise RuntimeError(
@@ -138,7 +149,7 @@ class _StateDict:
                 keep_vars = args[2]
         if destination is None:
             destination = OrderedDict()
-            destination._metadata = OrderedDict()
+            destination._metadata = OrderedDict()  # type: ignore[attr-defined]
         local_metadata = {"version": self._version}
         if hasattr(destination, "_metadata"):
             destination._metadata[prefix[:-1]] = local_metadata

@@ -2,10 +2,16 @@
 
 from torchlite.nn.parameter import is_lazy
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .module import Module as _Module
+else:
+    _Module = object  # it is mixed with a module class
+
 __all__ = ["LazyModuleMixin"]
 
 
-class LazyModuleMixin:
+class LazyModuleMixin(_Module):
     """Holds uninitialized parameters until the first forward, then turns into `cls_to_become`."""
 
     cls_to_become = None
@@ -41,7 +47,7 @@ class LazyModuleMixin:
             key = prefix + name
             if key in state_dict and param is not None and is_lazy(param) and not is_lazy(state_dict[key]):
                 with torch.no_grad():
-                    param.materialize(state_dict[key].shape)
+                    param.materialize(state_dict[key].shape)  # type: ignore[attr-defined]
 
     def initialize_parameters(self, *args, **kwargs):
         """Gives the parameters their shape from the inputs of the first forward."""

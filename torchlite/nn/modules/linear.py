@@ -117,9 +117,9 @@ class LazyLinear(LazyModuleMixin, Linear):
         if self.has_uninitialized_params():
             with torch.no_grad():
                 self.in_features = input.shape[-1]
-                self.weight.materialize((self.out_features, self.in_features))
+                self.weight.materialize((self.out_features, self.in_features))  # type: ignore[attr-defined]
                 if self.bias is not None:
-                    self.bias.materialize((self.out_features,))
+                    self.bias.materialize((self.out_features,))  # type: ignore[attr-defined]
                 self.reset_parameters()
         if self.in_features == 0:
             if input.shape[-1] != self.weight.shape[-1]:

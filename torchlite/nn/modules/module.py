@@ -184,11 +184,7 @@ _HOOK_DICTS = (
 )
 
 
-# the native core finds parameters, children and buffers by itself
-_Base = getattr(torch._C, "ModuleBase", object)
-
-
-class Module(_StateDict, _Base):
+class Module(_StateDict, torch._C.ModuleBase):  # the native core finds parameters, children and buffers by itself
     """Base class of all neural network modules.
 
     Parameters, buffers and child modules become known by assigning them as attributes in `__init__` (after
@@ -198,6 +194,11 @@ class Module(_StateDict, _Base):
     dump_patches = False
     _version = 1
     training: bool
+    if TYPE_CHECKING:  # not at run time: typing.get_type_hints of a module must not meet these names
+        forward: Callable[..., Any]
+
+        def __getattr__(self, name: str) -> Any: ...
+
     call_super_init = False
     _compiled_call_impl = None
 
@@ -231,10 +232,11 @@ class Module(_StateDict, _Base):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    forward = _forward_unimplemented
+    if not TYPE_CHECKING:
+        forward = _forward_unimplemented
 
     # ---- registration ----------------------------------------------------------------------------------------------
-    def _check_name(self, name: str, kind: str, table: dict[str, Tensor], init: str) -> None:
+    def _check_name(self, name: str, kind: str, table: dict[str, Any], init: str) -> None:
         if "_parameters" not in self.__dict__:
             raise AttributeError(f"cannot assign {init} before Module.__init__() call")
         if not isinstance(name, str):
@@ -858,18 +860,14 @@ def _getattr(self: Any, name: str) -> Any:
     raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
 
-if _Base is object:
-    Module.__getattr__ = _getattr
-    Module.__call__ = Module._call_impl
-else:
-    _Base._set_global_hooks(  # type: ignore[union-attr]
-        (
-            _global_forward_hooks,
-            _global_forward_pre_hooks,
-            _global_backward_hooks,
-            _global_backward_pre_hooks,
-        )
+torch._C.ModuleBase._set_global_hooks(
+    (
+        _global_forward_hooks,
+        _global_forward_pre_hooks,
+        _global_backward_hooks,
+        _global_backward_pre_hooks,
     )
+)
 
 
 def _remove_from(name: str, *tables: Any) -> None:

@@ -60,7 +60,7 @@ class ConstantPad3d(_ConstantPadNd):
 
 class _ModePad(Module):
     __constants__ = ["padding"]
-    _mode = None
+    _mode: str
 
     def __init__(self, padding):
         super().__init__()

@@ -42,6 +42,7 @@ class BasePruningMethod:
     """A forward pre-hook that sets the masked parameter; subclasses define `compute_mask`."""
 
     PRUNING_TYPE = "unstructured"
+    _tensor_name: str
 
     def __call__(self, module, inputs):
         setattr(module, self._tensor_name, self.apply_mask(module))

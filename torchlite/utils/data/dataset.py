@@ -90,7 +90,7 @@ class StackDataset(Dataset):
         return tuple(d[index] for d in self.datasets)
 
     def __getitems__(self, indices: list[int]) -> Any:
-        def many(dataset: TensorDataset) -> list[tuple[Tensor]]:
+        def many(dataset: Any) -> list[Any]:
             if callable(getattr(dataset, "__getitems__", None)):
                 items = dataset.__getitems__(indices)
                 if len(items) != len(indices):

@@ -204,8 +204,8 @@ def _runs(starts: Tensor, source: Tensor | None, inverse: bool, counts: bool, sh
     places = starts.nonzero().reshape(-1)
     if inverse:
         rank = starts.cumsum(0) - 1
-        inverse = rank if source is None else empty((n,), int64).scatter_(0, source, rank)
-        inverse = own(inverse.reshape(shape))
+        ranks = rank if source is None else empty((n,), int64).scatter_(0, source, rank)
+        inverse = own(ranks.reshape(shape))
     if counts:
         ends = torch.cat([places[1:], torch.full((1,), n, device=places.device)])
         counts = ends - places

@@ -37,7 +37,7 @@ ALLOC, FREE, WRITE, COPY, FILL, PLAN = [_C.commands[n] for n in ("ALLOC", "FREE"
 CLOSED, READY, LOST = 0, 1, 2
 DESKTOP = "it belongs to web pages (Pyodide), and this is torchlite on desktop Python"
 
-current = None
+current: Any = None  # a Bridge of _types.pyi while a device is open
 
 
 def command(op: Any, *operands: Any) -> Any:

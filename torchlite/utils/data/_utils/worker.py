@@ -14,6 +14,12 @@ _worker_info = None
 class WorkerInfo:
     """id, num_workers, seed and dataset of the current worker."""
 
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+    _keys: tuple[str, ...]
+
     def __init__(self, **kwargs: Any) -> None:
         self.__dict__.update(kwargs)
         self.__dict__["_keys"] = tuple(kwargs)
