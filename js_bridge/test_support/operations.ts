@@ -1,32 +1,35 @@
 /** The element-wise operations as the Python module torchlite/webgpu/plan/operations.py has them. */
-import { COMPLEX_OPS } from "../src/kernels/elementwise/op_complex";
+import type { OpDef } from "../src/kernels/elementwise/op_def";
 import { OPS } from "../src/kernels/elementwise/op_table";
 
-/** Names in lines of at most 110 columns. */
-function wrapped(names: readonly string[]): string {
+/** Items in lines of at most 110 columns. */
+function wrapped(items: readonly string[]): string {
   const lines: string[] = [];
-  for (const name of names) {
+  for (const item of items) {
     const last = lines.at(-1);
-    if (last !== undefined && last.length + 1 + name.length <= 110) lines[lines.length - 1] = `${last} ${name}`;
-    else lines.push(name);
+    if (last !== undefined && last.length + 1 + item.length <= 110) lines[lines.length - 1] = `${last} ${item}`;
+    else lines.push(item);
   }
   return lines.join("\n");
 }
 
-export function operationsText(): string {
-  const names = Object.keys(OPS).filter((name) => !Object.hasOwn(COMPLEX_OPS, name));
-  const tests = names.filter((name) => OPS[name as keyof typeof OPS].result === "bool");
-  return `"""The kernels' element-wise operations without the complex ones. \`npm run operations\` (js_bridge) writes this."""
+/** Arity, a letter for each compute type, and "r" or "t": as `operations` in native/src/gpu/gpu_expr.c reads it. */
+function text({ arity, result, ...forms }: OpDef): string {
+  const types = (["f", "i", "l", "b"] as const).filter((type) => forms[type] !== undefined);
+  return `${arity}${types.join("")}${result === "float" ? "r" : result === "bool" ? "t" : ""}`;
+}
 
-OPERATIONS = frozenset(
-    """
-${wrapped(names)}
-""".split()
-)
-# those whose result is a bool
-TESTS = frozenset(
-    """
-${wrapped(tests)}
+export function operationsText(): string {
+  const items = Object.entries<OpDef>(OPS).map(([name, op]) => `${name}:${text(op)}`);
+  return `"""The kernels' element-wise operations. \`npm run operations\` (js_bridge) writes this.
+
+name:arity and letters. f, i, l: there is a form for floats, for integers and bools, for int64; b: one of its own for
+bools; r: integers are computed as floats; t: the result is a bool. Their order is the one that plans count in."""
+
+OPERATIONS = dict(
+    operation.split(":")
+    for operation in """
+${wrapped(items)}
 """.split()
 )
 `;

@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import Any, Callable
 
 PLANNERS: dict[str, Callable[..., Any]] = {}  # kernel row -> planner
-ROWS: dict[str, Callable[..., Any]] = {}  # kernel row -> (the operation, its operands) of an op's arguments
+# kernel row -> the operation over its arguments, or a function that names operation and operands (plan/pointwise.py)
+ROWS: dict[str, str | Callable[..., Any]] = {}
 
 
 def planner(*rows: str) -> Callable[..., Any]:

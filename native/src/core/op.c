@@ -1075,6 +1075,10 @@ int tl_add_kernels(const TlKernel *table) {
 }
 
 void **tl_overload_entries(PyObject *o) { return Py_IS_TYPE(o, overload_type) ? &((Overload *)o)->entries : NULL; }
+const TlKernel *tl_overload_kernel(PyObject *o, bool *inplace) {
+  *inplace = ((Overload *)o)->flags & F_INPLACE;
+  return ((Overload *)o)->kernel;
+}
 
 /* ---- functions
  * --------------------------------------------------------------------------------------------------------- */
@@ -1108,6 +1112,17 @@ static Overload *entrance(const char *name, PyObject *const *args, Py_ssize_t n,
   return ov;
 }
 
+static PyObject *run_below(Overload *ov, PyObject *const *a, bool inplace) {
+  bool old = tl_grad_mode, was_below = tl_below, other = tl_any_device && tl_args_elsewhere(a, ov->nparams);
+  tl_grad_mode = false;
+  tl_below = true;
+  PyObject *r = inplace ? run_inplace(ov, a, other) : run(ov, a, other);
+  tl_grad_mode = old;
+  tl_below = was_below;
+  return r;
+}
+PyObject *tl_run_below(PyObject *ov, PyObject *const *a) { return run_below((Overload *)ov, a, false); }
+
 enum { CALL_OVERLOAD, CALL_BELOW, CALL_INPLACE_BELOW };
 static PyObject *enter(PyObject *const *args, Py_ssize_t n, int how, const char *name) {
   PyObject *from[MAX_PARAMS], *a[MAX_PARAMS], *made[MAX_PARAMS], *r;
@@ -1118,15 +1133,7 @@ static PyObject *enter(PyObject *const *args, Py_ssize_t n, int how, const char 
     return PyErr_Format(PyExc_TypeError, "%s: %U does not write in place", name, ov->schema);
   int nmade = fit(ov, from, count, a, made);
   if (nmade < 0) return NULL;
-  if (how == CALL_OVERLOAD) r = dispatch(ov, a);
-  else {
-    bool old = tl_grad_mode, was_below = tl_below, other = tl_any_device && tl_args_elsewhere(a, ov->nparams);
-    tl_grad_mode = false;
-    tl_below = true;
-    r = how == CALL_INPLACE_BELOW ? run_inplace(ov, a, other) : run(ov, a, other);
-    tl_grad_mode = old;
-    tl_below = was_below;
-  }
+  r = how == CALL_OVERLOAD ? dispatch(ov, a) : run_below(ov, a, how == CALL_INPLACE_BELOW);
   while (nmade) Py_DECREF(made[--nmade]);
   return r;
 }

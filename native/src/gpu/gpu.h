@@ -122,8 +122,25 @@ PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order);
 /* a tensor's geometry over `ndim` dims in another order; whether its elements are in order then */
 bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape, int64_t *strides);
 
+/* What calls of an overload with arguments of the types in `key` (tl_signature) stand for: an operation over the
+ * arguments at `positions`, with its result, compute and numbers' types. lead: the operand whose layout decides on the
+ * result's; -1 where that is the usual one always. */
+#define MAX_OPERANDS 7
+typedef struct TlEntry {
+  struct TlEntry *next;
+  uint64_t key;
+  uint16_t op;
+  uint8_t n, positions[MAX_OPERANDS], dtype, compute, number;
+  int8_t lead;
+} TlEntry;
+bool gpu_broadcast(PyObject *const *ops, int n, int *out_ndim, int64_t *shape);
+PyObject *gpu_apply(const TlEntry *e, PyObject *const *operands, TlTensor *self, int ndim, const int64_t *shape);
+bool gpu_computes(int op, int nargs, tl_dtype compute); /* whether the kernels have an operation for a compute type */
+bool gpu_is_test(int op);                               /* whether its result is a bool */
+
 PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t n); /* run(root, outputs) */
-int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_product_init(PyObject *mod);
+int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_first_init(PyObject *mod),
+  gpu_product_init(PyObject *mod);
 #define GPU_HOOK(f, r) \
   do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)
 #endif

@@ -6,8 +6,15 @@
 #include "core/check.h"
 #include "gpu/gpu.h"
 
+#define MAX_OPERATIONS 256
+
 PyTypeObject *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
 static PyObject *op_ids, *op_names, *dtype_names[TL_NUM_DTYPES];
+/* what the kernels' operations are; those with other numbers the kernels do not have */
+static struct {
+  uint8_t arity;
+  bool f, i, l, b, floats, test;
+} operations[MAX_OPERATIONS];
 
 /* ---- names ---------------------------------------------------------------------------------------------------------
  */
@@ -31,6 +38,48 @@ int gpu_op_named(const char *text) {
   Py_XDECREF(name);
   return id;
 }
+bool gpu_computes(int op, int nargs, tl_dtype compute) {
+  if (op >= MAX_OPERATIONS || operations[op].arity != nargs || !nargs) return false;
+  if (tl_is_float(compute) || operations[op].floats) return operations[op].f;
+  if (compute == TL_BOOL && operations[op].b) return true;
+  return compute == TL_I64 ? operations[op].l : operations[op].i;
+}
+bool gpu_is_test(int op) { return op < MAX_OPERATIONS && operations[op].test; }
+
+/* operations({name: text}): arity, a letter for each compute type that has it (f, i, l; b: a form of its own for bool),
+ * "r": integers are computed as floats, "t": the result is a bool. The first ones to be named: their numbers are
+ * their places here, and in OPS (js_bridge/src/kernels/elementwise/op_table.ts). */
+static PyObject *f_operations(PyObject *m, PyObject *table) {
+  (void)m;
+  PyObject *items = PyMapping_Items(table);
+  Py_ssize_t n = items ? PyList_Size(items) : 0;
+  if (n > MAX_OPERATIONS) {
+    PyErr_SetString(PyExc_ValueError, "operations: too many");
+    Py_CLEAR(items);
+  }
+  for (Py_ssize_t i = 0; items && i < n; i++) {
+    PyObject *pair = PyList_GetItem(items, i), *text = PyUnicode_AsUTF8String(PyTuple_GetItem(pair, 1));
+    int id = text ? gpu_op_id(PyTuple_GetItem(pair, 0)) : -1;
+    if (id != i) {
+      if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "operations: others were named before");
+      Py_CLEAR(items);
+    } else {
+      const char *s = PyBytes_AsString(text);
+      operations[i].arity = (uint8_t)(*s - '0');
+      operations[i].f = strchr(s, 'f');
+      operations[i].i = strchr(s, 'i');
+      operations[i].l = strchr(s, 'l');
+      operations[i].b = strchr(s, 'b');
+      operations[i].floats = strchr(s, 'r');
+      operations[i].test = strchr(s, 't');
+    }
+    Py_XDECREF(text);
+  }
+  if (!items) return NULL;
+  Py_DECREF(items);
+  Py_RETURN_NONE;
+}
+
 PyObject *gpu_op_name(int id) { return PyList_GetItem(op_names, id); }
 PyObject *gpu_dtype_name(int d) { return dtype_names[d]; }
 int gpu_dtype(PyObject *name) {
@@ -508,6 +557,7 @@ static PyObject *f_result(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   return tl_dtype_arg(a[1], TL_F32, &d) < 0 ? NULL : gpu_result((TlNode *)a[0], d, NULL);
 }
 static PyMethodDef functions[] = {
+  {"operations", f_operations, METH_O, "operations({name: text}): what the kernels have, before any is named."},
   {"expression", (PyCFunction)(void *)f_expression, METH_FASTCALL,
    "expression(op, args, dtype, compute, shape): a node; operands that would make it too large are run."},
   {"operand", (PyCFunction)(void *)f_operand, METH_FASTCALL,

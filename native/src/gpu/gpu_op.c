@@ -1,63 +1,13 @@
-/* gpu_op.c: element-wise ops without Python. The first call of an op with arguments of some types goes through Python
- * (torchlite/webgpu/plan/pointwise.py), which decides the operation, its operands and types, and leaves them here;
- * for calls with arguments of the same types this file alone makes a lazy result or writes in place. The rest stays
- * with Python. */
+/* gpu_op.c: element-wise ops without Python. The first call of an op with arguments of some types decides the
+ * operation, its operands and types (gpu_first.c), and leaves them here as an entry; for calls with arguments of the
+ * same types this file alone makes a lazy result or writes in place. The rest goes to gpu_first.c again. */
 #include "gpu/gpu.h"
 
-#define MAX_OPERANDS 7 /* of an op */
-
-typedef struct Entry {
-  struct Entry *next;
-  uint64_t key;
-  uint16_t op;
-  uint8_t n, positions[MAX_OPERANDS], dtype, compute, number;
-  int8_t lead;
-} Entry;
-
 void tl_gpu_forget(void *entries) {
-  for (Entry *e = entries, *next; e; e = next) {
+  for (TlEntry *e = entries, *next; e; e = next) {
     next = e->next;
     PyMem_Free(e);
   }
-}
-
-/* remember(overload, key, op, positions, dtype, compute type, numbers' type, lead): what _C.signature(args) == key
- * stands for; lead: the operand whose layout decides on the result's, -1 where that is the usual one always */
-static PyObject *f_remember(PyObject *m, PyObject *args) {
-  (void)m;
-  PyObject *ov, *op, *at, *dtype, *compute, *number;
-  unsigned long long key;
-  int lead;
-  if (!PyArg_ParseTuple(args, "OKOO!OOOi", &ov, &key, &op, &PyTuple_Type, &at, &dtype, &compute, &number, &lead))
-    return NULL;
-  void **slot = tl_overload_entries(ov);
-  Entry e = {slot ? *slot : NULL, key, 0, 0, {0}, 0, NO_COMPUTE, 0, 0};
-  int id = gpu_op_id(op), d = gpu_dtype(dtype), c = gpu_dtype(compute), k = gpu_dtype(number);
-  Py_ssize_t n = PyTuple_Size(at);
-  if (id < 0 || d < 0 || c < 0 || k < 0) return NULL;
-  if (!slot || n < 1 || n > MAX_OPERANDS || lead >= n) {
-    PyErr_SetString(PyExc_TypeError, "remember: not an overload, or too many operands");
-    return NULL;
-  }
-  e.op = (uint16_t)id;
-  e.dtype = (uint8_t)d;
-  e.compute = (uint8_t)c;
-  e.number = (uint8_t)k;
-  e.n = (uint8_t)n;
-  e.lead = (int8_t)lead;
-  for (int i = 0; i < n; i++) {
-    long v = PyLong_AsLong(PyTuple_GetItem(at, i));
-    if (v < 0 || v > 6) {
-      if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "remember: positions are 0 to 6");
-      return NULL;
-    }
-    e.positions[i] = (uint8_t)v;
-  }
-  Entry *kept = PyMem_Malloc(sizeof e);
-  if (!kept) return PyErr_NoMemory();
-  *kept = e;
-  *slot = kept;
-  Py_RETURN_NONE;
 }
 
 /* t[...] = node, without autograd */
@@ -125,28 +75,12 @@ static PyObject *f_layout(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   return r;
 }
 
-/* Runs an op from what is remembered: 1 with *result (NULL: an exception); 0 where Python has to. */
-int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyObject **result) {
-  uint64_t key;
-  if (!tl_signature(a, n, &key)) return 0;
-  const Entry *e = entries;
-  while (e && e->key != key) e = e->next;
-  if (!e) return 0;
-  for (int i = 0; i < e->n; i++)
-    if (e->positions[i] >= n) return 0;
-  for (int i = 0; inplace && i < e->n; i++)
-    if (TL_CHECK(a[e->positions[i]]) &&
-        tl_check_overlap((const TlTensor *)a[0], (const TlTensor *)a[e->positions[i]]) < 0) {
-      *result = NULL;
-      return 1;
-    }
-  /* the shape of all */
+/* The broadcast shape of all; false where they do not fit together. */
+bool gpu_broadcast(PyObject *const *ops, int n, int *out_ndim, int64_t *shape) {
   int ndim = 0;
-  int64_t shape[TL_MAX_DIMS];
-  for (int i = 0; i < e->n; i++) {
-    const TlTensor *t = (const TlTensor *)a[e->positions[i]];
+  for (int i = 0; i < n; i++) {
+    const TlTensor *t = (const TlTensor *)ops[i];
     if (!TL_CHECK(t)) continue;
-    if (t->device != TL_WEBGPU) return 0;
     if (t->ndim > ndim) {
       for (int d = ndim - 1; d >= 0; d--) shape[d + t->ndim - ndim] = shape[d];
       for (int d = 0; d < t->ndim - ndim; d++) shape[d] = 1;
@@ -154,38 +88,77 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
     }
     for (int d = 0, lead = ndim - t->ndim; d < t->ndim; d++) {
       if (shape[d + lead] == 1) shape[d + lead] = t->shape[d];
-      else if (t->shape[d] != 1 && t->shape[d] != shape[d + lead]) return 0;
+      else if (t->shape[d] != 1 && t->shape[d] != shape[d + lead]) return false;
     }
   }
+  *out_ndim = ndim;
+  return true;
+}
+
+/* A tensor or number as an argument of an expression. A tensor on the CPU comes as a number, of its own type. */
+static PyObject *argument(const TlEntry *e, PyObject *o, int ndim, const int64_t *shape, const int *order) {
+  if (!TL_CHECK(o)) return (PyObject *)gpu_number(o, e->number);
+  PyObject *r = gpu_operand((TlTensor *)o, ndim, shape, order);
+  if (!r || Py_TYPE(r) != tl_Number) return r;
+  TlNumber *n = (TlNumber *)r;
+  n->dtype = e->number;
+  PyObject *value = e->number == TL_F32 ? PyNumber_Float(n->value) : Py_NewRef(n->value);
+  if (!value) Py_CLEAR(r);
+  else Py_XSETREF_(n->value, value);
+  return r;
+}
+
+/* The entry's operation over operands of this broadcast shape: a lazy result, or `self` with it written there. */
+PyObject *gpu_apply(const TlEntry *e, PyObject *const *operands, TlTensor *self, int ndim, const int64_t *shape) {
   int places[TL_MAX_DIMS];
-  PyObject *ops[MAX_OPERANDS];
-  for (int i = 0; i < e->n; i++) ops[i] = a[e->positions[i]];
+  PyObject *ops[MAX_OPERANDS], *args[MAX_OPERANDS], *result = NULL;
+  for (int i = 0; i < e->n; i++) ops[i] = operands[i];
   if (e->lead > 0) { /* it goes first */
-    PyObject *o = ops[e->lead];
     for (int i = e->lead; i; i--) ops[i] = ops[i - 1];
-    ops[0] = o;
+    ops[0] = operands[e->lead];
   }
   const int *order = e->lead >= 0 && layout(ops, e->n, ndim, shape, places) ? places : NULL;
-  TlTensor *self = (TlTensor *)a[0];
-  if (inplace && (self->ndim != ndim || memcmp(self->shape, shape, sizeof(int64_t) * (size_t)ndim) || !self->numel ||
-                  !tl_can_cast(e->dtype, self->dtype) || Py_TYPE(self->storage->owner) != tl_Buffer))
-    return 0;
-  PyObject *args[MAX_OPERANDS];
   int64_t ordered[TL_MAX_DIMS];
   int k = 0;
-  *result = NULL;
   for (int i = 0; i < ndim; i++) ordered[i] = shape[order ? order[i] : i];
-  for (; k < e->n; k++) {
-    PyObject *o = a[e->positions[k]];
-    args[k] = TL_CHECK(o) ? gpu_operand((TlTensor *)o, ndim, ordered, order) : (PyObject *)gpu_number(o, e->number);
-    if (!args[k]) break;
-  }
+  for (; k < e->n; k++)
+    if (!(args[k] = argument(e, operands[k], ndim, ordered, order))) break;
   TlNode *node = k == e->n ? gpu_expression(e->op, args, k, e->dtype, e->compute, ndim, ordered) : NULL;
   while (k) Py_DECREF(args[--k]);
-  if (!node) return 1;
-  if (!inplace) *result = gpu_result(node, (tl_dtype)e->dtype, order);
-  else if (assign(self, node, order) == 0) *result = Py_NewRef(self);
+  if (!node) return NULL;
+  if (!self) result = gpu_result(node, (tl_dtype)e->dtype, order);
+  else if (assign(self, node, order) == 0) result = Py_NewRef((PyObject *)self);
   Py_DECREF(node);
+  return result;
+}
+
+/* Runs an op from what is remembered: 1 with *result (NULL: an exception); 0 where gpu_first.c has to. */
+int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyObject **result) {
+  uint64_t key;
+  if (!tl_signature(a, n, &key)) return 0;
+  const TlEntry *e = entries;
+  while (e && e->key != key) e = e->next;
+  if (!e) return 0;
+  PyObject *ops[MAX_OPERANDS];
+  for (int i = 0; i < e->n; i++) {
+    if (e->positions[i] >= n) return 0;
+    ops[i] = a[e->positions[i]];
+  }
+  TlTensor *self = inplace ? (TlTensor *)a[0] : NULL;
+  for (int i = 0; self && i < e->n; i++)
+    if (TL_CHECK(ops[i]) && tl_check_overlap(self, (const TlTensor *)ops[i]) < 0) {
+      *result = NULL;
+      return 1;
+    }
+  for (int i = 0; i < e->n; i++)
+    if (TL_CHECK(ops[i]) && ((TlTensor *)ops[i])->device != TL_WEBGPU) return 0;
+  int ndim;
+  int64_t shape[TL_MAX_DIMS];
+  if (!gpu_broadcast(ops, e->n, &ndim, shape) ||
+      (self && (self->ndim != ndim || memcmp(self->shape, shape, sizeof(int64_t) * (size_t)ndim) || !self->numel ||
+                !tl_can_cast(e->dtype, self->dtype) || Py_TYPE(self->storage->owner) != tl_Buffer)))
+    return 0;
+  *result = gpu_apply(e, ops, self, ndim, shape);
   return 1;
 }
 
@@ -205,10 +178,6 @@ static PyObject *f_assign(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   Py_RETURN_NONE;
 }
 static PyMethodDef functions[] = {
-  {"remember", f_remember, METH_VARARGS,
-   "remember(overload, key, op, positions, dtype, compute type, numbers' type, lead): what calls with that signature "
-   "stand "
-   "for"},
   {"assign", (PyCFunction)(void *)f_assign, METH_FASTCALL, "assign(tensor, node): t[...] = node, without autograd."},
   {"layout", (PyCFunction)(void *)f_layout, METH_FASTCALL,
    "layout([tensors], shape): the dims of an element-wise result from the outermost in memory; None for the usual "

@@ -20,3 +20,23 @@ const TlKernel tl_kernels_pointwise[] = {
   {"polar", pw_parts, 1, 0, NULL},
   {"frexp", pw_frexp, 0, 0, NULL},
   {0}};
+
+bool pw_rule(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, tl_dtype *result, bool *second) {
+  PyObject *tensors[PW_MAX_IN];
+  const PwRow *row = k->data;
+  TlKernelFn fn = k->fn;
+  int n = 0;
+  if (fn == pw_act) { /* its operands are its tensors, and numbers are parameters */
+    for (Py_ssize_t i = 0; i < nargs && n < row->arity; i++)
+      if (TL_CHECK(args[i])) tensors[n++] = args[i];
+    if (n < row->arity) return false;
+    args = tensors;
+  } else if (fn == pw_add) {
+    int over;
+    if (nargs > 2 && !(PyLong_CheckExact(args[2]) && PyLong_AsLongAndOverflow(args[2], &over) == 1)) return false;
+  } else if (fn == pw_div) {
+    if (nargs > 2 && args[2] != Py_None) return false;
+  } else if (fn != pw_unary && fn != pw_binary && fn != pw_ternary && fn != pw_zero_checked) return false;
+  *second = row->flags & PW_LEADS;
+  return nargs >= row->arity && pw_result(row, row->arity, args, result);
+}

@@ -409,27 +409,46 @@ static PyObject *refuse(const PwRow *row, int nin, const PwArg *in, tl_dtype d) 
   return pw_not_implemented(row->msg, d);
 }
 
+/* The dtype of a row's result, and in *d the one it is computed in, for operands that are `given` in common; false
+ * where the row does not take them. */
+static bool result_dtype(const PwRow *row, tl_dtype given, tl_dtype *d, tl_dtype *result) {
+  *d = row->kind & PW_FLOAT ? tl_float_of(given) : given;
+  *result = row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(*d) : *d;
+  bool integral = tl_is_integral(*d), half = *d == TL_F16 || *d == TL_BF16;
+  int cls = pw_class(*d);
+  return !(given == TL_BOOL && row->flags & PW_NO_BOOL) && !(integral && row->flags & PW_NO_INT) &&
+         !(!integral && row->flags & PW_NO_FLOAT) && !(half && row->flags & PW_NO_HALF) &&
+         ((row->flags & PW_INT_ID && integral) || find_loop(row, &cls));
+}
+
+bool pw_result(const PwRow *row, int nin, PyObject *const *args, tl_dtype *result) {
+  tl_dtype given, d;
+  if (nin != 1) {
+    if (tl_result_type(nin, args, &given)) {
+      PyErr_Clear();
+      return false;
+    }
+  } else if (TL_CHECK(args[0])) given = (tl_dtype)((TlTensor *)args[0])->dtype;
+  else return false;
+  return result_dtype(row, given, &d, result);
+}
+
 PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *const *args, int common, TlTensor *out) {
   static const PwParams none;
   PwArg in[PW_MAX_IN];
-  tl_dtype it[PW_MAX_IN] = {0}, via[PW_MAX_IN] = {0}, d;
+  tl_dtype it[PW_MAX_IN] = {0}, via[PW_MAX_IN] = {0}, given, d, to;
   PwParams p = params ? *params : none;
   for (int k = 0; k < nin; k++)
     if (pw_arg(args[k], &in[k])) return NULL;
-  if (common >= 0) d = (tl_dtype)common;
-  else if (nin == 1 && in[0].t) d = (tl_dtype)in[0].t->dtype;
-  else if (tl_result_type(nin, args, &d)) return NULL;
-  tl_dtype given = d;
-  if (row->kind & PW_FLOAT) d = tl_float_of(d);
-  tl_dtype to = row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(d) : d;
+  if (common >= 0) given = (tl_dtype)common;
+  else if (nin == 1 && in[0].t) given = (tl_dtype)in[0].t->dtype;
+  else if (tl_result_type(nin, args, &given)) return NULL;
+  bool takes = result_dtype(row, given, &d, &to);
   if ((PyObject *)out == args[0] && row->kind & PW_REAL && tl_is_complex(d)) /* angle has a fresh real tensor there */
     return PyErr_Format(PyExc_RuntimeError, "In-place abs is not supported for complex tensors.");
   if (out && !tl_can_cast(to, (tl_dtype)out->dtype))
     return pw_exec(NULL, &p, nin, in, it, via, to, to, out); /* for its errors' order */
-  if ((given == TL_BOOL && row->flags & PW_NO_BOOL) || (tl_is_integral(d) && row->flags & PW_NO_INT) ||
-      (!tl_is_integral(d) && row->flags & PW_NO_FLOAT) || ((d == TL_F16 || d == TL_BF16) && row->flags & PW_NO_HALF)) {
-    return refuse(row, nin, in, given);
-  }
+  if (!takes) return refuse(row, nin, in, given);
   if (row->flags & PW_INT_ID && tl_is_integral(d) && nin == 1) {
     if (!out) {
       TlTensor *r = tl_empty_like(in[0].t, d);
@@ -441,7 +460,6 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   }
   int cls = pw_class(d);
   pw_loop loop = find_loop(row, &cls);
-  if (!loop) return refuse(row, nin, in, d);
   p.bits = tl_itemsize[d] * 8;
   in[nin - 1].leads = row->flags & PW_LEADS;
   for (int k = 0; k < nin; k++) {

@@ -13,6 +13,7 @@ import struct
 from array import array
 
 from ... import _C
+from ..plan.operations import OPERATIONS
 from ..transport import bridge as _bridge
 from ..transport.bridge import COPY, FILL, FREE, PLAN, WRITE, command  # noqa: F401
 
@@ -26,6 +27,7 @@ FLUSH_WORDS = 8192  # about two hundred kernels: the GPU is fed while Python goe
 SMALL_WRITE = 1024
 
 core = _C.webgpu()
+core.operations(OPERATIONS)
 Buffer, words = core.Buffer, core.words
 ready, allocate, launch, flush, fresh, waiting = (
     core.ready,

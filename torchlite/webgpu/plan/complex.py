@@ -13,7 +13,7 @@ import torchlite as torch
 
 from ... import _C
 from ..lazy.expression import Coord, Number, assign, expression, operand, result
-from .pointwise import _in_order, _result_dtype, _shape, deciding, layout
+from ..lazy.stream import core
 from .reduce import dims_of, own
 from ..fallback import ask_core
 from ..tensors import device_copy
@@ -208,13 +208,30 @@ BUILD: dict[str, Any] = {
 }
 
 
+def _order(lead: int, operands: list[Any], shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The order of the result's dims in memory, None for the usual one; `lead` as core.result_of gives it."""
+    if lead < 0:
+        return None
+    tensors = [a for a in operands if isinstance(a, Tensor)]
+    if lead and isinstance(operands[lead], Tensor):
+        tensors.insert(0, operands[lead])
+    return core.layout(tensors, shape)  # type: ignore[no-any-return]
+
+
+def _in_order(t: Tensor, order: tuple[int, ...]) -> Tensor:
+    lead = len(order) - t.dim()
+    if lead:
+        t = t.detach().expand((1,) * lead + tuple(t.shape))
+    return t.detach().permute(order)
+
+
 def complex_pointwise(ov: Any, op: Any, operands: Any, args: Any) -> Any:
     """The result of an element-wise op with a complex operand or result; NotImplemented where there is no kernel."""
     build = BUILD.get(op)
     if build is None and op not in FUNCTIONS:
         return NotImplemented
     tensors = [a for a in operands if isinstance(a, Tensor)]
-    dtype = _result_dtype(ov, args)
+    dtype, shape, lead = core.result_of(ov, args, operands)
     real = op in _REAL
     if op in ("abs", "angle"):
         here = float32
@@ -225,8 +242,7 @@ def complex_pointwise(ov: Any, op: Any, operands: Any, args: Any) -> Any:
     for t in tensors:
         if (t.dtype is torch.complex128 or t.dtype is torch.float64) and t.dim():
             return NotImplemented
-    shape = _shape(ov, args, tensors)
-    order = layout(deciding(ov, args, operands), operands, shape)
+    order = _order(lead, operands, shape)
     if order is not None:
         shape = tuple([shape[d] for d in order])
         operands = [_in_order(a, order) if isinstance(a, Tensor) else a for a in operands]

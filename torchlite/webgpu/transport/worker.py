@@ -15,7 +15,7 @@ import json
 
 import js
 from typing import Any
-from pyodide.ffi import can_run_sync, run_sync, to_js
+from pyodide.ffi import can_run_sync, to_js
 
 from . import bridge
 from .bridge import ALLOC, command
@@ -104,9 +104,6 @@ class WorkerBridge(Link):
         if number is None:
             number = self._plans[key] = len(self._plans)
             self._alive().postMessage(message(assume=key, number=number))
-        # a kernel that reads nothing is a question whether there is one, before anything is done
-        if key.startswith('fused:{"ndim":0,"inputs":[],') and can_run_sync():
-            run_sync(self._promise("plan", key))
         return number
 
     def run(self, pointer: Any, count: Any) -> None:

@@ -1,0 +1,131 @@
+"""What the first use of an op costs on webgpu, beside the GPU's and the bridge's own work: Python frames, the
+descriptions of kernels that are sent ("plans"), and milliseconds outside of the bridge; up to the result, and up to
+the submission of its commands.
+
+    python tests/bench/first_use.py [--runs 5] [--frames CASE]
+
+On this Python, over a node process; each run is a process of its own, and the least time of all runs counts. The op has
+run on the CPU before, so that its schema is parsed. --frames prints the functions that a case calls.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import time
+from typing import Any
+
+ROOT = pathlib.Path(os.environ.get("ROOT") or pathlib.Path(__file__).resolve().parent.parent.parent)
+sys.path[:0] = [str(ROOT), str(ROOT / "tests" / "webgpu")]
+
+CASES = {
+    "add": lambda t, a, b: a + b,
+    "sub, a number": lambda t, a, b: a - 2,
+    "sinh": lambda t, a, b: a.sinh(),
+    "lt": lambda t, a, b: a < b,
+    "where": lambda t, a, b: t.where(a > 0, a, b),
+    "add, int32": lambda t, a, b: a + b.int(),
+    "add_": lambda t, a, b: a.clone().add_(b),
+    "sum(dim)": lambda t, a, b: a.sum(1),
+    "matmul": lambda t, a, b: a @ b,
+    "softmax": lambda t, a, b: a.softmax(1),
+    "cat": lambda t, a, b: t.cat([a, b]),
+    "gather": lambda t, a, b: a.gather(1, b.long()),
+    "conv2d": lambda t, a, b: t.nn.functional.conv2d(a[None, None], b[None, None, :3, :3]),
+}
+FIGURES = "frames", "+submit", "plans", "+submit", "ms", "+submit"
+
+
+def measure(shown: str) -> dict[str, list[float]]:
+    import remote
+
+    bridge = remote.install()
+    import torchlite as torch
+    from torchlite.webgpu.lazy import stream
+
+    apart = {"plans": 0, "ms": 0.0, "inside": 0}
+    frames: list[str] = []
+
+    def outside(name: str) -> None:
+        """What the bridge does is not counted."""
+        own = getattr(bridge, name)
+
+        def call(*args: Any) -> Any:
+            apart["plans"] += name == "plan"
+            apart["inside"] += 1
+            start = time.perf_counter()
+            try:
+                return own(*args)
+            finally:
+                apart["ms"] += 1e3 * (time.perf_counter() - start)
+                apart["inside"] -= 1
+
+        setattr(bridge, name, call)
+
+    def note(frame: Any, event: str, arg: Any) -> None:
+        code = frame.f_code
+        if event == "call" and not apart["inside"] and code.co_filename != __file__:
+            frames.append(f"{os.path.basename(code.co_filename)}: {code.co_name}")
+
+    for name in ("plan", "run_at", "pressing", "alloc"):
+        outside(name)
+    here = torch.ones(64, 64), torch.zeros(64, 64)
+    a, b = (t.to("webgpu") for t in here)
+    ((a * b).exp() > 1).tolist()
+    kinds = [k(t).tolist() for t in (a, b) for k in (torch.Tensor.int, torch.Tensor.long, torch.Tensor.clone)]
+    results: dict[str, list[float]] = {}
+    for name, f in CASES.items():
+        f(torch, *here)
+        torch.webgpu.synchronize()
+        gc.collect()
+        gc.disable()
+        frames.clear()
+        apart.update(plans=0, ms=0.0)
+        sys.setprofile(note if shown else None)
+        start = time.perf_counter()
+        r = f(torch, a, b)
+        made = [len(frames), apart["plans"], 1e3 * (time.perf_counter() - start) - apart["ms"]]
+        stream.run_waiting()
+        stream.flush()
+        sent = [len(frames), apart["plans"], 1e3 * (time.perf_counter() - start) - apart["ms"]]
+        sys.setprofile(None)
+        gc.enable()
+        if shown == name:
+            print(*frames, sep="\n", file=sys.stderr)
+        results[name] = [x for pair in zip(made, sent) for x in pair]
+        r.sum().item()
+    assert len(kinds) == 6
+    return results
+
+
+def main() -> None:
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("--runs", type=int, default=5)
+    p.add_argument("--frames", metavar="CASE", choices=CASES)
+    p.add_argument("--child", metavar="SHOWN", help=argparse.SUPPRESS)
+    a = p.parse_args()
+    if a.child is not None:
+        print(json.dumps(measure(a.child)))
+        return
+
+    def run(shown: str) -> dict[str, list[float]]:
+        out = subprocess.run([sys.executable, __file__, "--child", shown], check=True, stdout=subprocess.PIPE).stdout
+        return json.loads(out)  # type: ignore[no-any-return]
+
+    counted = run(a.frames or "none of them")
+    if a.frames:
+        return
+    timed = [run("") for _ in range(a.runs)]
+    print(f"{'':16}" + "".join(f"{name:>9}" for name in FIGURES))
+    for name in CASES:
+        ms = [min(t[name][i] for t in timed) for i in (4, 5)]
+        print(f"{name:16}" + "".join(f"{n:9}" for n in counted[name][:4]) + "".join(f"{n:9.3f}" for n in ms))
+
+
+if __name__ == "__main__":
+    main()
