@@ -55,6 +55,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def __new__(cls, *args: Any, device: Any = None) -> Any:
         if device is not None:
             _check_legacy_device(args, device)
+        if cls is not Tensor:
+            _refuse_dispatch(cls)
         if len(args) == 1 and isinstance(args[0], _C.TensorBase) and cls is not Tensor:
             return _C.TensorBase.__new__(cls, args[0])
         from .legacy_types import legacy_new
@@ -63,15 +65,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return t if cls is Tensor else _C.TensorBase.__new__(cls, t)
 
     __torch_dispatch__: Callable[..., Any]  # set below
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Refuses a class with a `__torch_dispatch__` of its own: it would not be called."""
-        if cls.__torch_dispatch__ is not Tensor.__torch_dispatch__:
-            raise NotImplementedError(
-                "class %s: __torch_dispatch__ is not implemented in torchlite. Use __torch_function__, "
-                "or a torch.autograd.Function." % cls.__qualname__
-            )
-        super().__init_subclass__(**kwargs)
 
     @classmethod
     def __torch_function__(
@@ -85,13 +78,22 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise TypeError(
                 "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s" % type(data).__name__
             )
+        _refuse_dispatch(cls)
         with _C.GradMode(False):
             t = _C.TensorBase.__new__(cls, data.detach() if type(data) is Tensor else data)
         if require_grad:
             t.requires_grad = True
         return t
 
+    @staticmethod
+    def _make_wrapper_subclass(cls: type, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(
+            "class %s: tensors without data (_make_wrapper_subclass) and __torch_dispatch__ are not implemented in "
+            "torchlite. Use __torch_function__, or a torch.autograd.Function." % cls.__qualname__
+        )
+
     def as_subclass(self, cls: type) -> Any:
+        _refuse_dispatch(cls)
         t = _C.TensorBase.__new__(cls, self)
         t._raw_grad_fn, t._output_nr, t._leaf_flag = self.grad_fn, self.output_nr, self._leaf_flag
         return t
@@ -695,6 +697,15 @@ _plain_torch_function._tl_plain = True  # type: ignore[attr-defined]
 _C._disabled_torch_function_impl = staticmethod(_plain_torch_function)
 _C._disabled_torch_dispatch_impl = Tensor.__torch_dispatch__ = staticmethod(_plain_torch_function)
 _disable_depth = [0]
+
+
+def _refuse_dispatch(cls: type) -> None:
+    """Refuses tensors of a class with a `__torch_dispatch__` of its own: it would not be called."""
+    if getattr(cls, "__torch_dispatch__", _plain_torch_function) is not _plain_torch_function:
+        raise NotImplementedError(
+            "class %s: __torch_dispatch__ is not implemented in torchlite. Use __torch_function__, "
+            "or a torch.autograd.Function." % cls.__qualname__
+        )
 
 
 class DisableTorchFunctionSubclass:
