@@ -12,6 +12,7 @@ from typing import Any
 
 from .. import _C
 from ..ops import _schema
+from ..ops._declare import refuse_gradient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -359,6 +360,17 @@ def _choose(name_of: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
+def _refusing(op: str, arguments: list[tuple[int, str]], make: Callable[..., Any]) -> Callable[..., Any]:
+    """For ops with arguments whose `grad` is None: these must not require a gradient."""
+
+    def checked(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> Any:
+        name = "nll_loss2d_forward" if op == "nll_loss_forward" and args[0].dim() == 4 else op
+        refuse_gradient(name, **{n: args[i] for i, n in arguments})
+        return make(rec, args, edges)
+
+    return checked
+
+
 class Recorder:
     """Plan of an overload: where its tensors are, which values its gradient needs."""
 
@@ -400,20 +412,22 @@ class Recorder:
         self.index = {name: n for n, (_, _, name) in enumerate(self.inputs)}
         grad = spec.grad
         self.joint = grad if callable(grad) else None
-        self.grad: Any = None if self.joint else (grad or {})
+        refused = () if self.joint else tuple(n for n, fn in (grad or {}).items() if fn is None)
+        found = {} if self.joint else {n: fn for n, fn in (grad or {}).items() if fn is not None}
+        self.grad: Any = None if self.joint else found
         fields = set(spec.save or ())
         users = {}  # field -> positions of the inputs whose gradients use it, where one function does not serve all
         if self.joint:
             _used(grad, fields, set())
         else:
             own = not fields and not any(many for _, many, _ in self.inputs)
-            for name, fn in (grad or {}).items():
+            for name, fn in found.items():
                 if name not in self.index:  # a number in this overload
                     continue
-                found = set()
-                _used(fn, found, set())
-                fields |= found
-                for field in found if own else ():
+                uses: set[str] = set()
+                _used(fn, uses, set())
+                fields |= uses
+                for field in uses if own else ():
                     users[field] = users.get(field, ()) + (self.index[name],)
             users = {field: at for field, at in users.items() if len(at) < len(self.inputs)}
         self.nresults = _schema.result_count(ov.schema)
@@ -458,6 +472,8 @@ class Recorder:
         ]
         self.context = type("Context", (), {"__slots__": tuple(names)})
         self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
+        if refused:
+            self.node_type = _refusing(spec.name, [(self.params[n], n) for n in refused], self.node_type)
 
 
 def _field(arg: Any, name: str) -> Any:

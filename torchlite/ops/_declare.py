@@ -189,6 +189,16 @@ def op(
     return declare
 
 
+def refuse_gradient(op: str, **arguments: Any) -> None:
+    """PyTorch's error where an argument that has no derivative requires a gradient."""
+    for name, t in arguments.items():
+        if t is not None and t.requires_grad and _C.is_grad_enabled():
+            raise RuntimeError(
+                "The function '%s' is not differentiable with respect to argument '%s'. "
+                "This input cannot have requires_grad True." % (op, name)
+            )
+
+
 class _Bodies:
     """The functions of _bodies.py, which is loaded when one is called."""
 

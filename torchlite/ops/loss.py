@@ -3,7 +3,7 @@
 import math
 
 import torchlite as torch
-from ._declare import op
+from ._declare import op, refuse_gradient
 
 
 def _reduce(loss, reduction):
@@ -135,10 +135,11 @@ def huber_loss(self, target, reduction=1, delta=1.0):
     "soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     module="nn",
     out=True,
-    samples=lambda t: [(t(3, 4), t(3, 4).sign())],
+    samples=lambda t: [(t(3, 4), t(3, 4, requires_grad=False).sign())],
 )
 def soft_margin_loss(self, target, reduction=1):
     """log(1 + exp(-target * x))."""
+    refuse_gradient("soft_margin_loss", target=target)
     if torch.broadcast_shapes(self.shape, target.shape) != self.shape:
         raise RuntimeError(
             f"output with shape {list(self.shape)} doesn't match the broadcast shape "
@@ -176,7 +177,7 @@ def _bce_target_grad(c, g):
     module="nn",
     out=True,
     save=("self", "target", "weight"),
-    grad={"self": _bce_grad, "target": _bce_target_grad},
+    grad={"self": _bce_grad, "target": _bce_target_grad, "weight": None},
     samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9), t(3, 4, lo=0, hi=1))],
 )
 def binary_cross_entropy(self, target, weight=None, reduction=1):
@@ -221,7 +222,7 @@ def _logits_target_grad(c, g):
     "int reduction=Mean) -> Tensor",
     variants="function",
     save=("self", "target", "weight", "pos_weight"),
-    grad={"self": _logits_grad, "target": _logits_target_grad},
+    grad={"self": _logits_grad, "target": _logits_target_grad, "weight": None, "pos_weight": None},
     samples=lambda t: [
         (t(3, 4), t(3, 4, lo=0, hi=1)),
         (
@@ -300,11 +301,12 @@ def _picked(x, target, weight, ignore_index):
     alias=("nll_loss2d_forward",),
     kernel="nll_loss_forward",
     nondiff=(1,),
-    node="NllLossBackward0",
+    node=lambda a: "NllLoss2DBackward0" if a[0].dim() == 4 else "NllLossBackward0",
     grad={
         "self": lambda c, g: torch._C._nn.nll_loss_backward(
             g[0], c.self, c.target, c.weight, c.reduction, c.ignore_index, c.result1
-        )
+        ),
+        "weight": None,
     },
 )
 def nll_loss_forward(self, target, weight, reduction, ignore_index):
@@ -317,11 +319,22 @@ def nll_loss_forward(self, target, weight, reduction, ignore_index):
     return (loss.sum(), total) if reduction == 2 else (loss, torch.zeros_like(total))
 
 
+def _nll_of_grad(c, g):
+    """Gradient of nll_loss_backward, which is linear in its first argument."""
+    dim, safe, w = _picked(g, c.target, c.weight, c.ignore_index)
+    if c.reduction == 1:
+        w = (w / c.total_weight).masked_fill(c.target == c.ignore_index, 0)
+    out = -g.gather(dim, safe.unsqueeze(dim)).squeeze(dim) * w
+    return out.sum() if c.reduction else out
+
+
 @op(
     "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, "
     "SymInt ignore_index, Tensor total_weight) -> Tensor",
     module="nn",
     kernel="nll_loss_backward",
+    node=lambda a: "NllLoss2DBackwardBackward0" if a[1].dim() == 4 else "NllLossBackwardBackward0",
+    grad={"grad_output": _nll_of_grad, "self": lambda c, g: torch.zeros_like(g)},
 )
 def nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight):
     """Gradient of nll_loss_forward."""
@@ -607,6 +620,7 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 )
 def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
     """sum over i != y of max(0, margin - x[y] + x[i])^p, divided by the number of classes."""
+    refuse_gradient("multi_margin_loss", weight=weight)
     if p not in (1, 2):
         raise RuntimeError("only p == 1 and p == 2 supported")
     _float_only(self, "multi_margin_loss_cpu")
