@@ -20,6 +20,9 @@ F_ARITHMETIC: _int
 F_NO_OUT: _int
 F_OWN: _int
 F_ORDERED: _int
+F_EXPANDED: _int
+F_EXPANDED_WARNS: _int
+F_EXPANDED_ROWS: _int
 class DisableTorchFunctionSubclass:
     def __init__(self, *args: Any) -> None: ...
 class GradMode:

@@ -23,17 +23,22 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-F_GRAD, F_NODIFF, F_INPLACE, F_FACTORY, F_VIEW, F_ARITHMETIC, F_NO_OUT, F_OWN, F_ORDERED = (
+F_GRAD, F_NODIFF, F_INPLACE, F_FACTORY, F_VIEW, F_NO_OUT = (
     _C.F_GRAD,
     _C.F_NODIFF,
     _C.F_INPLACE,
     _C.F_FACTORY,
     _C.F_VIEW,
-    _C.F_ARITHMETIC,
     _C.F_NO_OUT,
-    _C.F_OWN,
-    _C.F_ORDERED,
 )
+_TAG_FLAGS = {  # tags that the dispatcher reads
+    "arithmetic": _C.F_ARITHMETIC,
+    "own": _C.F_OWN,
+    "ordered": _C.F_ORDERED,
+    "expanded": _C.F_EXPANDED,
+    "expanded_warns": _C.F_EXPANDED_WARNS,
+    "expanded_rows": _C.F_EXPANDED_ROWS,
+}
 
 _functions = {}  # namespace -> {name: Op}
 _HOMES = {
@@ -149,9 +154,10 @@ def op(
             (F_GRAD if grad is not None else 0)
             | (0 if differentiable else F_NODIFF)
             | (F_VIEW if view else 0)
-            | (F_ARITHMETIC if "arithmetic" in tags else 0)
+            | (0 if out else F_NO_OUT)
         )
-        flags |= (0 if out else F_NO_OUT) | (F_OWN if "own" in tags else 0) | (F_ORDERED if "ordered" in tags else 0)
+        for tag in tags.split():
+            flags |= _TAG_FLAGS.get(tag, 0)
         if kernel and "(a!) self" in schemas[0]:  # exists in place only: uniform_
             flags |= F_INPLACE
         s.overloads = [_C.Overload(schema, kernel, s.body, s, flags) for schema in schemas]

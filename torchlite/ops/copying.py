@@ -242,6 +242,7 @@ def zero_(self):
 @op(
     "fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)",
     kernel="fill_diagonal_",
+    tags="expanded",
     variants="method",
     grad={"self": lambda c, g: g.clone().fill_diagonal_(0, c.wrap)},
     samples=lambda t: [(t(4, 3), 2.5), (t(7, 2), -1, True), (t(3, 5).t(), 2.5, True), (t(3, 3, 3), 0), (t(0, 2), 1)],

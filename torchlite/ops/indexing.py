@@ -26,6 +26,7 @@ def index(self, indices):
     "index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
     kernel="index_put",
     inplace=True,
+    tags="expanded_warns",
     variants="function, method",
     grad={
         "self": lambda c, g: g if c.accumulate else index_put(g, _bools(c.indices), g.new_zeros(())),
@@ -237,6 +238,7 @@ def index_copy(self, dim, index, source):
     "index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
     kernel="index_fill",
     inplace=True,
+    tags="expanded_warns",
     grad={
         "self": lambda c, g: g.index_fill(c.dim, c.index, 0),
         "value": lambda c, g: (g - g.index_fill(c.dim, c.index, 0)).sum(),
@@ -306,7 +308,7 @@ def _mask(*shape):
     "masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor",
     kernel="masked_fill",
     inplace=True,
-    tags="pointwise",
+    tags="pointwise expanded_warns",
     grad={"self": lambda c, g: g.masked_fill(c.mask, 0), "value": lambda c, g: g.masked_fill(~c.mask, 0).sum()},
     samples=lambda t: [(t(3, 4), _mask(4), -1.5), (t(3, 1), _mask(3, 4), t())],
 )

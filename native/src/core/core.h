@@ -1,4 +1,5 @@
-/* core.h: what tensor.c, attr.c, data.c, view.c, args.c, op.c and module.c share with each other and nobody else. */
+/* core.h: what the files of core/ share. Elsewhere only gpu/ and kernels that need the registry or other devices
+ * include it; the rest takes tl.h. */
 #ifndef TL_CORE_H
 #define TL_CORE_H
 #include "core/tl.h"
@@ -77,10 +78,12 @@ extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions
   tl_create_functions[], tl_tensor_methods[];
 extern PyGetSetDef tl_tensor_getset[];
 extern PyType_Slot tl_tensor_number_slots[];
-int tl_add_kernels(const TlKernel *table);                             /* op.c */
-void **tl_overload_entries(PyObject *overload);                        /* op.c: what gpu_op.c remembers of it */
-const TlKernel *tl_overload_kernel(PyObject *overload, bool *inplace); /* op.c: of an object that is an overload */
-PyObject *tl_run_below(PyObject *overload, PyObject *const *a);     /* op.c: with bound arguments, without recording */
+int tl_add_kernels(const TlKernel *table);      /* op_types.c */
+void **tl_overload_entries(PyObject *overload); /* op_types.c: what gpu_op_types.c remembers of it */
+const TlKernel *tl_overload_kernel(PyObject *overload,
+                                   bool *inplace); /* op_types.c: of an object that is an overload */
+PyObject *tl_run_below(PyObject *overload,
+                       PyObject *const *a); /* op_types.c: with bound arguments, without recording */
 bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key); /* device.c */
 TlTensor *tl_basic_index(TlTensor *t, PyObject *index);             /* view.c */
 PyObject *tl_conv_layout(PyObject *m, PyObject *args);              /* conv.c */

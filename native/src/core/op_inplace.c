@@ -1,0 +1,121 @@
+/* op_inplace.c: ops that write their first argument, below autograd. */
+#include "core/geometry.h"
+#include "core/op.h"
+
+/* Does PyTorch's triu_ write there? Where the matrices do not follow each other it copies a result back, which checks.
+ */
+static bool matrices_follow(const TlTensor *t) {
+  int n = t->ndim;
+  int64_t next = n < 4 ? 0 : t->shape[n - 1] * t->shape[n - 2];
+  bool follow = true;
+  for (int d = n - 3; d >= 0 && n >= 4; d--) {
+    if (d == 0 && (t->strides[d] == 0 || t->shape[d] == 1)) continue;
+    follow = follow && t->strides[d] == next;
+    next *= t->shape[d];
+  }
+  return follow;
+}
+
+/* PyTorch's warning for the ops that it will refuse one day on expanded tensors. */
+static int warn_expanded(const Overload *ov) {
+  bool indices = ov->params[1].kind == K_OPT_TENSORS; /* index_put_ */
+  PyObject *name = PyObject_GetAttrString(ov->spec, "name");
+  int rc = !name ? -1
+                 : PyErr_WarnFormat(
+                     PyExc_UserWarning, 1,
+                     "Use of %U_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
+                     "operation. This also applies to advanced indexing e.g. tensor[%s] = %s",
+                     name, indices ? "indices" : "mask", indices ? "tensor" : "scalar");
+  Py_XDECREF(name);
+  return rc;
+}
+
+/* Expanded tensors: writing one element writes others. Some ops may, as their declarations say. */
+static int check_expanded(const Overload *ov, const TlTensor *t) {
+  if (ov->flags & (F_VIEW | F_EXPANDED) || !tl_repeats(t)) return 0;
+  if (ov->flags & F_EXPANDED_WARNS) return warn_expanded(ov);
+  if (ov->flags & F_EXPANDED_ROWS && matrices_follow(t)) return 0;
+  return tl_repeats_error();
+}
+
+static int check_apart(const TlTensor *self, PyObject *const *a, Py_ssize_t n) {
+  int rc = 0;
+  if (PyTuple_Check(a[0]) || PyList_Check(a[0])) { /* index_put_: one number where a mask is true is filled in */
+    Py_ssize_t masks = 0, m = PyObject_Size(a[0]);
+    const TlTensor *mask = NULL;
+    for (Py_ssize_t i = 0; i < m; i++)
+      if (TL_CHECK(seq_item(a[0], i))) {
+        mask = (const TlTensor *)seq_item(a[0], i);
+        masks += mask->dtype == TL_BOOL || mask->dtype == TL_U8 ? 1 : 2;
+      }
+    if (masks == 1 && n > 1 && TL_CHECK(a[1]) && ((TlTensor *)a[1])->numel == 1)
+      return mask->dtype == TL_BOOL && tl_check_overlap(self, mask) < 0 ? -1 : 0;
+  }
+  for (Py_ssize_t i = 0; i < n && rc == 0; i++) {
+    if (TL_CHECK(a[i])) rc = tl_check_apart(self, (const TlTensor *)a[i]);
+    else if (PyTuple_Check(a[i]) || PyList_Check(a[i]))
+      for (Py_ssize_t j = 0; j < PyObject_Size(a[i]) && rc == 0; j++)
+        if (TL_CHECK(seq_item(a[i], j))) rc = tl_check_apart(self, (const TlTensor *)seq_item(a[i], j));
+  }
+  return rc;
+}
+
+/* below autograd: self <- op(self, ...), by a kernel that writes in place, else by a copy */
+PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other) {
+  TlTensor *self = (TlTensor *)a[0];
+  if (!tl_is_contiguous(self) && check_expanded(ov, self) < 0) return NULL;
+  if (ov->kernel && tl_any_indirect && !(ov->kernel->flags & TL_K_GEOMETRY)) {
+    PyObject *b[MAX_PARAMS], *own[MAX_PARAMS], *r = NULL;
+    int n = tl_op_direct_args(ov, a, b, own), ok = 0;
+    if (n < 0) return NULL;
+    if (n) {
+      r = tl_op_run_inplace(ov, b, other);
+      ok = r && (b[0] == a[0] || tl_copy(self, (TlTensor *)b[0]) == 0); /* back from the direct copy */
+      if (ok && b[0] != a[0]) tl_bump(self);
+      Py_XDECREF(r);
+      while (n) Py_DECREF(own[--n]);
+      return ok ? Py_NewRef(self) : NULL;
+    }
+  }
+  if (ov->kernel && ov->kernel->flags & TL_K_APART && check_apart(self, a + 1, ov->nparams - 1) < 0) return NULL;
+  ov->calls++;
+  PyObject *r = NULL;
+  if (ov->kernel && !other && (ov->kernel->flags & TL_K_OUT)) {
+    r = ov->kernel->fn(ov->kernel, a, ov->nparams, self);
+    if (!r) return NULL;
+    if (r != Py_NotImplemented) {
+      tl_bump(self);
+      return r;
+    }
+    Py_DECREF(r);
+  }
+  int64_t version = self->version ? self->version->value : 0;
+  for (int i = 1; ov->flags & F_ORDERED && i < ov->nparams; i++) /* written element by element in PyTorch */
+    if (TL_CHECK(a[i]) && tl_check_overlap(self, (const TlTensor *)a[i]) < 0) return NULL;
+  r = tl_op_run(ov, a, other);
+  if (!r) return NULL;
+  if (r == (PyObject *)self) {
+    tl_bump(self);
+    if (self->version && self->version->value != version + 1)
+      self->version->value = version + 1; /* however often its body wrote */
+    return r;
+  }
+  if (!TL_CHECK(r)) {
+    PyErr_Format(PyExc_SystemError, "%U: in-place body must return a tensor", ov->schema);
+    Py_DECREF(r);
+    return NULL;
+  }
+  TlTensor *t = (TlTensor *)r;
+  bool same = t->ndim == self->ndim;
+  for (int i = 0; same && i < t->ndim; i++) same = t->shape[i] == self->shape[i];
+  if (!same) {
+    PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
+                 tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(t->ndim, t->shape));
+  } else if (tl_check_cast(t->dtype, self->dtype) == 0 && tl_copy(self, t) == 0) {
+    tl_bump(self);
+    Py_DECREF(r);
+    return Py_NewRef(self);
+  }
+  Py_DECREF(r);
+  return NULL;
+}
