@@ -38,6 +38,7 @@ static inline double tl_uniform_d(TlGenerator *g) {
 }
 double tl_normal_d(TlGenerator *g);
 /* sampling.c, for the table in random.c */
+enum { TL_POISSON, TL_BINOMIAL, TL_GAMMA }; /* ids of tl_k_sampled */
 PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 PyObject *tl_k_dirichlet(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 #endif

@@ -147,7 +147,12 @@ end:
   return (PyObject *)result;
 }
 
-/* id 0: poisson(self, generator); 1: binomial(count, prob, generator); 2: _standard_gamma(self, generator) */
+static double least_positive(tl_dtype d) { /* normal number; bfloat16's is float's */
+  if (d == TL_F64) return 2.2250738585072014e-308;
+  return d == TL_F16 ? 6.103515625e-05 : 1.1754943508222875e-38;
+}
+
+/* poisson(self, generator), binomial(count, prob, generator), _standard_gamma(self, generator) */
 PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   static const char *const name[] = {"poisson_cpu", "binomial_cpu", "gamma_cpu"};
   TlTensor *self = (TlTensor *)a[0], *x = NULL, *y = NULL, *r = NULL, *result = NULL;
@@ -155,7 +160,7 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
   (void)out;
   if (!g) return NULL;
   if (!tl_is_float(self->dtype)) {
-    if (k->id == 1)
+    if (k->id == TL_BINOMIAL)
       PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for count, got: %s",
                    tl_scalar_type[self->dtype]);
     else
@@ -163,13 +168,13 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
                    tl_scalar_type[self->dtype]);
     return NULL;
   }
-  if (k->id && self->dtype != TL_F32 && self->dtype != TL_F64) {
+  if (k->id != TL_POISSON && self->dtype != TL_F32 && self->dtype != TL_F64) {
     PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id],
                  tl_scalar_type[self->dtype]);
     return NULL;
   }
   x = tl_contiguous_as(self, TL_F64);
-  if (k->id == 1 && x) {
+  if (k->id == TL_BINOMIAL && x) {
     TlTensor *prob = (TlTensor *)a[1];
     if (!tl_is_float(prob->dtype)) {
       PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for prob, got: %s",
@@ -182,21 +187,19 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
     }
     y = tl_contiguous_as(prob, TL_F64);
   }
-  r = x && (k->id != 1 || y) ? tl_empty(TL_F64, self->ndim, self->shape) : NULL;
+  r = x && (k->id != TL_BINOMIAL || y) ? tl_empty(TL_F64, self->ndim, self->shape) : NULL;
   if (!r) goto end;
   for (int64_t i = 0; i < r->numel; i++) {
     double v = ((double *)tl_data(x))[i], *o = (double *)tl_data(r) + i;
-    if (k->id == 0) {
+    if (k->id == TL_POISSON) {
       if (!(v >= 0)) {
         PyErr_SetString(PyExc_RuntimeError, "invalid Poisson rate, expected rate to be non-negative");
         goto end;
       }
       *o = poisson(g, v);
-    } else if (k->id == 1) *o = binomial(g, v, ((double *)tl_data(y))[i]);
+    } else if (k->id == TL_BINOMIAL) *o = binomial(g, v, ((double *)tl_data(y))[i]);
     else {
-      double least = self->dtype == TL_F64   ? 2.2250738585072014e-308
-                     : self->dtype == TL_F16 ? 6.103515625e-05
-                                             : 1.1754943508222875e-38;
+      const double least = least_positive(self->dtype);
       *o = gamma_sample(g, v, self->dtype == TL_F32, NULL);
       if (*o < least) *o = least;
     }

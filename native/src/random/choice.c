@@ -1,0 +1,174 @@
+/* choice.c: randperm and multinomial. */
+#include "random/draws.h"
+#include <math.h>
+
+/* randperm(n, generator, dtype) */
+PyObject *tl_k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na, TlTensor *out) {
+  TlGenerator *g = tl_generator(a[1]);
+  TlTensor *t, *r;
+  int64_t n, *v;
+  tl_dtype d;
+  (void)k;
+  (void)na;
+  (void)out;
+  if (!g || tl_int(a[0], &n) < 0 || tl_dtype_arg(a[2], TL_I64, &d) < 0) return NULL;
+  if (n < 0) {
+    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: [%lld]", (long long)n,
+                 (long long)n);
+    return NULL;
+  }
+  if (d == TL_BOOL || tl_is_complex(d)) return tl_not_implemented("randperm", d);
+  {
+    static const int64_t most[] = {0,         255,  127, 32767,    2147483647,
+                                   INT64_MAX, 2049, 257, 16777217, (INT64_C(1) << 53) + 1};
+    static const char *const names[] = {"", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
+    if (n > most[d]) {
+      if (tl_is_float(d))
+        PyErr_Format(PyExc_RuntimeError, "n cannot be greater than %lld for %s type.", (long long)most[d],
+                     tl_scalar_type[d]);
+      else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", names[d]);
+      return NULL;
+    }
+  }
+  if (!(t = tl_empty(TL_I64, 1, &n))) return NULL;
+  v = (int64_t *)tl_data(t);
+  for (int64_t i = 0; i < n; i++) v[i] = i;
+  if (n < (int64_t)(UINT32_MAX / 20)) {
+    for (int64_t i = 0; i < n - 1; i++) {
+      int64_t z = (int64_t)(tl_random32(g) % (uint32_t)(n - i)), s = v[i];
+      v[i] = v[z + i];
+      v[z + i] = s;
+    }
+  } else { /* large n: 64-bit draws keep the modulo skew small */
+    for (int64_t i = 0; i < n - 1; i++) {
+      int64_t z = (int64_t)(tl_random64(g) % (uint64_t)(n - i)), s = v[i];
+      v[i] = v[z + i];
+      v[z + i] = s;
+    }
+  }
+  r = tl_cast(t, d);
+  TL_DEC(t);
+  return (PyObject *)r;
+}
+
+static int check_weights(const TlTensor *w, int64_t rows, int64_t cols) { /* contiguous double */
+  const double *v = (const double *)tl_data(w);
+  for (int64_t i = 0; i < rows * cols; i++) {
+    if (v[i] >= 0 && v[i] < HUGE_VAL) continue;
+    PyErr_SetString(PyExc_RuntimeError, "probability tensor contains either `inf`, `nan` or element < 0");
+    return -1;
+  }
+  for (int64_t r = 0; r < rows; r++) {
+    double s = 0;
+    for (int64_t c = 0; c < cols; c++) s += v[r * cols + c];
+    if (s > 0) continue;
+    PyErr_SetString(PyExc_RuntimeError, "invalid multinomial distribution (sum of probabilities <= 0)");
+    return -1;
+  }
+  return 0;
+}
+
+/* multinomial(self, num_samples, replacement, generator). Without replacement, or for one sample: the largest
+ * weight / Exp(1) ratios. With replacement: a search in the cumulative weights. */
+PyObject *tl_k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t na, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0], *w = NULL, *q = NULL, *r = NULL;
+  TlGenerator *g = tl_generator(a[3]);
+  int64_t m, rows, cols, shape[2], *o;
+  int replacement = PyObject_IsTrue(a[2]), ok = 0;
+  tl_dtype d = self->dtype;
+  double *v;
+  (void)k;
+  (void)na;
+  (void)out;
+  if (!g || replacement < 0 || tl_int(a[1], &m) < 0) return NULL;
+  if (!tl_is_float(d)) {
+    PyErr_Format(PyExc_RuntimeError, "multinomial only supports floating-point dtypes for input, got: %s",
+                 tl_scalar_type[d]);
+    return NULL;
+  }
+  if (self->ndim != 1 && self->ndim != 2) {
+    PyErr_SetString(PyExc_RuntimeError, "prob_dist must be 1 or 2 dim");
+    return NULL;
+  }
+  if (m <= 0) {
+    PyErr_SetString(PyExc_RuntimeError, "cannot sample n_sample <= 0 samples");
+    return NULL;
+  }
+  cols = self->shape[self->ndim - 1];
+  rows = self->ndim == 2 ? self->shape[0] : 1;
+  if (!replacement && m > cols) {
+    PyErr_SetString(PyExc_RuntimeError, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+    return NULL;
+  }
+  if (cols > (INT64_C(1) << 24)) {
+    PyErr_SetString(PyExc_RuntimeError, "number of categories cannot exceed 2^24");
+    return NULL;
+  }
+  shape[0] = self->ndim == 2 ? rows : m;
+  shape[1] = m;
+  r = tl_empty(TL_I64, self->ndim, shape);
+  if (r && !r->numel) return (PyObject *)r;
+  if (!r || !(w = tl_contiguous_as(self, TL_F64))) goto end;
+  v = (double *)tl_data(w);
+  o = (int64_t *)tl_data(r);
+  if (check_weights(w, rows, cols) < 0) goto end;
+  if (!replacement || m == 1) {
+    TlDist p = {0};
+    TlTensor *e = tl_empty_like(self, d);
+    p.b = -1;
+    if (e && tl_fill_drawn(e, g, &p, tl_draw_exponential) == 0) q = tl_contiguous_as(e, TL_F64);
+    TL_DEC(e);
+    if (!q) goto end;
+    for (int64_t i = 0; i < rows * cols; i++) { /* the ratio, rounded as a division in d is */
+      double *x = (double *)tl_data(q) + i;
+      if (d == TL_F64) *x = v[i] / *x;
+      else {
+        float f = (float)v[i] / (float)*x;
+        uint16_t h;
+        if (d != TL_F32) {
+          tl_cast_contig(d, &h, TL_F32, &f, 1);
+          tl_cast_contig(TL_F32, &f, d, &h, 1);
+        }
+        *x = f;
+      }
+    }
+    for (int64_t row = 0; row < rows; row++) {
+      double *x = (double *)tl_data(q) + row * cols;
+      for (int64_t s = 0; s < m; s++) { /* selection: m is small in practice, and ties keep their order */
+        int64_t best = 0;
+        for (int64_t c = 1; c < cols; c++)
+          if (x[c] > x[best] || x[c] != x[c]) best = c;
+        o[row * m + s] = best;
+        x[best] = -1;
+        if (!(s & 63) && tl_check_interrupt() < 0) goto end;
+      }
+    }
+  } else {
+    if (!(q = tl_empty(TL_F64, 1, &cols))) goto end;
+    for (int64_t row = 0; row < rows; row++) {
+      double *cum = (double *)tl_data(q), total = 0;
+      float ftotal = 0;
+      for (int64_t c = 0; c < cols; c++) {
+        if (d == TL_F64) cum[c] = total += v[row * cols + c];
+        else cum[c] = ftotal += (float)v[row * cols + c];
+      }
+      for (int64_t c = 0; c < cols; c++) cum[c] = d == TL_F64 ? cum[c] / total : (double)((float)cum[c] / ftotal);
+      for (int64_t s = 0; s < m; s++) {
+        double u = tl_draw_d(g);
+        int64_t lo = 0, hi = cols;
+        while (hi - lo > 0) {
+          int64_t mid = lo + (hi - lo) / 2;
+          if (cum[mid] < u) lo = mid + 1;
+          else hi = mid;
+        }
+        o[row * m + s] = lo < cols ? lo : cols - 1;
+      }
+    }
+  }
+  ok = 1;
+end:
+  TL_DEC(w);
+  TL_DEC(q);
+  if (!ok) TL_CLEAR(r);
+  return (PyObject *)r;
+}
