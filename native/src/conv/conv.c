@@ -53,8 +53,10 @@ static int check_outpad(const Args *a) {
   const int64_t *v[3] = {a->outpad, a->stride, a->dilation};
   for (int w = 0; w < 3; w++)
     for (int i = a->nd == 3 ? 0 : 1; i < 3; i++) {
-      int d = a->nd == 1 ? (i == 2 ? 0 : -1) : i - (3 - a->nd); /* one dim counts as height 1 */
-      p += PyOS_snprintf(p, 60, " %s_%s: %lld", what[w], names[i], LL(d < 0 ? (w ? 1 : 0) : v[w][d]));
+      int d = i - (3 - a->nd);
+      int64_t value = w ? 1 : 0; /* one dim counts as height 1 */
+      if (d >= 0) value = v[w][d];
+      p += PyOS_snprintf(p, 60, " %s_%s: %lld", what[w], names[i], LL(value));
     }
   FAIL("output padding must be smaller than either stride or dilation, but got%s", msg);
 }
@@ -179,8 +181,6 @@ static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t 
   return 0;
 }
 
-static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
-
 /* ---- memory format
  * ----------------------------------------------------------------------------------------------------------- */
 /* dense: an input of one spatial dim is made contiguous before it is asked */
@@ -248,17 +248,17 @@ static PyObject *run(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   int64_t shape[5];
   if (check(a, x, w, bias) || geometry(a, x, w, &c, shape + 2)) return NULL;
   if (tl_is_complex(x->dtype)) return TL_FALLBACK();
-  const tl_dtype dt = x->dtype, wd = work_dtype(dt);
+  const tl_dtype dt = x->dtype, wd = tl_window_dtype(dt);
   const bool last = last_format(a, x, w);
   TlTensor *xc = tl_in_format(x, wd, last), *wc = tl_in_format(w, wd, last),
            *bc = bias ? tl_contiguous_as(bias, wd) : NULL, *y = NULL, *r = NULL;
   shape[0] = c.n;
-  shape[1] =
-    x->shape[1] ? (a->transposed ? c.xc : c.yc) * c.groups : 0; /* as in PyTorch: no channels, none in the result */
+  shape[1] = (a->transposed ? c.xc : c.yc) * c.groups;
+  if (!x->shape[1]) shape[1] = 0; /* as in PyTorch: no channels, none in the result */
   if (!xc || !wc || (bias && !bc) || !(y = tl_empty_format(wd, a->nd + 2, shape, last))) goto done;
-  int rc = !y->numel ? 0
-                     : (a->transposed ? data_of : forward_of)(last)(&c, wd, tl_data(xc), tl_data(wc),
-                                                                    bc ? tl_data(bc) : NULL, tl_data(y));
+  const char *added = bc ? tl_data(bc) : NULL;
+  int rc = 0;
+  if (y->numel) rc = (a->transposed ? data_of : forward_of)(last)(&c, wd, tl_data(xc), tl_data(wc), added, tl_data(y));
   if (!rc) r = tl_cast(y, dt);
 done:
   Py_XDECREF(xc);
@@ -286,11 +286,12 @@ KERNEL(k_convolution)
 }
 
 /* convNd(input, weight, bias, stride, padding, dilation, groups), conv_transposeNd(input, weight, bias, stride,
- * padding, output_padding, groups, dilation); id: N, negative when transposed. Takes inputs without a batch dim. */
+ * padding, output_padding, groups, dilation); id: N, and a bit when transposed. Takes inputs without a batch dim. */
+enum { DIMS = 3, TRANSPOSED = 4 }; /* bits of the id */
 KERNEL(k_conv)
 {
-  const bool tr = k->id < 0;
-  const int nd = tr ? -k->id : k->id;
+  const bool tr = k->id & TRANSPOSED;
+  const int nd = k->id & DIMS;
   TlTensor *x = ARG(0), *w = ARG(1), *xb = NULL;
   Args a = {.transposed = tr};
   if (x->ndim != nd + 1 && x->ndim != nd + 2) {
@@ -424,7 +425,7 @@ KERNEL(k_backward)
     mask[i] = PyObject_IsTrue(m) == 1;
     Py_DECREF(m);
   }
-  const tl_dtype dt = x->dtype, wd = work_dtype(dt);
+  const tl_dtype dt = x->dtype, wd = tl_window_dtype(dt);
   const bool last = last_format(&a, x, w);
   if (!x->shape[0] || !x->shape[1]) { /* no image: zeros like the arguments */
     TlTensor *gx = mask[0] ? zeros_like(x) : NULL, *gw = mask[1] ? zeros_like(w) : NULL,
@@ -445,8 +446,9 @@ KERNEL(k_backward)
   if (mask[0]) {
     TlTensor *gx = tl_empty_format(wd, x->ndim, x->shape, last);
     if (!gx) goto fail;
-    int rc =
-      !gx->numel ? 0 : (a.transposed ? forward_of : data_of)(last)(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx));
+    int rc = 0;
+    if (gx->numel)
+      rc = (a.transposed ? forward_of : data_of)(last)(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx));
     if (rc) {
       Py_DECREF(gx);
       goto fail;
@@ -457,9 +459,9 @@ KERNEL(k_backward)
     TlTensor *gw = tl_empty_format(wd, w->ndim, w->shape, last_weight(&a, x, w)), *large = a.transposed ? gc : xc,
              *small = a.transposed ? xc : gc;
     if (!gw) goto fail;
-    int rc = !gw->numel
-               ? 0
-               : (last ? tl_conv_last_weight : tl_conv_weight)(&c, wd, tl_data(large), tl_data(small), tl_data(gw));
+    int rc = 0;
+    if (gw->numel)
+      rc = (last ? tl_conv_last_weight : tl_conv_weight)(&c, wd, tl_data(large), tl_data(small), tl_data(gw));
     if (rc) {
       Py_DECREF(gw);
       goto fail;
@@ -482,9 +484,9 @@ done:
 const TlKernel tl_kernels_conv[] = {{"conv1d", k_conv, 1},
                                     {"conv2d", k_conv, 2},
                                     {"conv3d", k_conv, 3},
-                                    {"conv_transpose1d", k_conv, -1},
-                                    {"conv_transpose2d", k_conv, -2},
-                                    {"conv_transpose3d", k_conv, -3},
+                                    {"conv_transpose1d", k_conv, 1 | TRANSPOSED},
+                                    {"conv_transpose2d", k_conv, 2 | TRANSPOSED},
+                                    {"conv_transpose3d", k_conv, 3 | TRANSPOSED},
                                     {"convolution", k_convolution},
                                     {"convolution_backward", k_backward},
                                     {0}};

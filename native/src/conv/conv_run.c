@@ -2,7 +2,10 @@
  * the (padded) image through offset tables, one for pixels and one for (channel, tap) pairs. */
 #include "conv/conv.h"
 
-tl_gemm_fn tl_conv_gemm(tl_dtype dt) { return dt == TL_F32 ? tl_gemm_f32 : dt == TL_F64 ? tl_gemm_f64 : tl_gemm_i64; }
+tl_gemm_fn tl_conv_gemm(tl_dtype dt) {
+  if (dt == TL_I64) return tl_gemm_i64;
+  return dt == TL_F32 ? tl_gemm_f32 : tl_gemm_f64;
+}
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
 
 void tl_conv_pad(char *dst, const char *src, int64_t planes, const int64_t *in, const int64_t *lead, const int64_t *out,
@@ -28,7 +31,7 @@ int64_t tl_conv_table(int32_t *t, int64_t base, const int64_t *n, const int64_t 
 int64_t tl_conv_chunk(int64_t n, int64_t image, int64_t columns, size_t e) {
   int64_t c = 2048 / (columns ? columns : 1) + 1, most = (int64_t)((4 << 20) / e) / (image ? image : 1);
   if (c > most) c = most;
-  return c < 1 ? 1 : c > n ? n : c;
+  return tl_clamp(c, 1, n);
 }
 
 int tl_conv_large(int64_t elements) {

@@ -53,10 +53,9 @@ SMALL_END
 
 #define FAIL(...) do { PyErr_Format(PyExc_RuntimeError, __VA_ARGS__); return -1; } while (0)
 #define LL(x) ((long long)(x))
-#define BY_TYPE(wd, call) \
-  ((wd) == TL_F32 ? call(float, _f32) : (wd) == TL_F64 ? call(double, _f64) : call(int64_t, _i64))
-
-static tl_dtype work_dtype(tl_dtype d) { return d == TL_F64 ? TL_F64 : tl_is_integral(d) ? TL_I64 : TL_F32; }
+enum { DIMS = 3, INDICES = 4 }; /* bits of ids: the dims of a window, and a maximum that gives indices too */
+#define BY_FLOAT(wd, call) ((wd) == TL_F32 ? call(float, _f32) : call(double, _f64))
+#define BY_TYPE(wd, call) ((wd) == TL_I64 ? call(int64_t, _i64) : BY_FLOAT(wd, call))
 
 static PyObject *unsupported(const char *op, tl_dtype d) {
   return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", op, tl_scalar_type[d]);
@@ -239,25 +238,27 @@ static PyObject *pair(TlTensor *y, TlTensor *idx, tl_dtype dt, bool ok) {
 /* (self, kernel_size, stride, padding, dilation, ceil_mode); id: dims, +10 with indices */
 KERNEL(k_max)
 {
-  const int nd = k->id % 10;
-  const bool with = k->id > 10;
+  static const char *const names[] = {"max_pool1d", "max_pool2d", "max_pool3d"};
+  const int nd = k->id & DIMS;
+  const bool with = k->id & INDICES;
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL, *idx = NULL;
   TlPool c;
-  const char *op = nd == 1 ? "max_pool1d" : nd == 2 ? "max_pool2d" : "max_pool3d";
+  const char *op = names[nd - 1];
   if (input(&c, op, nd, x->ndim, x->shape, true) ||
       window(&c, op, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1]))
     return NULL;
   if (nd == 1 && !with && (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)))
     return unsupported("max_pool1d_impl", x->dtype);
   if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return unsupported(nd == 1 ? "max_pool2d" : op, x->dtype);
-  const tl_dtype wd = work_dtype(x->dtype);
+  const tl_dtype wd = tl_window_dtype(x->dtype);
   const bool volume = volume_last(x, nd), last = volume || ((nd > 1 || with) && asks_last(x, nd));
   bool ok = (xc = copy_in(x, wd, nd, last)) && (y = result(x, nd, wd, c.out, last)) &&
             (!with || (idx = result(x, nd, TL_I64, c.out, last)));
+  const int64_t images = volume ? 1 : x->shape[0];
+  int64_t *where = ok && idx ? DATA(idx, int64_t) : NULL;
 #define CALL(T, sfx) \
-  (last ? max_pool_last##sfx(&c, volume ? 1 : x->shape[0], x->shape[!volume], DATA(xc, T), DATA(y, T), \
-      idx ? DATA(idx, int64_t) : NULL) \
-                           : max_pool##sfx(&c, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL))
+  (last ? max_pool_last##sfx(&c, images, x->shape[!volume], DATA(xc, T), DATA(y, T), where) \
+        : max_pool##sfx(&c, DATA(xc, T), DATA(y, T), where))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
@@ -276,15 +277,14 @@ KERNEL(k_max_backward)
     return NULL;
   if (tl_is_complex(g->dtype) || !tl_is_integral(idx->dtype))
     return unsupported(k->name, tl_is_complex(g->dtype) ? g->dtype : idx->dtype);
-  const tl_dtype wd = work_dtype(g->dtype);
+  const tl_dtype wd = tl_window_dtype(g->dtype);
   const bool volume = n == 4 && volume_last(g, (int)nd), last = volume || (args[5] == Py_True && n == nd + 2);
   bool ok = (gc = copy_in(g, wd, (int)nd, last)) && (ic = copy_in(idx, TL_I64, (int)nd, last)) &&
             (x = zeros_in(wd, n, shape, (int)nd, last));
   if (ok && g->numel) {
-    int64_t each = g->numel / planes;
+    int64_t each = g->numel / planes, images = volume ? 1 : shape[0];
 #define CALL(T, sfx) \
-  ((last ? max_backward_last##sfx(volume ? 1 : shape[0], shape[!volume], in, each, DATA(gc, T), DATA(ic, int64_t), \
-      DATA(x, T)) \
+  ((last ? max_backward_last##sfx(images, shape[!volume], in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T)) \
                             : max_backward##sfx(planes, in, each, DATA(gc, T), DATA(ic, int64_t), DATA(x, T))), 0)
     (void)BY_TYPE(wd, CALL);
 #undef CALL
@@ -310,11 +310,12 @@ KERNEL(k_avg)
   if (input(&c, k->name, nd, x->ndim, x->shape, true) || (nargs > 6 && divisor(&c, args[6])) ||
       window(&c, k->name, nd, args[1], args[2], args[3], NULL, args[4] == Py_True, x->shape[x->ndim - nd - 1]))
     return NULL;
+  static const char *const names[] = {"avg_pool2d", "avg_pool2d", "avg_pool3d_out_frame"}; /* in PyTorch's messages */
   if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64))
-    return unsupported(nd == 1 ? "avg_pool2d" : nd == 3 ? "avg_pool3d_out_frame" : k->name, x->dtype);
+    return unsupported(names[nd - 1], x->dtype);
   if (nd == 3 && (x->dtype == TL_F16 || x->dtype == TL_BF16)) return unsupported("avg_pool3d_out_frame", x->dtype);
   c.include_pad = args[5] == Py_True;
-  const tl_dtype wd = work_dtype(x->dtype);
+  const tl_dtype wd = tl_window_dtype(x->dtype);
   const bool last = nd < 3 && asks_last(x, nd);
   bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last));
 #define CALL(T, sfx) \
@@ -347,7 +348,7 @@ KERNEL(k_avg_backward)
   c.include_pad = args[6] == Py_True;
   for (int i = 0; i < n; i++) kk[i] = i < n - kn ? shape[i] : c.out[3 - (n - i)];
   if (tl_check_shape(k->name, "grad_output", g, n, kk) < 0) return NULL;
-  const tl_dtype wd = work_dtype(g->dtype);
+  const tl_dtype wd = tl_window_dtype(g->dtype);
   const bool last = args[8] == Py_True && n == kn + 2 && g->ndim == n;
   bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, kn, last));
 #define CALL(T, sfx) \
@@ -362,21 +363,19 @@ KERNEL(k_avg_backward)
 /* Whether one window covers everything; the sizes may be anything yet. */
 static bool single(const TlPool *c) { return c->out[0] == 1 && c->out[1] == 1 && c->out[2] == 1; }
 
-/* adaptive_{avg,max}_poolNd(self, output_size); id: dims, +10 maximum */
+/* adaptive_{avg,max}_poolNd(self, output_size) */
 KERNEL(k_adaptive)
 {
-  const int nd = k->id % 10, mode = k->id > 10 ? 2 : 0;
+  static const char *const names[2][3] = {/* in PyTorch's messages */
+                                          {"adaptive_avg_pool2d", "adaptive_avg_pool2d", "adaptive_avg_pool3d_cpu"},
+                                          {"adaptive_max_pool2d", "adaptive_max_pool2d", "adaptive_max_pool3d_cpu"}};
+  const int nd = k->id & DIMS, mode = k->id & INDICES ? 2 : 0;
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL, *idx = NULL;
   TlPool c;
   if (input(&c, k->name, nd, x->ndim, x->shape, false) || spread(k->name, "output_size", args[1], nd, c.out, NULL))
     return NULL;
-  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype))
-    return unsupported(nd == 1   ? (mode ? "adaptive_max_pool2d" : "adaptive_avg_pool2d")
-                       : nd == 2 ? k->name
-                       : mode    ? "adaptive_max_pool3d_cpu"
-                                 : "adaptive_avg_pool3d_cpu",
-                       x->dtype);
-  const tl_dtype wd = work_dtype(x->dtype);
+  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return unsupported(names[mode != 0][nd - 1], x->dtype);
+  const tl_dtype wd = tl_window_dtype(x->dtype);
   /* of volumes only averages of everything, which are means in PyTorch */
   const bool last = (nd < 3 || (!mode && single(&c))) && asks_last(x, nd);
   bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last)) &&
@@ -387,10 +386,10 @@ KERNEL(k_adaptive)
                  tl_fmt_shape(x->ndim, x->shape));
     ok = false;
   }
+  int64_t *where = ok && idx ? DATA(idx, int64_t) : NULL;
 #define CALL(T, sfx) \
-  (last ? adaptive_last##sfx(&c, x->shape[0], x->shape[1], mode, DATA(xc, T), DATA(y, T), \
-      idx ? DATA(idx, int64_t) : NULL) \
-                           : adaptive##sfx(&c, mode, DATA(xc, T), DATA(y, T), idx ? DATA(idx, int64_t) : NULL))
+  (last ? adaptive_last##sfx(&c, x->shape[0], x->shape[1], mode, DATA(xc, T), DATA(y, T), where) \
+        : adaptive##sfx(&c, mode, DATA(xc, T), DATA(y, T), where))
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
@@ -410,7 +409,7 @@ KERNEL(k_adaptive_backward)
     return PyErr_Occurred() ? NULL : TL_FALLBACK();
   if (tl_is_complex(g->dtype) || tl_is_integral(g->dtype)) return unsupported(k->name, g->dtype);
   for (int i = 0; i < nd; i++) c.out[3 - nd + i] = g->shape[g->ndim - nd + i];
-  const tl_dtype wd = work_dtype(g->dtype);
+  const tl_dtype wd = tl_window_dtype(g->dtype);
   const bool last = args[3] == Py_True && n == nd + 2 && g->ndim == n && !single(&c); /* else a mean, in PyTorch */
   bool ok = (gc = tl_in_format(g, wd, last)) && (x = zeros_in(wd, n, shape, (int)nd, last));
 #define CALL(T, sfx) \
@@ -456,7 +455,7 @@ KERNEL(k_im2col)
   c.planes = x->shape[0] * x->shape[1];
   if (tl_product(5, (int64_t[]){c.planes, c.k[1], c.k[2], c.out[1], c.out[2]}, NULL)) return NULL;
   int64_t shape[3] = {x->shape[0], x->shape[1] * c.k[1] * c.k[2], c.out[1] * c.out[2]};
-  const tl_dtype wd = work_dtype(x->dtype);
+  const tl_dtype wd = tl_window_dtype(x->dtype);
   bool ok = (xc = tl_contiguous_as(x, wd)) && (y = tl_empty(wd, 3, shape));
 #define CALL(T, sfx) columns##sfx(&c, DATA(xc, T), DATA(y, T), false)
   if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
@@ -480,7 +479,7 @@ KERNEL(k_col2im)
       tl_check_shape("col2im", "self", g, 3, (int64_t[]){shape[0], shape[1] * window, c.out[1] * c.out[2]}))
     return NULL;
   c.planes = shape[0] * shape[1];
-  const tl_dtype wd = work_dtype(g->dtype);
+  const tl_dtype wd = tl_window_dtype(g->dtype);
   bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, 4, shape));
 #define CALL(T, sfx) columns##sfx(&c, DATA(x, T), DATA(gc, T), true)
   if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
@@ -492,9 +491,9 @@ KERNEL(k_col2im)
 const TlKernel tl_kernels_pool[] = {{"max_pool1d", k_max, 1},
                                     {"max_pool2d", k_max, 2},
                                     {"max_pool3d", k_max, 3},
-                                    {"max_pool1d_with_indices", k_max, 11},
-                                    {"max_pool2d_with_indices", k_max, 12},
-                                    {"max_pool3d_with_indices", k_max, 13},
+                                    {"max_pool1d_with_indices", k_max, 1 | INDICES},
+                                    {"max_pool2d_with_indices", k_max, 2 | INDICES},
+                                    {"max_pool3d_with_indices", k_max, 3 | INDICES},
                                     {"_max_pool_backward", k_max_backward},
                                     {"avg_pool1d", k_avg, 1},
                                     {"avg_pool2d", k_avg, 2},
@@ -503,12 +502,12 @@ const TlKernel tl_kernels_pool[] = {{"max_pool1d", k_max, 1},
                                     {"adaptive_avg_pool1d", k_adaptive, 1},
                                     {"adaptive_avg_pool2d", k_adaptive, 2},
                                     {"adaptive_avg_pool3d", k_adaptive, 3},
-                                    {"adaptive_max_pool1d", k_adaptive, 11},
-                                    {"adaptive_max_pool2d", k_adaptive, 12},
-                                    {"adaptive_max_pool3d", k_adaptive, 13},
+                                    {"adaptive_max_pool1d", k_adaptive, 1 | INDICES},
+                                    {"adaptive_max_pool2d", k_adaptive, 2 | INDICES},
+                                    {"adaptive_max_pool3d", k_adaptive, 3 | INDICES},
                                     {"_adaptive_avg_pool_backward", k_adaptive_backward},
                                     {"im2col", k_im2col},
                                     {"col2im", k_col2im},
-                                    {"_upsample", tl_k_resample},
-                                    {"_upsample_backward", tl_k_resample, 1},
+                                    {"_upsample", tl_k_resample, TL_RESAMPLE},
+                                    {"_upsample_backward", tl_k_resample, TL_RESAMPLE_BACKWARD},
                                     {0}};

@@ -77,11 +77,11 @@ int tl_double(PyObject *o, double *out) {
 /* a complex number for operands that are real: an error, as its imaginary part would be dropped */
 int tl_check_real(PyObject *o, tl_dtype d) {
   if (!PyComplex_Check(o) || tl_is_complex(d) || PyComplex_ImagAsDouble(o) == 0) return 0;
-  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
-               d == TL_F16 || d == TL_BF16 ? "float"
-               : d == TL_I64               ? "int64_t"
-               : d == TL_U8                ? "uint8_t"
-                                           : tl_cpp_type[d]);
+  const char *type = tl_cpp_type[d];
+  if (d == TL_F16 || d == TL_BF16) type = "float";
+  else if (d == TL_I64) type = "int64_t";
+  else if (d == TL_U8) type = "uint8_t";
+  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
   return -1;
 }
 
@@ -164,11 +164,11 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
   const char *name;
   PyObject *o;
   if (!PyArg_ParseTuple(args, "sO", &name, &o)) return NULL;
-  if (!strcmp(name, "dtypes") ? !PyTuple_Check(o) || PyTuple_Size(o) < TL_NUM_DTYPES
-      : !strcmp(name, "devices")
-        ? !PyTuple_Check(o)
-        : !strcmp(name, "Tensor") && !(PyType_Check(o) && PyType_IsSubtype((PyTypeObject *)o, tl_TensorBase)))
-    return PyErr_Format(PyExc_TypeError, "register(%s): an object of another kind", name);
+  bool fits = true;
+  if (!strcmp(name, "dtypes")) fits = PyTuple_Check(o) && PyTuple_Size(o) >= TL_NUM_DTYPES;
+  else if (!strcmp(name, "devices")) fits = PyTuple_Check(o);
+  else if (!strcmp(name, "Tensor")) fits = PyType_Check(o) && PyType_IsSubtype((PyTypeObject *)o, tl_TensorBase);
+  if (!fits) return PyErr_Format(PyExc_TypeError, "register(%s): an object of another kind", name);
   if (!strcmp(name, "dtypes")) {
     for (int i = 0; i < TL_NUM_DTYPES; i++) Py_XSETREF_(tl_reg.dtypes[i], Py_NewRef(PyTuple_GetItem(o, i)));
     Py_RETURN_NONE;

@@ -288,7 +288,8 @@ static PyObject *m_data_ptr(SELF, PyObject *_) {
     t->numel && t->storage->owner ? PyObject_GetAttrString(t->storage->owner, "address") : PyLong_FromLong(0);
   long long p = start ? PyLong_AsLongLong(start) : -1;
   Py_XDECREF(start);
-  return PyErr_Occurred() ? NULL : PyLong_FromLongLong(t->numel ? p + t->offset * tl_itemsize[t->dtype] : 0);
+  if (PyErr_Occurred()) return NULL;
+  return PyLong_FromLongLong(t->numel ? p + t->offset * tl_itemsize[t->dtype] : 0);
 }
 static PyObject *m_is_floating(SELF, PyObject *_) {
   (void)_;
@@ -350,7 +351,7 @@ static PyObject *m_stride(SELF, PyObject *const *args, Py_ssize_t n, PyObject *k
 }
 
 static PyObject *m_is_contiguous(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
-  PyObject *fmt = n ? args[0] : kw && PyTuple_Size(kw) ? args[0] : NULL;
+  PyObject *fmt = n || (kw && PyTuple_Size(kw)) ? args[0] : NULL;
   if (fmt && fmt != Py_None) {
     PyObject *name = PyObject_Str(fmt);
     if (!name) return NULL;

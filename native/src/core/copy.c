@@ -183,7 +183,8 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
     int64_t m = n - at < CHUNK ? n - at : CHUNK;
     const void *s = (const char *)src + at * es;
     for (int k = 0; k < ns; k++) {
-      void *o = k == ns - 1 ? (void *)((char *)dst + at * ed) : k & 1 ? (void *)b2 : (void *)b1;
+      void *o = k & 1 ? (void *)b2 : (void *)b1;
+      if (k == ns - 1) o = (char *)dst + at * ed;
       steps[k](o, s, m);
       s = o;
     }
@@ -440,19 +441,14 @@ static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
 
 /* a finite number that the dtype has no room for is an error where a tensor is filled with it */
 int tl_check_finite(tl_dtype d, PyObject *value) {
-  double limit = d == TL_F16    ? 65504.0
-                 : d == TL_BF16 ? 3.3895313892515355e38
-                 : d == TL_F32  ? 3.4028234663852886e38
-                                : 0,
-         x;
+  static const double limits[TL_NUM_DTYPES] = {
+    [TL_F16] = 65504.0, [TL_BF16] = 3.3895313892515355e38, [TL_F32] = 3.4028234663852886e38};
+  double limit = limits[d], x;
   if (!limit || !(PyFloat_Check(value) || PyLong_Check(value))) return 0;
   x = PyFloat_AsDouble(value);
   if (x == -1 && PyErr_Occurred()) return -1;
   if ((x <= limit && x >= -limit) || x != x || x - x != 0) return 0;
-  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
-               d == TL_F16    ? "c10::Half"
-               : d == TL_BF16 ? "c10::BFloat16"
-                              : "float");
+  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[d]);
   return -1;
 }
 

@@ -35,14 +35,11 @@ PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {
 static bool reading_data; /* torch.tensor's messages name the dtype, other calls the C type */
 
 static int store_int(tl_dtype dtype, void *p, PyObject *v) {
+  static const char *const c_types[] = {"int64_t", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
+  const char *c_type = c_types[dtype];
   int overflow;
   if (PyComplex_Check(v) && !reading_data && PyComplex_ImagAsDouble(v) != 0) {
-    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
-                 dtype == TL_U8    ? "uint8_t"
-                 : dtype == TL_I8  ? "int8_t"
-                 : dtype == TL_I16 ? "int16_t"
-                 : dtype == TL_I32 ? "int"
-                                   : "int64_t");
+    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", c_type);
     return -1;
   }
   PyObject *i = PyFloat_Check(v) ? PyNumber_Long(v) : PyNumber_Index(v);
@@ -50,12 +47,7 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
     PyErr_Clear();
     i = PyNumber_Long(v);
   }
-  const char *type = reading_data      ? tl_dtype_name[dtype]
-                     : dtype == TL_U8  ? "uint8_t"
-                     : dtype == TL_I8  ? "int8_t"
-                     : dtype == TL_I16 ? "int16_t"
-                     : dtype == TL_I32 ? "int"
-                                       : "int64_t";
+  const char *type = reading_data ? tl_dtype_name[dtype] : c_type;
   if (!i && PyFloat_Check(v)) { /* NaN and infinities */
     PyErr_Clear();
     PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
@@ -216,12 +208,17 @@ static int see_numpy(Seen *s, PyObject *o) {
 }
 static bool is_0d_array(PyObject *o) { return tl_is_ndarray(o) && PySequence_Size(o) < 0 && (PyErr_Clear(), true); }
 
+static PyObject *item_of(PyObject *o, bool list, bool tuple, Py_ssize_t i) { /* new reference; which it is was asked */
+  if (list) return Py_XNewRef(PyList_GetItem(o, i));
+  return tuple ? Py_XNewRef(PyTuple_GetItem(o, i)) : PySequence_GetItem(o, i);
+}
+
 /* shape from the first branch, dtype from all leaves */
 static int scan(PyObject *o, int depth, Seen *s) {
   if (PyBool_Check(o)) return see(s, TL_BOOL);
   if (PyFloat_CheckExact(o)) return see(s, tl_default_dtype);
   if (PyLong_Check(o)) return see(s, TL_I64);
-  if (PyComplex_CheckExact(o)) return see(s, tl_default_dtype == TL_F64 ? TL_C128 : TL_C64);
+  if (PyComplex_CheckExact(o)) return see(s, tl_complex_of(tl_default_dtype));
   if (TL_CHECK(o)) {
     TlTensor *t = (TlTensor *)o;
     if (t->numel != 1) { /* PyTorch reads tensors in a list as numbers */
@@ -239,7 +236,7 @@ static int scan(PyObject *o, int depth, Seen *s) {
     if (see_numpy(s, o) < 0) return -1;
     if (is_0d_array(o)) return 0;
   } else if (PyFloat_Check(o)) return see(s, tl_default_dtype);
-  else if (PyComplex_Check(o)) return see(s, tl_default_dtype == TL_F64 ? TL_C128 : TL_C64);
+  else if (PyComplex_Check(o)) return see(s, tl_complex_of(tl_default_dtype));
   if (PyUnicode_Check(o) || PyBytes_Check(o)) {
     const char *type = PyUnicode_Check(o) ? "str" : "bytes";
     if (depth == 0) PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", type);
@@ -261,9 +258,7 @@ static int scan(PyObject *o, int depth, Seen *s) {
     }
     bool list = PyList_Check(o), tuple = PyTuple_Check(o);
     for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject *x = list    ? Py_XNewRef(PyList_GetItem(o, i))
-                    : tuple ? Py_XNewRef(PyTuple_GetItem(o, i))
-                            : PySequence_GetItem(o, i);
+      PyObject *x = item_of(o, list, tuple, i);
       if (!x) return -1;
       if (depth + 1 < s->ndim && is_number(x)) {
         PyErr_SetString(PyExc_TypeError, "not a sequence");
@@ -305,9 +300,7 @@ static int fill(PyObject *o, int depth, TlTensor *t, char **p) {
     return -1;
   }
   for (int64_t i = 0; i < t->shape[depth]; i++) {
-    PyObject *x = list    ? Py_XNewRef(PyList_GetItem(o, (Py_ssize_t)i))
-                  : tuple ? Py_XNewRef(PyTuple_GetItem(o, (Py_ssize_t)i))
-                          : PySequence_GetItem(o, (Py_ssize_t)i);
+    PyObject *x = item_of(o, list, tuple, (Py_ssize_t)i);
     if (!x) return -1;
     int r = fill(x, depth + 1, t, p);
     Py_DECREF(x);
@@ -394,7 +387,8 @@ static PyObject *make(PyObject *args, int mode) {
     PyErr_SetString(PyExc_RuntimeError, "mismatch in length of strides and shape");
     return NULL;
   }
-  return (PyObject *)(mode == 1 ? tl_empty_strided(d, n, sh, st) : mode == 2 ? tl_zeros(d, n, sh) : tl_empty(d, n, sh));
+  if (strides) return (PyObject *)tl_empty_strided(d, n, sh, st);
+  return (PyObject *)(mode == 2 ? tl_zeros(d, n, sh) : tl_empty(d, n, sh));
 }
 static PyObject *py_empty(PyObject *m, PyObject *a) {
   (void)m;

@@ -284,7 +284,7 @@ static bool overridden(const Overload *ov, PyObject *const *bound) {
 /* A call whose arguments are bound: through the profiler where it records, and with the result's field names. */
 static PyObject *call_bound(Overload *ov, PyObject *const *bound, PyObject *out) {
   const int64_t mark =
-    tl_profiling ? tl_profile_begin(ov->schema, ov->flags & F_INPLACE ? 1 : 0, bound, ov->nparams) : -1;
+    tl_profiling ? tl_profile_begin(ov->schema, (ov->flags & F_INPLACE) != 0, bound, ov->nparams) : -1;
   PyObject *result = NULL;
   if (mark == -2) return NULL;
   if (out) result = vcall_with(tl_reg.call_out, ov, bound, out);

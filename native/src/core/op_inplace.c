@@ -2,8 +2,8 @@
 #include "core/geometry.h"
 #include "core/op.h"
 
-/* Does PyTorch's triu_ write there? Where the matrices do not follow each other it copies a result back, which checks.
- */
+/* Whether PyTorch's triu_ writes into this batch. Where its matrices do not follow each other PyTorch copies a result
+ * back, and the copy refuses it. */
 static bool matrices_follow(const TlTensor *t) {
   int n = t->ndim;
   int64_t next = n < 4 ? 0 : t->shape[n - 1] * t->shape[n - 2];
@@ -20,13 +20,13 @@ static bool matrices_follow(const TlTensor *t) {
 static int warn_expanded(const Overload *ov) {
   bool indices = ov->params[1].kind == K_OPT_TENSORS; /* index_put_ */
   PyObject *name = PyObject_GetAttrString(ov->spec, "name");
-  int rc = !name ? -1
-                 : PyErr_WarnFormat(
-                     PyExc_UserWarning, 1,
-                     "Use of %U_ on expanded tensors is deprecated. Please clone() the tensor before performing this "
-                     "operation. This also applies to advanced indexing e.g. tensor[%s] = %s",
-                     name, indices ? "indices" : "mask", indices ? "tensor" : "scalar");
-  Py_XDECREF(name);
+  if (!name) return -1;
+  int rc = PyErr_WarnFormat(
+    PyExc_UserWarning, 1,
+    "Use of %U_ on expanded tensors is deprecated. Please clone() the tensor before performing this operation. This "
+    "also applies to advanced indexing e.g. tensor[%s] = %s",
+    name, indices ? "indices" : "mask", indices ? "tensor" : "scalar");
+  Py_DECREF(name);
   return rc;
 }
 

@@ -78,7 +78,9 @@ static bool put_shapes(PyObject *const *a, int n) {
   for (int i = 0; i < n; i++) {
     PyObject *o = a[i];
     bool tuple = PyTuple_Check(o), list = PyList_Check(o);
-    Py_ssize_t m = tuple ? PyTuple_Size(o) : list ? PyList_Size(o) : 0;
+    Py_ssize_t m = 0;
+    if (tuple) m = PyTuple_Size(o);
+    else if (list) m = PyList_Size(o);
     if (TL_CHECK(o)) {
       if (!put_tensor((TlTensor *)o)) return false;
       continue;

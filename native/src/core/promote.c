@@ -15,13 +15,16 @@ tl_dtype tl_promote(tl_dtype a, tl_dtype b) {
   return b;
 }
 
-static int higher(int a, int b) { return a < 0 ? b : b < 0 ? a : (int)tl_promote((tl_dtype)a, (tl_dtype)b); }
+static int higher(int a, int b) { /* below 0: none */
+  if (a < 0 || b < 0) return a < 0 ? b : a;
+  return tl_promote((tl_dtype)a, (tl_dtype)b);
+}
 
 /* tensors with dimensions outrank 0-dim tensors, those outrank numbers, unless the lower one is of a higher category */
 static int combine(int hi, int lo) {
   if (hi < 0) return lo;
   if (lo < 0 || tl_is_complex((tl_dtype)hi)) return hi;
-  if (tl_is_float((tl_dtype)hi)) return !tl_is_complex((tl_dtype)lo) ? hi : hi == TL_F64 ? TL_C128 : TL_C64;
+  if (tl_is_float((tl_dtype)hi)) return tl_is_complex((tl_dtype)lo) ? (int)tl_complex_of((tl_dtype)hi) : hi;
   if (hi == TL_BOOL || !tl_is_integral((tl_dtype)lo)) return tl_promote((tl_dtype)hi, (tl_dtype)lo);
   return hi;
 }
@@ -43,9 +46,8 @@ int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out) {
       const TlTensor *t = (const TlTensor *)o;
       int d = t->dtype;
       if (t->flags & TL_WRAPPED_NUMBER) {
-        d = tl_is_complex((tl_dtype)d) ? (tl_default_dtype == TL_F64 ? TL_C128 : TL_C64)
-            : tl_is_float((tl_dtype)d) ? (int)tl_default_dtype
-                                       : d;
+        if (tl_is_complex((tl_dtype)d)) d = tl_complex_of(tl_default_dtype);
+        else if (tl_is_float((tl_dtype)d)) d = tl_default_dtype;
         wrapped = higher(wrapped, d);
       } else if (t->ndim > 0) dims = higher(dims, d);
       else zero = higher(zero, d);

@@ -140,7 +140,20 @@ extern tl_dtype tl_default_dtype;              /* torch.get_default_dtype() */
 static inline tl_dtype tl_float_of(tl_dtype d) {
   return tl_is_integral(d) ? tl_default_dtype : d;
 } /* int -> default float */
-static inline tl_dtype tl_real_of(tl_dtype d) { return d == TL_C64 ? TL_F32 : d == TL_C128 ? TL_F64 : d; }
+static inline tl_dtype tl_real_of(tl_dtype d) {
+  if (d == TL_C64) return TL_F32;
+  return d == TL_C128 ? TL_F64 : d;
+}
+static inline tl_dtype tl_complex_of(tl_dtype d) { return d == TL_F64 ? TL_C128 : TL_C64; } /* d: a float type */
+/* what convolutions and pools of real numbers add up in: integers in int64, 16-bit floats in float */
+static inline tl_dtype tl_window_dtype(tl_dtype d) {
+  if (tl_is_integral(d)) return TL_I64;
+  return d == TL_F64 ? TL_F64 : TL_F32;
+}
+static inline int64_t tl_clamp(int64_t v, int64_t low, int64_t high) { /* low where high is below it */
+  if (v < low) return low;
+  return v > high ? high : v;
+}
 
 float tl_half_to_float(uint16_t h);
 uint16_t tl_float_to_half(float f); /* round to nearest even */

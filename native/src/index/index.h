@@ -46,6 +46,7 @@ TlTensor *tl_nonzero_columns(TlTensor *t); /* (ndim, n) int64 */
 TlTensor *tl_index_i64(TlTensor *t);
 
 PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+enum { TL_SCATTER, TL_SCATTER_ADD, TL_SCATTER_REDUCE }; /* ids of tl_k_scatter */
 PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 PyObject *tl_k_index_select(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 PyObject *tl_k_index_add(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);

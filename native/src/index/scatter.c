@@ -211,10 +211,10 @@ PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
   TlTensor *ix = NULL, *s = NULL, *dst = NULL, *work = NULL;
   char value[16] __attribute__((aligned(16)));
   int64_t d64, *counts = NULL;
-  int dim, mode = k->id == 1 ? TL_ROW_ADD : TL_ROW_ASSIGN, fresh = 0, ok = 0;
+  int dim, mode = k->id == TL_SCATTER_ADD ? TL_ROW_ADD : TL_ROW_ASSIGN, fresh = 0, ok = 0;
   tl_row_fn fn;
   if (tl_int(a[1], &d64) < 0 || tl_wrap_dim(d64, self->ndim, &dim) < 0) return NULL;
-  if (k->id == 0 && n > 4 && a[4] != Py_None) {
+  if (k->id == TL_SCATTER && n > 4 && a[4] != Py_None) {
     if (is_str(a[4], "add")) mode = TL_ROW_ADD;
     else if (is_str(a[4], "multiply")) mode = TL_ROW_MUL;
     else {
@@ -225,7 +225,7 @@ PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
                             "a future PyTorch release. Use "
                             "torch.scatter_reduce instead for more reduction options.") < 0)
       return NULL;
-  } else if (k->id == 2) {
+  } else if (k->id == TL_SCATTER_REDUCE) {
     if (reduce_mode(a[4], &mode) < 0) {
       PyErr_Format(PyExc_RuntimeError, "reduce argument must be either sum, prod, mean, amax or amin, got %U", a[4]);
       return NULL;
@@ -691,10 +691,9 @@ end:
 
 static double round_to(double v, tl_dtype d) {
   const float f = (float)v;
-  return d == TL_F64   ? v
-         : d == TL_F32 ? f
-         : d == TL_F16 ? tl_half_to_float(tl_float_to_half(f))
-                       : tl_bf16_to_float(tl_float_to_bf16(f));
+  if (d == TL_F64) return v;
+  if (d == TL_F32) return f;
+  return d == TL_F16 ? tl_half_to_float(tl_float_to_half(f)) : tl_bf16_to_float(tl_float_to_bf16(f));
 }
 
 /* embedding_renorm(self, indices, max_norm, norm_type): rows that are looked up get a p-norm of at most max_norm */
@@ -723,7 +722,8 @@ PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_
         else if (p > 1e300) s = x > s ? x : s;
         else s += __builtin_pow(x, p);
       }
-      s = p == 2 ? __builtin_sqrt(s) : p == 1 || p == 0 || p > 1e300 ? s : __builtin_pow(s, 1 / p);
+      if (p == 2) s = __builtin_sqrt(s);
+      else if (p != 1 && p != 0 && !(p > 1e300)) s = __builtin_pow(s, 1 / p);
       s = round_to(s, self->dtype); /* norm and scale have the table's dtype in PyTorch */
       if (s > max_norm) {
         const double scale = round_to(max_norm / (s + 1e-7), self->dtype);

@@ -17,7 +17,10 @@ static cz exp_times(double x, cz v) {
 }
 
 /* |a| == inf: its parts as 1 and 0 with their signs; else NaN parts as 0 */
-static double unit(double x, bool inf) { return inf ? copysign(isinf(x) ? 1 : 0, x) : isnan(x) ? copysign(0, x) : x; }
+static double unit(double x, bool inf) {
+  if (inf) return copysign(isinf(x) ? 1 : 0, x);
+  return isnan(x) ? copysign(0, x) : x;
+}
 static cz box(cz a, bool inf) { return cz_of(unit(a.re, inf), unit(a.im, inf)); }
 cz cz_mul_full(cz a, cz b) {
   cz r = cz_mul(a, b);
@@ -85,7 +88,8 @@ cz cz_sqrt(cz z) {
 /* sinh and cosh: (S cos y, C sin y) and (C cos y, S sin y) with S, C = sinh x, cosh x */
 static cz hyperbolic(cz z, bool even) {
   double x = z.re, y = z.im;
-  if (y == 0) return even ? cz_of(cosh(x), x < 0 || (x == 0 && signbit(x)) ? -y : y) : cz_of(sinh(x), y);
+  if (y == 0 && even) return cz_of(cosh(x), x < 0 || (x == 0 && signbit(x)) ? -y : y);
+  if (y == 0) return cz_of(sinh(x), y);
   if (!isfinite(y)) {
     if (x == 0) return even ? cz_of(NAN, 0) : cz_of(x, NAN);
     return cz_of(isinf(x) ? INFINITY : NAN, NAN);
@@ -103,7 +107,8 @@ cz cz_cosh(cz z) { return hyperbolic(z, true); }
 cz cz_tanh(cz z) {
   double x = z.re, y = z.im;
   if (y == 0) return cz_of(tanh(x), y);
-  if (!isfinite(y)) return isinf(x) ? cz_of(copysign(1, x), copysign(0, y)) : cz_of(x == 0 ? x : NAN, NAN);
+  if (!isfinite(y) && isinf(x)) return cz_of(copysign(1, x), copysign(0, y));
+  if (!isfinite(y)) return cz_of(x == 0 ? x : NAN, NAN);
   if (fabs(x) > 20) return cz_of(copysign(1, x), 4 * sin(y) * cos(y) * exp(-2 * fabs(x)));
   double t = tan(y), b = 1 + t * t, s = sinh(x), r = sqrt(1 + s * s), d = 1 + b * s * s;
   if (isinf(t)) return cz_of(r / s, 1 / t);
@@ -116,7 +121,8 @@ static cz log_2z(cz z) { return cz_of(log(hypot(z.re / 2, z.im / 2)) + 2 * LN2, 
 cz cz_asinh(cz z) {
   double x = fabs(z.re), y = fabs(z.im);
   cz r;
-  if (isnan(x)) r = isinf(y) ? cz_of(y, NAN) : cz_of(NAN, y == 0 ? y : NAN);
+  if (isnan(x) && isinf(y)) r = cz_of(y, NAN);
+  else if (isnan(x)) r = cz_of(NAN, y == 0 ? y : NAN);
   else if (isnan(y)) r = cz_of(isinf(x) ? x : NAN, NAN);
   else if (isinf(x) || isinf(y)) r = cz_of(INFINITY, atan2(y, x));
   else if (x > huge_z || y > huge_z) r = log_2z(cz_of(x, y));

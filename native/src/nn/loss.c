@@ -252,7 +252,8 @@ PyObject *tl_k_pair_loss(const TlKernel *k, PyObject *const *args, Py_ssize_t na
     total =
       fn[k->id]((const double *)tl_data(ac), (const double *)tl_data(bc), y ? (double *)tl_data(y) : NULL, a->numel, p);
   }
-  res = y ? tl_narrow(y, d) : scalar_of(reduction == MEAN ? total / (double)a->numel : total, d);
+  if (reduction == MEAN) total /= (double)a->numel;
+  res = y ? tl_narrow(y, d) : scalar_of(total, d);
 done:
   Py_XDECREF((PyObject *)ac);
   Py_XDECREF((PyObject *)bc);

@@ -83,8 +83,8 @@ PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
 /* input index of output index j along a dim of the given size */
 static int64_t source_index(int mode, int64_t j, int64_t lo, int64_t hi, int64_t size) {
   int64_t i = j - lo, period = size + (lo < 0 ? lo : 0) + (hi < 0 ? hi : 0);
-  if (mode == 1) return i < 0 ? 0 : i >= size ? size - 1 : i;
-  if (mode == 2) { /* wraps around what negative padding leaves */
+  if (mode == TL_PAD_REPLICATE) return tl_clamp(i, 0, size - 1);
+  if (mode == TL_PAD_CIRCULAR) { /* wraps around what negative padding leaves */
     if (period < 1) return -1;
     i = (j - (lo > 0 ? lo : 0)) % period;
     return (i < 0 ? i + period : i) + (lo < 0 ? -lo : 0);
@@ -206,7 +206,7 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
           }
         }
   }
-  if (k->id != 2 && n == 6 && self->ndim == 4 && tl_suggests_channels_last(self)) r = as_images(r);
+  if (k->id != TL_PAD_CIRCULAR && n == 6 && self->ndim == 4 && tl_suggests_channels_last(self)) r = as_images(r);
   tl_free(p.map[0]);
   TL_DEC(c);
   return (PyObject *)r;

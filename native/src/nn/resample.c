@@ -33,27 +33,33 @@ static double filter(int mode, double x) {
 }
 
 #define LARGEST 2147483648.0      /* of steps from output to output: a position times it has its place in 64 bits */
-static int64_t clamp(int64_t v, int64_t n) { return v < 0 ? 0 : v >= n ? n - 1 : v; }
+static int64_t clamp(int64_t v, int64_t n) { return tl_clamp(v, 0, n - 1); }
+
+/* the step in the input from one output to the next, in double and in float */
+static double step_d(int64_t in, int64_t out, bool align, double factor) {
+  if (align) return out > 1 ? (double)(in - 1) / (double)(out - 1) : 0;
+  return factor > 0 ? 1 / factor : (double)in / (double)out;
+}
+static float step_f(int64_t in, int64_t out, bool align, double factor) {
+  if (align) return out > 1 ? (float)(in - 1) / (float)(out - 1) : 0;
+  return factor > 0 ? (float)(1 / factor) : (float)in / (float)out;
+}
+static double reach(int mode) { /* of a filter, in input elements to either side */
+  if (mode == LINEAR) return 1;
+  return mode == CUBIC ? 2 : 3;
+}
+static int fixed_taps(int mode) { /* without antialiasing */
+  if (mode <= NEAREST_EXACT) return 1;
+  return mode == LINEAR ? 2 : 4;
+}
 
 static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool aa, double factor, bool dbl) {
-  double scale = align        ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0)
-                 : factor > 0 ? 1 / factor
-                              : (double)in / (double)out;
-  if (!dbl)
-    scale = align        ? (out > 1 ? (float)(in - 1) / (float)(out - 1) : 0)
-            : factor > 0 ? (float)(1 / factor)
-                         : (float)in / (float)out;
+  double scale = dbl ? step_d(in, out, align, factor) : step_f(in, out, align, factor);
   if (scale > LARGEST) scale = LARGEST;
-  const double wide = scale > 1 ? scale : 1,
-               support = (mode == LINEAR  ? 1
-                          : mode == CUBIC ? 2
-                                          : 3) *
-                         wide,
-               most = ceil(support) * 2 + 1;
-  t->taps = mode <= NEAREST_EXACT ? 1
-            : aa                  ? (int)(most < (double)in ? most : (double)in)
-            : mode == LINEAR      ? 2
-                                  : 4; /* a window has no more than in */
+  const double wide = scale > 1 ? scale : 1, support = reach(mode) * wide, most = ceil(support) * 2 + 1;
+  t->taps = fixed_taps(mode);
+  if (aa && mode > NEAREST_EXACT)
+    t->taps = (int)(most < (double)in ? most : (double)in); /* a window has no more than in */
   t->w = tl_array(out * t->taps + 2, sizeof(double) + sizeof(int32_t));
   if (!t->w) return -1;
   t->at = (int32_t *)(t->w + out * t->taps);
@@ -73,14 +79,16 @@ static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool a
       if (x1 > in) x1 = in;
       for (int i = 0; i < t->taps; i++) {
         bool on = i < x1 - x0;
+        int64_t off = x0 < in ? x0 : in - 1; /* weight 0, any element will do */
         w[i] = on ? filter(mode, ((double)(i + x0) - center + 0.5) / wide) : 0;
-        at[i] = (int32_t)(on ? i + x0 : x0 < in ? x0 : in - 1);
+        at[i] = (int32_t)(on ? i + x0 : off);
         sum += w[i];
       }
       for (int i = 0; i < t->taps; i++) w[i] = sum != 0 ? w[i] / sum : 0;
     } else {
-      double p = dbl ? (align ? scale * (double)o : scale * ((double)o + 0.5) - 0.5)
-                     : (align ? (float)scale * (float)o : (float)scale * ((float)o + 0.5f) - 0.5f);
+      double p;
+      if (dbl) p = align ? scale * (double)o : scale * ((double)o + 0.5) - 0.5;
+      else p = align ? (float)scale * (float)o : (float)scale * ((float)o + 0.5f) - 0.5f;
       if (mode == LINEAR && p < 0) p = 0;
       double f = floor(p), d = p - f;
       int64_t i = (int64_t)f;
@@ -167,17 +175,15 @@ typedef struct {
   int16_t *w;
 } Weights8;
 
+static inline int32_t byte_of(int32_t v) {
+  if (v < 0) return 0;
+  return v > 255 ? 255 : v;
+}
+
 static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bool aa, double factor) {
-  double scale = align        ? (out > 1 ? (double)(in - 1) / (double)(out - 1) : 0)
-                 : factor > 0 ? 1 / factor
-                              : (double)in / (double)out;
+  double scale = step_d(in, out, align, factor);
   if (scale > LARGEST) scale = LARGEST;
-  const double wide = aa && scale >= 1 ? scale : 1,
-               support = (mode == LINEAR  ? 1
-                          : mode == CUBIC ? 2
-                                          : 3) *
-                         wide,
-               delta = align && !aa ? 0.5 : 0;
+  const double wide = aa && scale >= 1 ? scale : 1, support = reach(mode) * wide, delta = align && !aa ? 0.5 : 0;
   const double most = ceil(support) * 2 + 1;
   t->taps = (int)(most < (double)in ? most : (double)in);
   char *mem = tl_array(out + 8, 8 + (int64_t)t->taps * 2);
@@ -193,7 +199,7 @@ static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bo
   for (int64_t o = 0; o < out; o++) {
     double center = scale * ((double)o + 0.5 - delta), sum = 0, *row = w + o * t->taps;
     int64_t x0 = (int64_t)floor(center - support + 0.5 + delta), x1 = (int64_t)floor(center + support + 0.5 + delta);
-    const int64_t l0 = clamp(x0, in), l1 = x1 > in ? in : x1 > l0 ? x1 : l0 + 1;
+    const int64_t l0 = clamp(x0, in), least = x1 > l0 ? x1 : l0 + 1, l1 = x1 > in ? in : least;
     int n = l1 - l0 > t->taps ? t->taps : (int)(l1 - l0);
     if (aa || mode != CUBIC) {
       x0 = l0;
@@ -203,7 +209,7 @@ static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bo
     for (int64_t i = x0; i < x1; i++) {
       double x = ((double)i - center + 0.5 - delta) / wide,
              v = mode == CUBIC && !aa ? cubic(x, -0.75) : filter(mode, x);
-      int64_t j = i < l0 ? 0 : i - l0 >= n ? n - 1 : i - l0;
+      int64_t j = tl_clamp(i - l0, 0, n - 1);
       row[j] += v;
       sum += v;
     }
@@ -233,7 +239,7 @@ static void pass8(const Weights8 *t, int64_t outer, int64_t in, int64_t out, int
         int32_t sum = 1 << (t->bits - 1);
         for (int i = 0; i < t->n[o]; i++) sum += t->w[o * t->taps + i] * src[(t->at[o] + i) * inner + j];
         sum >>= t->bits;
-        *dst++ = (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
+        *dst++ = (uint8_t)byte_of(sum);
       }
 }
 
@@ -263,14 +269,14 @@ static TlTensor *resample8(TlTensor *x, int mode, const int64_t *to, bool align,
 }
 
 /* _upsample(self, int mode, output_size, align_corners, antialias, scales or None), _upsample_backward(grad_output,
- * mode, input_size (spatial), ...): id 1. self [N, C, spatial...]; integers are rounded as PyTorch rounds uint8 images.
+ * mode, input_size (spatial), ...). self [N, C, spatial...]; integers are rounded as PyTorch rounds uint8 images.
  */
 PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *unused) {
   TlTensor *x = (TlTensor *)args[0], *cur = NULL;
   int64_t mode, to[TL_MAX_DIMS];
   int nd;
   double factor[3] = {0, 0, 0};
-  const bool back = k->id == 1, align = args[3] == Py_True, aa = args[4] == Py_True;
+  const bool back = k->id == TL_RESAMPLE_BACKWARD, align = args[3] == Py_True, aa = args[4] == Py_True;
   if (tl_is_complex(x->dtype)) return TL_FALLBACK();
   if (tl_int_in(args[1], k->name, "mode", NEAREST, LANCZOS, &mode) || tl_ints(args[2], to, &nd)) return NULL;
   if (nd < 1 || nd > 3 || x->ndim < nd) {
@@ -350,7 +356,9 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     float *p = (float *)tl_data(cur);
     for (int64_t i = 0; i < cur->numel; i++) {
       float v = floorf(p[i] + 0.5f);
-      p[i] = dt != TL_U8 ? v : v < 0 ? 0 : v > 255 ? 255 : v;
+      if (dt == TL_U8 && v < 0) v = 0;
+      if (dt == TL_U8 && v > 255) v = 255;
+      p[i] = v;
     }
   }
   TlTensor *r = tl_cast(cur, dt);

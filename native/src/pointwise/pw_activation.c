@@ -19,12 +19,15 @@
 /* NaN passes through all of these */
 #define RELU(T) a < 0 ? 0 : a
 #define THRESHOLD(T) a <= (T)p->x ? (T)p->y : a
-#define HARDTANH(T) a < (T)p->x ? (T)p->x : a > (T)p->y ? (T)p->y : a
+#define AT_MOST(a, high) ((a) > (high) ? (high) : (a))
+#define HARDTANH(T) a < (T)p->x ? (T)p->x : AT_MOST(a, (T)p->y)
 #define LEAKY(T) a > 0 ? a : a * (T)p->x
-#define CLAMP6(a) ((a) + 3 < 0 ? 0 : (a) + 3 > 6 ? 6 : (a) + 3)
+#define CLAMP6(a) ((a) + 3 < 0 ? 0 : AT_MOST((a) + 3, 6))
 #define HARDSWISH(T) a * CLAMP6(a) / 6
 #define HARDSIGMOID(T) CLAMP6(a) / 6
-#define SOFTSHRINK(T) a > (T)p->x ? a - (T)p->x : a < -(T)p->x ? a + (T)p->x : a == a ? 0 : a
+#define ZERO_OR_NAN(a) ((a) == (a) ? 0 : (a))
+#define SOFTSHRINK_LOW(T) (a < -(T)p->x ? a + (T)p->x : ZERO_OR_NAN(a))
+#define SOFTSHRINK(T) a > (T)p->x ? a - (T)p->x : SOFTSHRINK_LOW(T)
 #define HARDSHRINK(T) ((a >= -(T)p->x) & (a <= (T)p->x)) ? 0 : a
 REALS1(a_relu, RELU)
 REALS1(a_threshold, THRESHOLD)
@@ -92,7 +95,8 @@ static inline v4f elu_grad4(const PwParams *p, v4f b) {
 }
 static inline double elu_grad1(const PwParams *p, double b) {
   double k = p->x * p->y;
-  return !(b <= 0) ? p->y : p->c.re != 0 ? p->z * (b + k) : p->z * k * exp(b * p->z);
+  if (!(b <= 0)) return p->y;
+  return p->c.re != 0 ? p->z * (b + k) : p->z * k * exp(b * p->z);
 }
 PW_V2(a_elu_backward_f32, a *elu_grad4(p, b))
 PW_L2(a_elu_backward_f64, double, double, a *elu_grad1(p, b))
@@ -133,7 +137,8 @@ PW_L2(a_log_sigmoid_backward_f64, double, double, a *SIG1(-b))
 #define D_THRESHOLD(T) b <= (T)p->x ? 0 : a
 #define D_LEAKY(T) b > 0 ? a : a * (T)p->x
 #define D_HARDTANH(T) ((b <= (T)p->x) | (b >= (T)p->y)) ? 0 : a
-#define D_HARDSWISH(T) b <= -3 ? 0 : b < 3 ? a * (b / 3 + (T)0.5) : a
+#define D_HARDSWISH_HIGH(T) (b < 3 ? a * (b / 3 + (T)0.5) : a)
+#define D_HARDSWISH(T) b <= -3 ? 0 : D_HARDSWISH_HIGH(T)
 #define D_HARDSIGMOID(T) ((b > -3) & (b < 3)) ? a / 6 : 0
 #define D_SHRINK(T) ((b >= -(T)p->x) & (b <= (T)p->x)) ? 0 : a
 REALS2(a_threshold_backward, D_THRESHOLD)
@@ -143,8 +148,8 @@ F2(a_hardswish_backward, D_HARDSWISH)
 F2(a_hardsigmoid_backward, D_HARDSIGMOID)
 F2(a_shrink_backward, D_SHRINK)
 /* x: eps, below 0 for none */
-#define D_LOGIT(T) \
-  p->x < 0 ? (b < 0 || b > 1 ? (T)NAN : a / (b * (1 - b))) : b < (T)p->x || b > 1 - (T)p->x ? 0 : a / (b * (1 - b))
+#define D_LOGIT_OR(T, outside, low) (b < (low) || b > 1 - (low) ? (outside) : a / (b * (1 - b)))
+#define D_LOGIT(T) p->x < 0 ? D_LOGIT_OR(T, (T)NAN, 0) : D_LOGIT_OR(T, 0, (T)p->x)
 F2(a_logit_backward, D_LOGIT)
 /* from the result */
 #define D_SIGMOID(T) a * (1 - b) * b

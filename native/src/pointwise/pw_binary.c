@@ -52,9 +52,13 @@ CZ(b_addalpha, cz_add(a, cz_mul(p->c, b)))
     T m = fmod_##S(p, a, b); \
     return m != 0 && (m < 0) != (b < 0) ? m + b : m; \
   } \
+  static T inverse_pow_##S(T a, T b) { /* b < 0 */ \
+    if (a == -1) return b % 2 ? -1 : 1; \
+    return a == 1; \
+  } \
   static T pow_##S(T a, T b) { \
     U r = 1, x = (U)a; \
-    if (b < 0) return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0; \
+    if (b < 0) return inverse_pow_##S(a, b); \
     for (; b; b >>= 1, x *= x) if (b & 1) r *= x; \
     return (T)r; \
   } \
@@ -116,8 +120,9 @@ FLOATS(b_atan2, atan2f(a, b), atan2(a, b))
 FLOATS(b_hypot, hypotf(a, b), hypot(a, b))
 FLOATS(b_copysign, copysignf(a, b), copysign(a, b))
 FLOATS(b_nextafter, nextafterf(a, b), nextafter(a, b))
-DBL(b_xlogy, isnan(b) ? NAN : a == 0 ? 0 : a * log(b))
-DBL(b_special_xlog1py, isnan(b) ? NAN : a == 0 ? 0 : a * log1p(b))
+#define UNLESS_0(a, value) ((a) == 0 ? 0 : (value))
+DBL(b_xlogy, isnan(b) ? NAN : UNLESS_0(a, a *log(b)))
+DBL(b_special_xlog1py, isnan(b) ? NAN : UNLESS_0(a, a *log1p(b)))
 static double logadd(double a, double b, bool two) {
   if (isinf(a) && a == b) return a;
   double m = a > b ? a : b, d = -fabs(a - b);
@@ -132,8 +137,8 @@ INTS(b_bitwise_or, a | b)
 INTS(b_bitwise_xor, a ^ b)
 PW_L2(b_bitwise_left_shift_i32, int32_t, int32_t, b < 0 || b >= p->bits ? 0 : (int32_t)((uint32_t)a << b))
 PW_L2(b_bitwise_left_shift_i64, int64_t, int64_t, b < 0 || b >= 64 ? 0 : (int64_t)((uint64_t)a << b))
-PW_L2(b_bitwise_right_shift_i32, int32_t, int32_t, b < 0 || b >= p->bits ? (a < 0 ? -1 : 0) : a >> b)
-PW_L2(b_bitwise_right_shift_i64, int64_t, int64_t, b < 0 || b >= 64 ? (a < 0 ? -1 : 0) : a >> b)
+PW_L2(b_bitwise_right_shift_i32, int32_t, int32_t, a >> (b < 0 || b >= p->bits ? 31 : b))
+PW_L2(b_bitwise_right_shift_i64, int64_t, int64_t, a >> (b < 0 || b >= 64 ? 63 : b))
 TEST(b_eq, a == b, a.re == b.re && a.im == b.im)
 TEST(b_ne, a != b, a.re != b.re || a.im != b.im)
 TEST_REAL(b_lt, a < b)
@@ -381,11 +386,10 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
     /* the usual exponents, as products and roots: rounded once or twice, and many times faster */
     if (a.c.im == 0 && (tl_is_float(d) || tl_is_complex(d))) {
       double v = a.c.re;
-      row = v == 2                        ? &pw_row_square
-            : v == 0.5 && d != TL_F16     ? &pw_row_sqrt
-            : v == -1                     ? &pw_row_reciprocal
-            : v == -0.5 && tl_is_float(d) ? &pw_row_rsqrt
-                                          : NULL;
+      if (v == 2) row = &pw_row_square;
+      else if (v == 0.5 && d != TL_F16) row = &pw_row_sqrt;
+      else if (v == -1) row = &pw_row_reciprocal;
+      else if (v == -0.5 && tl_is_float(d)) row = &pw_row_rsqrt;
     } else if (tl_is_integral(d) && a.i == 2 && d != TL_BOOL) row = &pw_row_square;
     if (row) return pw_run(row, NULL, 1, args, (int)d, out);
     if (tl_is_complex(d) && a.c.re == 0 && a.c.im == 0) { /* the number 0 gives 1 for all, as 1 ** self does */

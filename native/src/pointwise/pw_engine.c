@@ -399,6 +399,11 @@ static pw_loop find_loop(const PwRow *row, int *cls) {
 
 static const tl_dtype class_dtype[PW_NUM] = {TL_I32, TL_I64, TL_F32, TL_F64, TL_C64, TL_C128};
 
+static inline tl_dtype result_of(const PwRow *row, tl_dtype d) {
+  if (row->kind & PW_BOOL) return TL_BOOL;
+  return row->kind & PW_REAL ? tl_real_of(d) : d;
+}
+
 /* the error for a dtype; shapes that do not fit are reported first, as in PyTorch, but where it looks at the dtype
  * before all ("|!") */
 static PyObject *refuse(const PwRow *row, int nin, const PwArg *in, tl_dtype d) {
@@ -413,7 +418,7 @@ static PyObject *refuse(const PwRow *row, int nin, const PwArg *in, tl_dtype d) 
  * where the row does not take them. */
 static bool result_dtype(const PwRow *row, tl_dtype given, tl_dtype *d, tl_dtype *result) {
   *d = row->kind & PW_FLOAT ? tl_float_of(given) : given;
-  *result = row->kind & PW_BOOL ? TL_BOOL : row->kind & PW_REAL ? tl_real_of(*d) : *d;
+  *result = result_of(row, *d);
   bool integral = tl_is_integral(*d), half = *d == TL_F16 || *d == TL_BF16;
   int cls = pw_class(*d);
   return !(given == TL_BOOL && row->flags & PW_NO_BOOL) && !(integral && row->flags & PW_NO_INT) &&
@@ -491,10 +496,7 @@ PyObject *pw_binary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, 
     if (x->dtype == y->dtype && tl_compute[d] == d && x->ndim == y->ndim && x->numel && x->numel <= DIRECT_CHUNK &&
         x->flags & y->flags & TL_CONTIGUOUS && (d >= TL_F32 || (!(row->kind & PW_FLOAT) && !row->flags)) &&
         !memcmp(x->shape, y->shape, sizeof(int64_t) * x->ndim) && (loop = row->loops[pw_class(d)])) {
-      TlTensor *r = tl_empty(row->kind & PW_BOOL   ? TL_BOOL
-                             : row->kind & PW_REAL ? tl_real_of(d)
-                                                   : d,
-                             x->ndim, x->shape);
+      TlTensor *r = tl_empty(result_of(row, d), x->ndim, x->shape);
       if (!r) return NULL;
       PwParams p = {.bits = tl_itemsize[d] * 8};
       const void *in[2] = {tl_data(x), tl_data(y)};

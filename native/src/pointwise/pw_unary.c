@@ -97,7 +97,12 @@ DBL(u_special_i1e, sp_i1e(a))
 DBL(u_special_ndtri, sp_ndtri(a))
 DBL(u_special_log_ndtr, sp_log_ndtr(a))
 DBL(u_special_erfcx, sp_erfcx(a))
-DBL(u_special_entr, a > 0 ? -a * log(a) : a == 0 ? 0.0 : isnan(a) ? a : -INFINITY)
+static inline double entr(double a) {
+  if (a > 0) return -a * log(a);
+  if (a == 0) return 0;
+  return isnan(a) ? a : -INFINITY;
+}
+DBL(u_special_entr, entr(a))
 DBL(u_special_bessel_j0, sp_j(0, a))
 DBL(u_special_bessel_j1, sp_j(1, a))
 DBL(u_special_bessel_y0, sp_y(0, a))
@@ -108,24 +113,32 @@ DBL(u_special_modified_bessel_k0, sp_bessel_k(0, a, false))
 DBL(u_special_modified_bessel_k1, sp_bessel_k(1, a, false))
 DBL(u_special_scaled_modified_bessel_k0, sp_bessel_k(0, a, true))
 DBL(u_special_scaled_modified_bessel_k1, sp_bessel_k(1, a, true))
-DBL(u_special_spherical_bessel_j0, isinf(a) ? 0.0 : fabs(a) < 1e-4 ? 1.0 - a * a / 6 : sin(a) / a)
+static inline double spherical_j0(double a) {
+  if (isinf(a)) return 0;
+  return fabs(a) < 1e-4 ? 1.0 - a * a / 6 : sin(a) / a;
+}
+DBL(u_special_spherical_bessel_j0, spherical_j0(a))
 DBL(u_special_airy_ai, sp_airy_ai(a))
 FLOATS(u_deg2rad, a * 0.017453292519943295f, a * 0.017453292519943295)
 FLOATS(u_rad2deg, a * 57.29577951308232f, a * 57.29577951308232)
 /* eps below 0: none */
 static double logit1(double a, double eps) {
-  if (eps >= 0) a = a < eps ? eps : a > 1 - eps ? 1 - eps : a;
+  if (eps >= 0 && a < eps) a = eps;
+  else if (eps >= 0 && a > 1 - eps) a = 1 - eps;
   return log(a / (1 - a));
 }
 DBL(u_logit, logit1(a, p->x))
 DBL(u_polygamma, sp_polygamma(p->i, a))
-FLOATS(u_angle, isnan(a) ? a : a < 0 ? 3.14159265358979f : 0.0f, isnan(a) ? a : a < 0 ? TL_PI : 0.0)
+#define PI_BELOW_0(a, pi) ((a) < 0 ? (pi) : 0)
+FLOATS(u_angle, isnan(a) ? a : PI_BELOW_0(a, 3.14159265358979f), isnan(a) ? a : PI_BELOW_0(a, TL_PI))
 PW_L1(u_angle_c128, double, tl_c128, atan2(a.im, a.re))
 INTS(u_conj_physical, a)
 FLOATS(u_conj_physical, a, a)
 PW_L1(u_conj_physical_c64, tl_c64, tl_c64, ((tl_c64){a.re, -a.im}))
 CZ(u_conj_physical, cz_conj(a))
-#define NTN(a, T) (isnan(a) ? (T)p->x : isinf(a) ? (a > 0 ? (T)p->y : (T)p->z) : a)
+#define BY_SIGN(a, T) (a > 0 ? (T)p->y : (T)p->z)
+#define NOT_INF(a, T) (isinf(a) ? BY_SIGN(a, T) : a)
+#define NTN(a, T) (isnan(a) ? (T)p->x : NOT_INF(a, T))
 INTS(u_nan_to_num, a)
 FLOATS(u_nan_to_num, NTN(a, float), NTN(a, double))
 PW_L1(u_nan_to_num_c64, tl_c64, tl_c64, ((tl_c64){NTN(a.re, float), NTN(a.im, float)}))
@@ -242,7 +255,8 @@ PyObject *pw_frexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
 PyObject *pw_angle(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   const TlTensor *t = (const TlTensor *)args[0];
   TlTensor *own = !out && tl_is_complex(t->dtype) ? tl_empty(tl_real_of(t->dtype), t->ndim, t->shape) : NULL;
-  PyObject *r = PyErr_Occurred() ? NULL : pw_unary(k, args, nargs, own ? own : out);
+  if (own) out = own;
+  PyObject *r = PyErr_Occurred() ? NULL : pw_unary(k, args, nargs, out);
   Py_XDECREF((PyObject *)own);
   return r;
 }

@@ -356,7 +356,8 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
                  (long long)(k->id == C2R ? n / 2 + 1 : 1), (long long)t->shape[last]);
     return NULL;
   }
-  const double scale = mode == 0 ? 1 : 1 / (mode == 1 ? sqrt(size) : size);
+  double scale = 1;
+  if (mode) scale /= mode == 1 ? sqrt(size) : size;
   if (k->id == C2C) {
     r = arranged_copy(t, dims, nd, -1);
     ok = r ? 0 : -1;
@@ -364,7 +365,7 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   } else if (k->id == R2C) {
     if (flag) shape[last] = n / 2 + 1;
     a = arranged_copy(t, dims, nd, last);
-    r = a ? arranged(t, t->dtype == TL_F64 ? TL_C128 : TL_C64, shape, dims, nd, last) : NULL;
+    r = a ? arranged(t, tl_complex_of(t->dtype), shape, dims, nd, last) : NULL;
     ok = !r || (r->numel && real_rows(a, r, n, shape[last], false, scale)) ? -1 : 0;
     for (int i = 0; i < nd - 1 && !ok && r->numel; i++) ok = lines(r, (int)dims[i], true, 1);
   } else {
@@ -382,7 +383,7 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
     const int64_t one[1] = {last};
     shape[last] = n;
     a = arranged_copy(b, one, 1, last);
-    r = a ? arranged(b, t->dtype == TL_C128 ? TL_F64 : TL_F32, shape, one, 1, last) : NULL;
+    r = a ? arranged(b, tl_real_of(t->dtype), shape, one, 1, last) : NULL;
     Py_DECREF((PyObject *)b);
     ok = !r || (r->numel && real_rows(r, a, n, a->shape[last], true, scale)) ? -1 : 0;
   }

@@ -48,9 +48,9 @@ static void F(tile)(int64_t kc, const T *restrict a, const T *restrict b, const 
 
 static void F(tile_direct)(int64_t kc, const T *restrict a, int64_t ar, int64_t ac, const T *restrict b, int64_t ldb,
                            const T *init, int64_t li, T *c, int64_t lc) {
-  const T *a1 = a + ar, *a2 = a1 + ar, *a3 = a2 + ar;
+  const T *a0 = a, *a1 = a + ar, *a2 = a1 + ar, *a3 = a2 + ar;
   int64_t o = 0;
-#define LOADA(i) (i == 0 ? a : i == 1 ? a1 : i == 2 ? a2 : a3)[o]
+#define LOADA(i) a##i[o]
   TILE_BODY(LOADA, o += ac)
 #undef LOADA
 }
@@ -206,14 +206,21 @@ static int F(packed)(const TlGemm *g, T *apack, T *bpack, int64_t kcmax, int64_t
             const T *ap = apack + i * kc;
             if (plain_c && mi == MR && nj == NR) {
               T *ct = c + i * g->c_rs;
-              const T *init = acc ? ct : rb ? rb + i * NR : cb ? cb + j : zeros;
-              F(tile)(kc, ap, bp, init, acc ? g->c_rs : rb ? NR : 0, ct, g->c_rs);
+              const T *init = zeros;
+              int64_t init_rs = 0; /* one row serves all */
+              if (acc) init = ct, init_rs = g->c_rs;
+              else if (rb) init = rb + i * NR, init_rs = NR;
+              else if (cb) init = cb + j;
+              F(tile)(kc, ap, bp, init, init_rs, ct, g->c_rs);
               continue;
             }
             for (int r = 0; r < mi; r++)
               for (int s = 0; s < nj; s++) {
                 T *ct = g->coff ? cimg + (i + r) * g->c_rs + g->coff[j + s] : c + (i + r) * g->c_rs + s * g->c_cs;
-                tmp[r * NR + s] = acc ? *ct : rb ? rb[(i + r) * NR] : cb ? cb[j + s] : 0;
+                T init = cb ? cb[j + s] : 0;
+                if (acc) init = *ct;
+                else if (rb) init = rb[(i + r) * NR];
+                tmp[r * NR + s] = init;
               }
             F(tile)(kc, ap, bp, tmp, NR, tmp, NR);
             for (int r = 0; r < mi; r++)
@@ -231,7 +238,8 @@ static int F(packed)(const TlGemm *g, T *apack, T *bpack, int64_t kcmax, int64_t
 /* ---- small and thin products, operands read in place ---- */
 static inline T F(start)(const TlGemm *g, int64_t i, int64_t j) {
   if (g->accumulate) return ((T *)g->c)[i * g->c_rs + j * g->c_cs];
-  return g->row_bias ? ((const T *)g->row_bias)[i] : g->col_bias ? ((const T *)g->col_bias)[j] : 0;
+  if (g->row_bias) return ((const T *)g->row_bias)[i];
+  return g->col_bias ? ((const T *)g->col_bias)[j] : 0;
 }
 #define C_AT(i, j) ((T *)g->c)[(i) * g->c_rs + (j) * g->c_cs]
 
@@ -419,7 +427,8 @@ static int F(direct)(const TlGemm *g) {
           T *ct = &C_AT(i, j);
           const T *cb = sub.accumulate ? NULL : g->col_bias;
           if (sub.accumulate || !g->row_bias) {
-            const T *init = sub.accumulate ? ct : cb ? cb + j : zeros;
+            const T *init = cb ? cb + j : zeros;
+            if (sub.accumulate) init = ct;
             F(tile_direct)(kc, a, ar, g->a.ks, b, ldb, init, sub.accumulate ? g->c_rs : 0, ct, g->c_rs);
             continue;
           }
@@ -524,12 +533,15 @@ int F(tl_gemm)(const TlGemm *g) {
         for (int64_t i = 0; i < g->m; i++)
           for (int64_t j = 0; j < g->n; j++) {
             T *c = (T *)g->c + im * g->c_image + i * g->c_rs + (g->coff ? g->coff[j] : j * g->c_cs);
-            *c = g->row_bias ? ((const T *)g->row_bias)[i] : g->col_bias ? ((const T *)g->col_bias)[j] : 0;
+            *c = 0;
+            if (g->row_bias) *c = ((const T *)g->row_bias)[i];
+            else if (g->col_bias) *c = ((const T *)g->col_bias)[j];
           }
     return 0;
   }
   const int64_t images = g->images ? g->images : 1, panels = (g->n + NR - 1) / NR * images;
-  int64_t kc = g->block && g->block < g->k ? g->block : g->k <= GEMM_KC + GEMM_KC / 4 ? g->k : GEMM_KC;
+  int64_t kc = g->k <= GEMM_KC + GEMM_KC / 4 ? g->k : GEMM_KC;
+  if (g->block && g->block < g->k) kc = g->block;
   int64_t ncp = GEMM_NC * GEMM_KC / NR / kc, mc = g->m < GEMM_MC ? (g->m + MR - 1) / MR * MR : GEMM_MC;
   if (ncp > panels) ncp = panels;
   size_t an = (size_t)(mc * kc) * sizeof(T), bn = (size_t)(ncp * kc) * NR * sizeof(T);

@@ -149,7 +149,8 @@ static TlTensor *batched_columns(TlTensor *x, int64_t m, int64_t n,
 static PyObject *pack(int n, TlTensor **ts, const tl_dtype *ds, int columns, bool ok) {
   PyObject *r = ok ? PyTuple_New(n) : NULL;
   for (int i = 0; i < n; i++) {
-    TlTensor *c = r && ts[i] ? columns >> i & 1 ? by_columns(ts[i], ds[i]) : tl_cast(ts[i], ds[i]) : NULL;
+    TlTensor *c = NULL;
+    if (r && ts[i]) c = columns >> i & 1 ? by_columns(ts[i], ds[i]) : tl_cast(ts[i], ds[i]);
     Py_XDECREF(ts[i]);
     if (!r) continue;
     if (!c) {
@@ -358,8 +359,8 @@ KERNEL(k_svd)
   TlTensor *t[3] = {batched_columns(a, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64),
                     batched_columns(a, full ? n : r, n, w)};
   const int64_t nu = full ? big : r;
-  char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + r * r + 2 * r + 5, (int64_t)(e < 16 ? 16 : e))
-                                          : tl_malloc(0);
+  const int64_t each = e < 16 ? 16 : (int64_t)e;
+  char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + r * r + 2 * r + 5, each) : tl_malloc(0);
   bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && (t[0]->numel || t[2]->numel); b++) {

@@ -8,7 +8,7 @@
 
 #define FAIL(...) return PyErr_Format(PyExc_RuntimeError, __VA_ARGS__), NULL
 
-static tl_dtype work_dtype(tl_dtype d) { return d == TL_F16 || d == TL_BF16 ? TL_F32 : tl_is_integral(d) ? TL_I64 : d; }
+static tl_dtype work_dtype(tl_dtype d) { return tl_is_complex(d) ? d : tl_window_dtype(d); }
 
 static int no_bool(tl_dtype d, const char *what) {
   if (d == TL_BOOL) PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for 'Bool'", what);

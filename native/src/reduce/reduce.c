@@ -39,7 +39,8 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
     load = tl_compute[want];
     acc_t = tl_is_complex(want) ? TL_C128 : TL_F64;
   }
-  TlRedOp rop = op == PROD ? TL_RED_PROD : op == NANSUM && tl_is_float(load) ? TL_RED_NANSUM : TL_RED_SUM;
+  TlRedOp rop = op == PROD ? TL_RED_PROD : TL_RED_SUM;
+  if (op == NANSUM && tl_is_float(load)) rop = TL_RED_NANSUM;
   tl_red_plan(&r, t, mask, keepdim, load);
   int64_t width = acc_t == TL_C128 ? 2 : 1;
   if (r.nout > 64 / width && !(acc = tl_array(r.nout, width * 8))) return NULL;
@@ -66,7 +67,8 @@ static PyObject *k_count(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   uint8_t mask[TL_MAX_DIMS];
   int64_t stack[64], *acc = stack;
   tl_dtype load = t->dtype == TL_BOOL || t->dtype == TL_U8 ? t->dtype : tl_compute[t->dtype];
-  tl_dtype want = k->id == COUNT ? TL_I64 : t->dtype == TL_U8 ? TL_U8 : TL_BOOL;
+  tl_dtype want = t->dtype == TL_U8 ? TL_U8 : TL_BOOL;
+  if (k->id == COUNT) want = TL_I64;
   TlRed r;
   (void)out;
   if (tl_red_mask(nargs > 1 ? args[1] : NULL, t->ndim, mask, k->id != COUNT) < 0) return NULL;

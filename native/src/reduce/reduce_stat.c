@@ -149,7 +149,11 @@ PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t 
   if (p == 0) rc = tl_red_run(&r, tl_red_loop(TL_RED_COUNT, load), acc);
   else if (p == 1) rc = tl_red_run(&r, tl_red_loop(TL_RED_ABSSUM, load), acc);
   else if (p == 2) rc = tl_red_run(&r, tl_red_loop(TL_RED_SQSUM, load), acc);
-  else rc = tl_red_run(&r, power_loops[!isinf(p) ? 0 : p > 0 ? 1 : 2][load == TL_F64], &w);
+  else {
+    int which = p > 0 ? 1 : 2; /* largest, smallest */
+    if (!isinf(p)) which = 0;
+    rc = tl_red_run(&r, power_loops[which][load == TL_F64], &w);
+  }
   if (rc < 0) goto done;
   if (!(res = tl_red_result(&r, real))) goto done;
   if (p == 2)

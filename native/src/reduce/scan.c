@@ -71,17 +71,16 @@ SCAN_COMPLEX(logcumsumexp_c, ((tl_c128){-INFINITY, 0}), cz_log_add)
 static int scan_run(int op, tl_dtype d, const void *x, void *y, TlAxis ax) {
   switch (op) {
   case CUMSUM:
-    return d == TL_I64   ? cumsum_l(x, y, ax)
-           : d == TL_F32 ? cumsum_f(x, y, ax)
-           : d == TL_F64 ? cumsum_d(x, y, ax)
-                         : cumsum_c(x, y, ax);
+    if (d == TL_I64) return cumsum_l(x, y, ax);
+    if (d == TL_F32) return cumsum_f(x, y, ax);
+    return d == TL_F64 ? cumsum_d(x, y, ax) : cumsum_c(x, y, ax);
   case CUMPROD:
-    return d == TL_I64   ? cumprod_l(x, y, ax)
-           : d == TL_F32 ? cumprod_f(x, y, ax)
-           : d == TL_F64 ? cumprod_d(x, y, ax)
-                         : cumprod_c(x, y, ax);
+    if (d == TL_I64) return cumprod_l(x, y, ax);
+    if (d == TL_F32) return cumprod_f(x, y, ax);
+    return d == TL_F64 ? cumprod_d(x, y, ax) : cumprod_c(x, y, ax);
   default:
-    return d == TL_F32 ? logcumsumexp_f(x, y, ax) : d == TL_F64 ? logcumsumexp_d(x, y, ax) : logcumsumexp_c(x, y, ax);
+    if (d == TL_F32) return logcumsumexp_f(x, y, ax);
+    return d == TL_F64 ? logcumsumexp_d(x, y, ax) : logcumsumexp_c(x, y, ax);
   }
 }
 
@@ -99,7 +98,9 @@ static PyObject *k_scan(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   } else if (tl_is_integral(t->dtype)) {
     return tl_not_implemented("logcumsumexp_out_cpu", t->dtype);
   }
-  loop = tl_is_integral(want) ? TL_I64 : tl_is_complex(want) ? TL_C128 : tl_compute[want];
+  loop = tl_compute[want];
+  if (tl_is_integral(want)) loop = TL_I64;
+  else if (tl_is_complex(want)) loop = TL_C128;
   if (t->dtype != want && tl_is_integral(want)) { /* the cast to the wanted type comes first, as in PyTorch */
     TlTensor *c = tl_cast(t, want);
     if (!c) return NULL;

@@ -108,17 +108,17 @@ static PyObject *one(void) {
   return v;
 }
 
-/* id 0: empty(size, dtype, ..., memory_format); 1: zeros(size, dtype, ...); 2: ones */
+/* empty(size, dtype, ..., memory_format), zeros(size, dtype, ...), ones */
 PyObject *tl_k_new(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   int64_t shape[TL_MAX_DIMS];
   int n;
   tl_dtype d;
   (void)out;
-  if (size_arg(a[0], shape, &n, k->id == 1 ? "zeros" : NULL) < 0 || tl_dtype_arg(a[1], tl_default_dtype, &d) < 0)
+  if (size_arg(a[0], shape, &n, k->id == TL_ZEROS ? "zeros" : NULL) < 0 || tl_dtype_arg(a[1], tl_default_dtype, &d) < 0)
     return NULL;
-  if (k->id == 0 && n_ > 5 && memory_format(a[5], 1) != 1) return TL_FALLBACK();
-  if (k->id == 1) return (PyObject *)tl_zeros(d, n, shape);
-  if (k->id == 0) return (PyObject *)fresh(tl_empty(d, n, shape));
+  if (k->id == TL_EMPTY && n_ > 5 && memory_format(a[5], 1) != 1) return TL_FALLBACK();
+  if (k->id == TL_ZEROS) return (PyObject *)tl_zeros(d, n, shape);
+  if (k->id == TL_EMPTY) return (PyObject *)fresh(tl_empty(d, n, shape));
   return (PyObject *)filled(tl_empty(d, n, shape), one());
 }
 
@@ -126,11 +126,10 @@ PyObject *tl_k_new(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
 PyObject *tl_k_full(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   int64_t shape[TL_MAX_DIMS];
   int n;
-  tl_dtype d = PyBool_Check(a[1])           ? TL_BOOL
-               : PyLong_Check(a[1])         ? TL_I64
-               : !PyComplex_Check(a[1])     ? tl_default_dtype
-               : tl_default_dtype == TL_F64 ? TL_C128
-                                            : TL_C64;
+  tl_dtype d = tl_default_dtype;
+  if (PyBool_Check(a[1])) d = TL_BOOL;
+  else if (PyLong_Check(a[1])) d = TL_I64;
+  else if (PyComplex_Check(a[1])) d = tl_complex_of(d);
   (void)k;
   (void)n_;
   (void)out;
@@ -138,26 +137,25 @@ PyObject *tl_k_full(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTens
   return (PyObject *)filled(tl_empty(d, n, shape), a[1]);
 }
 
-/* id 0: empty_like(self, dtype, layout, device, pin_memory, memory_format); 1: zeros_like; 2: ones_like; 3:
- * full_like(self, value, dtype, ...) */
+/* empty_like(self, dtype, layout, device, pin_memory, memory_format), zeros_like, ones_like, full_like(self, value,
+ * dtype, ...) */
 PyObject *tl_k_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *r;
-  int at = k->id == 3, format = n_ > 5 + at ? memory_format(a[5 + at], 0) : 0;
+  int at = k->id == TL_FULL, format = n_ > 5 + at ? memory_format(a[5 + at], 0) : 0;
   tl_dtype d;
   (void)out;
   if (tl_dtype_arg(a[1 + at], (tl_dtype)self->dtype, &d) < 0) return NULL;
   if (format == 2) return TL_FALLBACK();
   r = format ? tl_empty(d, self->ndim, self->shape) : tl_empty_preserved(TL_CPU, self, d);
-  if (!r || !k->id) return (PyObject *)fresh(r);
-  if (k->id == 1) {
+  if (!r || k->id == TL_EMPTY) return (PyObject *)fresh(r);
+  if (k->id == TL_ZEROS) {
     memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[d]);
     return (PyObject *)r;
   } /* always dense */
-  return (PyObject *)filled(r, k->id == 2 ? one() : a[1]);
+  return (PyObject *)filled(r, k->id == TL_ONES ? one() : a[1]);
 }
 
-/* id 0: new_empty(self, size, dtype, ...); 1: new_zeros; 2: new_ones; 3: new_full(self, size, fill_value, dtype, ...)
- */
+/* new_empty(self, size, dtype, ...), new_zeros, new_ones, new_full(self, size, fill_value, dtype, ...) */
 PyObject *tl_k_new_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0];
   int64_t shape[TL_MAX_DIMS];
@@ -165,15 +163,15 @@ PyObject *tl_k_new_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   tl_dtype d;
   (void)n_;
   (void)out;
-  if (size_arg(a[1], shape, &n, NULL) < 0 || tl_dtype_arg(a[k->id == 3 ? 3 : 2], (tl_dtype)self->dtype, &d) < 0)
+  if (size_arg(a[1], shape, &n, NULL) < 0 || tl_dtype_arg(a[k->id == TL_FULL ? 3 : 2], (tl_dtype)self->dtype, &d) < 0)
     return NULL;
-  if (k->id == 0) return (PyObject *)fresh(tl_empty(d, n, shape));
-  if (k->id == 1) return (PyObject *)tl_zeros(d, n, shape);
-  return (PyObject *)filled(tl_empty(d, n, shape), k->id == 2 ? one() : a[2]);
+  if (k->id == TL_EMPTY) return (PyObject *)fresh(tl_empty(d, n, shape));
+  if (k->id == TL_ZEROS) return (PyObject *)tl_zeros(d, n, shape);
+  return (PyObject *)filled(tl_empty(d, n, shape), k->id == TL_ONES ? one() : a[2]);
 }
 
 /* ---- sequences -------------------------------------------------------------------------------------------------- */
-/* id 0: eye(n, dtype, ...); 1: eye(n, m, dtype, ...) */
+/* eye(n, dtype, ...), eye(n, m, dtype, ...); id: position of the second size */
 PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   int64_t shape[2], v1 = 1;
   TlTensor *r;
@@ -181,7 +179,7 @@ PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
   char v[16] = {0};
   (void)n_;
   (void)out;
-  if (tl_int(a[0], shape) < 0 || tl_int(a[k->id ? 1 : 0], shape + 1) < 0 ||
+  if (tl_int(a[0], shape) < 0 || tl_int(a[k->id], shape + 1) < 0 ||
       tl_dtype_arg(a[1 + k->id], tl_default_dtype, &d) < 0)
     return NULL;
   if (shape[0] < 0 || shape[1] < 0) {
@@ -196,12 +194,12 @@ PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
   return (PyObject *)r;
 }
 
-/* id: number of leading scalars less one, of (end), (start, end), (start, end, step); then dtype, ... An integer dtype
- * computes in int64, others in double. */
+/* arange(end), (start, end) or (start, end, step), then dtype, ... id: position of the last of these numbers. An
+ * integer dtype computes in int64, others in double. */
 PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   double x = 0, y, s = 1, count;
   int64_t ix = 0, is = 1, iy = 0, n;
-  PyObject *start = k->id ? a[0] : NULL, *end = a[k->id ? 1 : 0], *step = k->id == 2 ? a[2] : NULL;
+  PyObject *start = k->id ? a[0] : NULL, *end = a[k->id ? 1 : 0], *step = k->id > 1 ? a[2] : NULL;
   TlTensor *t, *r;
   tl_dtype d = tl_default_dtype;
   int whole, ints = (!start || PyLong_Check(start)) && PyLong_Check(end) && (!step || PyLong_Check(step));
@@ -311,8 +309,9 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   (void)n_;
   (void)out;
   if (PyComplex_Check(a[0]) || PyComplex_Check(a[1])) return TL_FALLBACK();
-  if (tl_int(a[2], &n) < 0 || (k->id && tl_double(a[3], &base) < 0)) return NULL;
-  if (tl_dtype_arg(a[3 + k->id], tl_default_dtype, &d) < 0) return NULL;
+  const bool logs = k->id == TL_LOGSPACE;
+  if (tl_int(a[2], &n) < 0 || (logs && tl_double(a[3], &base) < 0)) return NULL;
+  if (tl_dtype_arg(a[3 + logs], tl_default_dtype, &d) < 0) return NULL;
   if (n < 0) {
     PyErr_SetString(PyExc_RuntimeError, "number of steps must be non-negative");
     return NULL;
@@ -320,7 +319,7 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   if (tl_is_complex(d)) return TL_FALLBACK();
   if (d == TL_BOOL) {
     PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for 'Bool'",
-                 k->id ? "logspace_cpu" : "linspace_cpu");
+                 logs ? "logspace_cpu" : "linspace_cpu");
     return NULL;
   }
   if (range_end(d, a[0], &x) < 0 || range_end(d, a[1], &y) < 0 || !(t = tl_empty(TL_F64, 1, &n))) return NULL;
@@ -330,14 +329,12 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     int half = d == TL_F16 || d == TL_BF16;
     for (int64_t i = 0; i < n; i++) {
       int first = i < n / 2 || n == 1;
-      double m = (double)(first ? i : n - 1 - i), v = half && !k->id ? rounded(d, s * m) : 0;
-      p[i] = half && !k->id                     ? (first ? lo + v : hi - v)
-             : d == TL_F64 || tl_is_integral(d) ? fma(first ? s : -s, m, first ? lo : hi)
-             : first                            ? lo + s * m
-                                                : hi - s * m;
+      double m = (double)(first ? i : n - 1 - i), v = half && !logs ? rounded(d, s * m) : s * m;
+      if (d == TL_F64 || tl_is_integral(d)) p[i] = fma(first ? s : -s, m, first ? lo : hi);
+      else p[i] = first ? lo + v : hi - v;
     }
   }
-  if (k->id)
+  if (logs)
     for (int64_t i = 0; i < n; i++) p[i] = pow(base, p[i]);
   r = tl_cast(t, d);
   TL_DEC(t);

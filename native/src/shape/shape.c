@@ -45,12 +45,13 @@ static int all_channels_last(PyObject *list, Py_ssize_t count, bool unsqueezed) 
   return last;
 }
 
-/* id 0: cat(tensors, dim); 1: stack(tensors, dim), which is a cat along that dim, then split in two, or along a new
+/* cat(tensors, dim), stack(tensors, dim): stack is a cat along that dim which is then split in two, or one along a new
  * last dim */
+enum { CAT, STACK };
 static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   Py_ssize_t count = PySequence_Size(a[0]);
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], d64, at = 0;
-  int dim = 0, nd = 0, stack = k->id == 1, dense = 1, unsqueezed = 0, last;
+  int dim = 0, nd = 0, stack = k->id == STACK, dense = 1, unsqueezed = 0, last;
   tl_dtype dt = TL_BOOL;
   TlTensor *first = NULL, *r = NULL;
   PyObject *list = NULL;
@@ -87,7 +88,8 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   unsqueezed = stack && dim == first->ndim;
   if (stack && !unsqueezed) nd--; /* until the end, the dims are those of the cat */
   memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
-  shape[dim] = stack ? count * (unsqueezed ? 1 : shape[dim]) : 0;
+  if (!stack) shape[dim] = 0; /* added up below */
+  else shape[dim] = unsqueezed ? count : count * shape[dim];
   for (Py_ssize_t i = 0; i < count; i++) {
     TlTensor *t = ITEM(i);
     if (stack) {
@@ -129,8 +131,9 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   r = last ? tl_empty_strided(dt, nd, shape, strides) : tl_empty(dt, nd, shape);
   if (r && stack && !unsqueezed) { /* split into count and the size it had */
     int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
-    for (int d = 0; d <= nd; d++)
-      sh[d] = d == dim ? count : d == dim + 1 ? first->shape[dim] : shape[d < dim ? d : d - 1];
+    for (int d = 0; d <= nd; d++) sh[d] = shape[d < dim ? d : d - 1];
+    sh[dim] = count;
+    sh[dim + 1] = first->shape[dim];
     tl_view_strides(r, nd + 1, sh, st);
     if (tl_restride(r, nd + 1, sh, st) < 0) TL_CLEAR(r);
   }
@@ -139,7 +142,8 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
     int64_t inner = strides[dim] * tl_itemsize[dt], row = inner * shape[dim], outer = r->numel * tl_itemsize[dt] / row;
     for (Py_ssize_t i = 0; i < count; i++) {
       TlTensor *t = ITEM(i);
-      int64_t bytes = inner * (unsqueezed ? 1 : t->ndim == nd ? t->shape[dim] : 0);
+      int64_t bytes = unsqueezed ? inner : 0;
+      if (!unsqueezed && t->ndim == nd) bytes = inner * t->shape[dim];
       const char *s = tl_data(t);
       char *d = tl_data(r) + at;
       if (!stack && legacy_empty(t)) continue;
@@ -152,7 +156,8 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   } else {
     for (Py_ssize_t i = 0; i < count; i++) {
       TlTensor *t = ITEM(i), *d;
-      int64_t length = unsqueezed ? 1 : !stack && legacy_empty(t) ? 0 : t->shape[dim], sh[TL_MAX_DIMS];
+      int64_t length = 1, sh[TL_MAX_DIMS];
+      if (!unsqueezed) length = !stack && legacy_empty(t) ? 0 : t->shape[dim];
       int rc;
       if (!length) continue;
       memcpy(sh, shape, (size_t)nd * sizeof *sh);
@@ -400,15 +405,17 @@ end:
 }
 
 /* ---- triangles, diagonals --------------------------------------------------------------------------------------- */
-/* id 0: tril(self, diagonal); 1: triu */
+/* tril(self, diagonal), triu */
+enum { TRIL, TRIU };
 static PyObject *k_tri(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *r;
   int64_t diag, rows, cols, isz = tl_itemsize[self->dtype];
+  const bool upper = k->id == TRIU;
   char *p;
   (void)n_;
   if (tl_int(a[1], &diag) < 0) return NULL;
   if (self->ndim < 2) {
-    PyErr_Format(PyExc_RuntimeError, "%s: input tensor must have at least 2 dimensions", k->id ? "triu" : "tril");
+    PyErr_Format(PyExc_RuntimeError, "%s: input tensor must have at least 2 dimensions", upper ? "triu" : "tril");
     return NULL;
   }
   if (!(r = tl_empty(self->dtype, self->ndim, self->shape)) || (r->numel && tl_copy(r, self) < 0)) {
@@ -417,13 +424,13 @@ static PyObject *k_tri(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   }
   rows = self->shape[self->ndim - 2];
   cols = self->shape[self->ndim - 1];
-  diag = diag > cols ? cols : diag < -rows ? -rows : diag;
+  diag = tl_clamp(diag, -rows, cols);
   p = tl_data(r);
   if (r->numel)
     for (int64_t m = r->numel / cols, i = 0; m > 0; m--, p += cols * isz) {
-      int64_t edge = i + diag + (k->id ? 0 : 1); /* first column past the kept ones, or first kept one */
-      edge = edge < 0 ? 0 : edge > cols ? cols : edge;
-      if (k->id) memset(p, 0, (size_t)(edge * isz));
+      /* the first column that is kept, or the first past those */
+      int64_t edge = tl_clamp(i + diag + !upper, 0, cols);
+      if (upper) memset(p, 0, (size_t)(edge * isz));
       else memset(p + edge * isz, 0, (size_t)((cols - edge) * isz));
       if (++i == rows) i = 0;
     }
@@ -446,18 +453,17 @@ static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t
     tl_sizes_overflow();
     return NULL;
   }
-  off = off > cols ? cols : off < -rows ? -rows : off;
-#define EDGE(i) ((i) + off + !k->id < 0 ? 0 : (i) + off + !k->id > cols ? cols : (i) + off + !k->id)
+  const bool upper = k->id == TRIU;
+  off = tl_clamp(off, -rows, cols);
+#define EDGE(i) tl_clamp((i) + off + !upper, 0, cols)
   /* edges are 0 up to row lo, then grow by one a row up to hi, then stay at cols */
-  int64_t lo = -off - !k->id, hi = cols - off - !k->id;
-  lo = lo < 0 ? 0 : lo > rows ? rows : lo;
-  hi = hi < lo ? lo : hi > rows ? rows : hi;
+  int64_t lo = tl_clamp(-off - !upper, 0, rows), hi = tl_clamp(cols - off - !upper, lo, rows);
   double about = (double)(hi - lo) * ((double)EDGE(lo) + (double)EDGE(hi)) / 2 + (double)(rows - hi) * (double)cols;
-  if (k->id) about = (double)rows * (double)cols - about;
+  if (upper) about = (double)rows * (double)cols - about;
   if (about > 1e16) count = INT64_MAX / 32; /* no memory has that size */
   else {
-    for (int64_t i = lo; i < hi; i++) count += k->id ? cols - EDGE(i) : EDGE(i);
-    count += k->id ? lo * cols : (rows - hi) * cols;
+    for (int64_t i = lo; i < hi; i++) count += upper ? cols - EDGE(i) : EDGE(i);
+    count += upper ? lo * cols : (rows - hi) * cols;
   }
   shape[0] = 2;
   shape[1] = count;
@@ -465,15 +471,15 @@ static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t
   p = (int64_t *)tl_data(r);
   for (int64_t i = 0; i < rows && count; i++) {
     int64_t e = EDGE(i);
-    if (k->id ? i >= hi : i < lo) {
-      i = k->id ? rows : lo - 1;
+    if (upper ? i >= hi : i < lo) {
+      i = upper ? rows : lo - 1;
       continue;
     } /* rows without entries */
     if ((i & 0xffff) == 0xffff && tl_check_interrupt()) {
       TL_DEC(r);
       return NULL;
     }
-    for (int64_t j = k->id ? e : 0; j < (k->id ? cols : e); j++) {
+    for (int64_t j = upper ? e : 0, end = upper ? cols : e; j < end; j++) {
       p[at] = i;
       p[count + at++] = j;
     }
@@ -554,16 +560,16 @@ static PyObject *k_fill_diagonal(const TlKernel *k, PyObject *const *a, Py_ssize
   return Py_NewRef(out);
 }
 
-const TlKernel tl_kernels_shape[] = {{"cat", k_cat, 0, 0, NULL},
-                                     {"stack", k_cat, 1, 0, NULL},
+const TlKernel tl_kernels_shape[] = {{"cat", k_cat, CAT, 0, NULL},
+                                     {"stack", k_cat, STACK, 0, NULL},
                                      {"flip", k_flip, 0, 0, NULL},
                                      {"roll", k_roll, 0, 0, NULL},
                                      {"repeat", k_repeat, 0, 0, NULL},
                                      {"repeat_interleave", k_repeat_interleave, 0, 0, NULL},
-                                     {"tril", k_tri, 0, TL_K_OUT, NULL},
-                                     {"triu", k_tri, 1, TL_K_OUT, NULL},
-                                     {"tril_indices", k_tri_indices, 0, 0, NULL},
-                                     {"triu_indices", k_tri_indices, 1, 0, NULL},
+                                     {"tril", k_tri, TRIL, TL_K_OUT, NULL},
+                                     {"triu", k_tri, TRIU, TL_K_OUT, NULL},
+                                     {"tril_indices", k_tri_indices, TRIL, 0, NULL},
+                                     {"triu_indices", k_tri_indices, TRIU, 0, NULL},
                                      {"diag_embed", k_diag_embed, 0, 0, NULL},
                                      {"fill_diagonal_", k_fill_diagonal, 0, TL_K_OUT, NULL},
                                      {"eye", tl_k_eye, 0, 0, NULL},
@@ -571,25 +577,25 @@ const TlKernel tl_kernels_shape[] = {{"cat", k_cat, 0, 0, NULL},
                                      {"arange", tl_k_arange, 0, 0, NULL},
                                      {"arange_start", tl_k_arange, 1, 0, NULL},
                                      {"arange_step", tl_k_arange, 2, 0, NULL},
-                                     {"linspace", tl_k_linspace, 0, 0, NULL},
-                                     {"logspace", tl_k_linspace, 1, 0, NULL},
-                                     {"empty", tl_k_new, 0, 0, NULL},
-                                     {"zeros", tl_k_new, 1, 0, NULL},
-                                     {"ones", tl_k_new, 2, 0, NULL},
+                                     {"linspace", tl_k_linspace, TL_LINSPACE, 0, NULL},
+                                     {"logspace", tl_k_linspace, TL_LOGSPACE, 0, NULL},
+                                     {"empty", tl_k_new, TL_EMPTY, 0, NULL},
+                                     {"zeros", tl_k_new, TL_ZEROS, 0, NULL},
+                                     {"ones", tl_k_new, TL_ONES, 0, NULL},
                                      {"full", tl_k_full, 0, 0, NULL},
-                                     {"empty_like", tl_k_like, 0, 0, NULL},
-                                     {"zeros_like", tl_k_like, 1, 0, NULL},
-                                     {"ones_like", tl_k_like, 2, 0, NULL},
-                                     {"full_like", tl_k_like, 3, 0, NULL},
-                                     {"new_empty", tl_k_new_like, 0, 0, NULL},
-                                     {"new_zeros", tl_k_new_like, 1, 0, NULL},
-                                     {"new_ones", tl_k_new_like, 2, 0, NULL},
-                                     {"new_full", tl_k_new_like, 3, 0, NULL},
+                                     {"empty_like", tl_k_like, TL_EMPTY, 0, NULL},
+                                     {"zeros_like", tl_k_like, TL_ZEROS, 0, NULL},
+                                     {"ones_like", tl_k_like, TL_ONES, 0, NULL},
+                                     {"full_like", tl_k_like, TL_FULL, 0, NULL},
+                                     {"new_empty", tl_k_new_like, TL_EMPTY, 0, NULL},
+                                     {"new_zeros", tl_k_new_like, TL_ZEROS, 0, NULL},
+                                     {"new_ones", tl_k_new_like, TL_ONES, 0, NULL},
+                                     {"new_full", tl_k_new_like, TL_FULL, 0, NULL},
                                      {"constant_pad_nd", tl_k_constant_pad, 0, 0, NULL},
-                                     {"pad_reflect", tl_k_pad, 0, 0, NULL},
-                                     {"pad_replicate", tl_k_pad, 1, 0, NULL},
-                                     {"pad_circular", tl_k_pad, 2, 0, NULL},
-                                     {"pad_reflect_backward", tl_k_pad_backward, 0, 0, NULL},
-                                     {"pad_replicate_backward", tl_k_pad_backward, 1, 0, NULL},
-                                     {"pad_circular_backward", tl_k_pad_backward, 2, 0, NULL},
+                                     {"pad_reflect", tl_k_pad, TL_PAD_REFLECT, 0, NULL},
+                                     {"pad_replicate", tl_k_pad, TL_PAD_REPLICATE, 0, NULL},
+                                     {"pad_circular", tl_k_pad, TL_PAD_CIRCULAR, 0, NULL},
+                                     {"pad_reflect_backward", tl_k_pad_backward, TL_PAD_REFLECT, 0, NULL},
+                                     {"pad_replicate_backward", tl_k_pad_backward, TL_PAD_REPLICATE, 0, NULL},
+                                     {"pad_circular_backward", tl_k_pad_backward, TL_PAD_CIRCULAR, 0, NULL},
                                      {0}};

@@ -84,18 +84,19 @@ bool tl_view_strides(const TlTensor *t, int nd, const int64_t *shape, int64_t *s
   return true;
 }
 
+enum { VIEW, TRY_VIEW };
 static PyObject *k_view(ARGS) {
   UNUSED;
   T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int nd;
-  if (k->id && (n != 2 || !TL_CHECK(t))) {
+  if (k->id == TRY_VIEW && (n != 2 || !TL_CHECK(t))) {
     PyErr_SetString(PyExc_TypeError, "try_view(tensor, shape)");
     return NULL;
   }
   if (tl_ints(a[1], shape, &nd) < 0 || infer_size(t->numel, nd, shape) < 0) return NULL;
   if (!tl_view_strides(t, nd, shape, strides)) {
-    if (k->id) Py_RETURN_NONE; /* try_view: the caller copies */
+    if (k->id == TRY_VIEW) Py_RETURN_NONE; /* the caller copies */
     PyErr_SetString(PyExc_RuntimeError,
                     "view size is not compatible with input tensor's size and stride (at least one dimension spans "
                     "across two contiguous subspaces). Use .reshape(...) instead.");
@@ -176,8 +177,9 @@ static PyObject *k_expand(ARGS) {
   }
   for (int i = nd - 1; i >= 0; i--) {
     int d = i - (nd - t->ndim);
-    int64_t size = d >= 0 ? t->shape[d] : 1,
-            st = d >= 0 ? t->strides[d] : (i + 1 < nd ? tl_wrap_mul(shape[i + 1], strides[i + 1]) : 1);
+    int64_t size = d >= 0 ? t->shape[d] : 1, st = 1;
+    if (d >= 0) st = t->strides[d];
+    else if (i + 1 < nd) st = tl_wrap_mul(shape[i + 1], strides[i + 1]);
     if (shape[i] == -1) {
       if (d < 0) {
         PyErr_Format(PyExc_RuntimeError,
@@ -370,9 +372,9 @@ static PyObject *k_diagonal(ARGS) {
     }
   shape[nd] = size;
   strides[nd++] = tl_wrap_add(t->strides[d1], t->strides[d2]);
-  int64_t start = tl_wrap_add(t->offset, size == 0     ? 0
-                                         : offset >= 0 ? tl_wrap_mul(offset, t->strides[d2])
-                                                       : tl_wrap_mul(-offset, t->strides[d1]));
+  int64_t start = t->offset;
+  if (size && offset >= 0) start = tl_wrap_add(start, tl_wrap_mul(offset, t->strides[d2]));
+  else if (size) start = tl_wrap_add(start, tl_wrap_mul(-offset, t->strides[d1]));
   return as_view(t, nd, shape, strides, start);
 }
 
@@ -474,17 +476,18 @@ static PyObject *k_view_dtype(ARGS) {
   }
   return retyped(t, d, nd, shape, strides, offset);
 }
-static PyObject *k_component(ARGS) { /* id 0: view_as_real, 1: real, 2: imag */
+enum { VIEW_AS_REAL, REAL, IMAG };
+static PyObject *k_component(ARGS) {
   UNUSED;
   T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   if (!tl_is_complex(t->dtype)) {
-    if (k->id == 1) return Py_NewRef(t);
-    PyErr_SetString(PyExc_RuntimeError, k->id == 2 ? "imag is not implemented for tensors with non-complex dtypes."
-                                                   : "view_as_real is only supported for complex tensors");
+    if (k->id == REAL) return Py_NewRef(t);
+    PyErr_SetString(PyExc_RuntimeError, k->id == IMAG ? "imag is not implemented for tensors with non-complex dtypes."
+                                                      : "view_as_real is only supported for complex tensors");
     return NULL;
   }
-  if (k->id == 0 && t->flags & TL_CONJ) {
+  if (k->id == VIEW_AS_REAL && t->flags & TL_CONJ) {
     PyErr_SetString(
       PyExc_RuntimeError,
       "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it "
@@ -498,9 +501,9 @@ static PyObject *k_component(ARGS) { /* id 0: view_as_real, 1: real, 2: imag */
   }
   shape[t->ndim] = 2;
   strides[t->ndim] = 1;
-  return with_signs(retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == 0), shape, strides,
-                            tl_wrap_add(tl_wrap_mul(2, t->offset), k->id == 2)),
-                    (t->flags & TL_NEG) ^ (k->id == 2 && t->flags & TL_CONJ ? TL_NEG : 0));
+  return with_signs(retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == VIEW_AS_REAL), shape, strides,
+                            tl_wrap_add(tl_wrap_mul(2, t->offset), k->id == IMAG)),
+                    (t->flags & TL_NEG) ^ (k->id == IMAG && t->flags & TL_CONJ ? TL_NEG : 0));
 }
 static PyObject *k_view_as_complex(ARGS) {
   UNUSED;
@@ -540,8 +543,8 @@ static PyObject *k_view_as_complex(ARGS) {
   return retyped(t, t->dtype == TL_F32 ? TL_C64 : TL_C128, t->ndim - 1, shape, strides, t->offset / 2);
 }
 
-const TlKernel tl_kernels_view[] = {{"view", k_view, 0, TL_K_GEOMETRY, NULL},
-                                    {"try_view", k_view, 1, TL_K_GEOMETRY | TL_K_CHECKS, NULL},
+const TlKernel tl_kernels_view[] = {{"view", k_view, VIEW, TL_K_GEOMETRY, NULL},
+                                    {"try_view", k_view, TRY_VIEW, TL_K_GEOMETRY | TL_K_CHECKS, NULL},
                                     {"transpose", k_transpose, 0, TL_K_GEOMETRY, NULL},
                                     {"t2", k_t2, 0, TL_K_GEOMETRY, NULL},
                                     {"permute", k_permute, 0, TL_K_GEOMETRY, NULL},
@@ -558,9 +561,9 @@ const TlKernel tl_kernels_view[] = {{"view", k_view, 0, TL_K_GEOMETRY, NULL},
                                     {"neg_view", k_lazy, TL_NEG, TL_K_GEOMETRY, NULL},
                                     {"detach", k_detach, 0, TL_K_GEOMETRY, NULL},
                                     {"view_dtype", k_view_dtype, 0, TL_K_GEOMETRY, NULL},
-                                    {"view_as_real", k_component, 0, TL_K_GEOMETRY, NULL},
-                                    {"real", k_component, 1, TL_K_GEOMETRY, NULL},
-                                    {"imag", k_component, 2, TL_K_GEOMETRY, NULL},
+                                    {"view_as_real", k_component, VIEW_AS_REAL, TL_K_GEOMETRY, NULL},
+                                    {"real", k_component, REAL, TL_K_GEOMETRY, NULL},
+                                    {"imag", k_component, IMAG, TL_K_GEOMETRY, NULL},
                                     {"view_as_complex", k_view_as_complex, 0, TL_K_GEOMETRY, NULL},
                                     {0}};
 
@@ -584,12 +587,12 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
     used++;
   }
   if (used > t->ndim) {
-    PyErr_Format(PyExc_IndexError,
-                 t->ndim == 0 && !tuple && PySlice_Check(index) ? "slice() cannot be applied to a 0-dim tensor."
-                 : t->ndim == 0 ? "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-                                  "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number"
-                                : "too many indices for tensor of dimension %d",
-                 t->ndim);
+    const char *text = "too many indices for tensor of dimension %d";
+    if (t->ndim == 0)
+      text = !tuple && PySlice_Check(index) ? "slice() cannot be applied to a 0-dim tensor."
+                                            : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                                              "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number";
+    PyErr_Format(PyExc_IndexError, text, t->ndim);
     return NULL;
   }
   if (t->ndim - used + n > TL_MAX_DIMS) return NULL;
@@ -636,10 +639,8 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
       if (t->shape[d] <= PY_SSIZE_T_MAX) {
         shape[nd] = PySlice_AdjustIndices((Py_ssize_t)t->shape[d], &start, &stop, step);
       } else { /* an expanded dim beyond 32 bits: bounds that were cut to fit mean its ends */
-        int64_t size = t->shape[d], a = start < 0 ? start + size : start,
-                b = stop == PY_SSIZE_T_MAX ? size
-                    : stop < 0             ? stop + size
-                                           : stop;
+        int64_t size = t->shape[d], a = start < 0 ? start + size : start, b = stop < 0 ? stop + size : stop;
+        if (stop == PY_SSIZE_T_MAX) b = size;
         a = a < 0 ? 0 : a;
         b = b < a ? a : b;
         shape[nd] = b > a ? (b - a - 1) / step + 1 : 0;

@@ -87,11 +87,11 @@ static TlTensor *order(Rows *w, TlTensor *t, int dim, int64_t m, bool descending
 }
 
 enum { SORT, ARGSORT };
-/* sort(self, dim, descending); sort_stable and argsort_stable: (self, stable, dim, descending). id bit 1: stable form
- */
+/* sort(self, dim, descending); sort_stable and argsort_stable: (self, stable, dim, descending) */
+enum { ONLY_INDICES = 1, STABLE = 2 }; /* bits of the id */
 static PyObject *k_sort(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[0], *values = NULL, *index = NULL;
-  PyObject *const *a = args + (k->id & 2 ? 2 : 1);
+  PyObject *const *a = args + (k->id & STABLE ? 2 : 1);
   Rows w = {0};
   int dim;
   (void)nargs, (void)out;
@@ -101,11 +101,11 @@ static PyObject *k_sort(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   }
   if (dim_of(a[0], t, &dim) < 0 || rows_open(&w, t, dim) < 0) goto done;
   index = order(&w, t, dim, w.ax.n, PyObject_IsTrue(a[1]), false);
-  if (index && !(k->id & 1)) values = take_values(&w, index, w.ax.n, t->dtype);
+  if (index && !(k->id & ONLY_INDICES)) values = take_values(&w, index, w.ax.n, t->dtype);
 done:
   rows_close(&w);
   index = tl_preserved(index, t);
-  return k->id & 1 ? (PyObject *)index : tl_pack2(tl_preserved(values, t), index);
+  return k->id & ONLY_INDICES ? (PyObject *)index : tl_pack2(tl_preserved(values, t), index);
 }
 
 /* topk's search for few among many: keep a bounded set of candidates below a falling limit */
@@ -189,7 +189,8 @@ done:
  * ---------------------------------------------------------------------------------------------- */
 static bool row_nan(const Rows *w, const char *p, int64_t i) {
   int64_t q = i * w->ax.inner;
-  return w->loop == TL_F32 ? isnan(((const float *)p)[q]) : w->loop == TL_F64 ? isnan(((const double *)p)[q]) : false;
+  if (w->loop == TL_F32) return isnan(((const float *)p)[q]);
+  return w->loop == TL_F64 && isnan(((const double *)p)[q]);
 }
 
 /* Quicksort by median of three, down to runs of 16 that an insertion sort ends: the order in which C++ libraries, and
@@ -201,9 +202,11 @@ static bool row_nan(const Rows *w, const char *p, int64_t i) {
     for (int64_t i = outer ? n : 0; i > 0; i /= 2) depth += 2; \
     while (n > 16) { \
       if (depth-- <= 0) { SORT(a, tmp, n); break; } \
-      int64_t b = n / 2, c = n - 1, m = KEY(1) < KEY(b) ? (KEY(b) < KEY(c) ? b : KEY(1) < KEY(c) ? c : 1) \
-                                                        : (KEY(1) < KEY(c) ? 1 : KEY(b) < KEY(c) ? c : b), \
-              lo = 1, hi = n; \
+      int64_t b = n / 2, c = n - 1, lo = 1, hi = n; \
+      const bool rises = KEY(1) < KEY(b); \
+      const int64_t small = rises ? 1 : b, large = rises ? b : 1; \
+      int64_t m = KEY(small) < KEY(c) ? c : small; /* the median of three */ \
+      if (KEY(large) < KEY(c)) m = large; \
       T t = a[m]; a[m] = a[0]; a[0] = t; \
       for (;; lo++) { \
         while (KEY(lo) < KEY(0)) lo++; \
@@ -359,7 +362,8 @@ static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
 
 /* kthvalue(self, k, dim, keepdim); median(self, dim, keepdim); mode alike */
 static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  static const char *const names[] = {"kthvalue", "median", "nanmedian", "mode"};
+  static const char *const names[] = {"kthvalue", "median", "median", "mode"};
+  static const char *const kernels[] = {"kthvalue_cpu", "median_out", "median_out", "mode_cpu"};
   TlTensor *t = (TlTensor *)args[0], *values = NULL, *index = NULL;
   PyObject *const *a = args + (k->id == KTH ? 2 : 1);
   int64_t shape[TL_MAX_DIMS], rank = 1;
@@ -370,8 +374,7 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   if (dim_of(a[0], t, &dim) < 0) return NULL;
   int64_t n = t->ndim ? t->shape[dim] : 1;
   if (n == 0 && (k->id != MODE || t->ndim)) {
-    PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.",
-                 k->id == NANMEDIAN ? "median" : names[k->id], dim);
+    PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim %d to have non-zero size.", names[k->id], dim);
     return NULL;
   }
   if (k->id == KTH) {
@@ -392,7 +395,7 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   if (t->numel == 0 && k->id == MODE) {
     /* nothing to order */
   } else if (tl_is_complex(t->dtype) || (t->dtype == TL_BOOL && k->id != MODE))
-    return tl_not_implemented(k->id == KTH ? "kthvalue_cpu" : k->id == MODE ? "mode_cpu" : "median_out", t->dtype);
+    return tl_not_implemented(kernels[k->id], t->dtype);
   for (int d = 0; d < t->ndim; d++) {
     if (d != dim) shape[nd++] = t->shape[d];
     else if (keep) shape[nd++] = 1;
@@ -435,9 +438,9 @@ static PyObject *k_median_all(const TlKernel *k, PyObject *const *args, Py_ssize
 
 const TlKernel tl_kernels_sort[] = {
   {"sort", k_sort, 0, 0, NULL}, /* (self, dim, descending) */
-  {"argsort", k_sort, 1, 0, NULL},
-  {"sort_stable", k_sort, 2, 0, NULL}, /* (self, stable, dim, descending) */
-  {"argsort_stable", k_sort, 3, 0, NULL},
+  {"argsort", k_sort, ONLY_INDICES, 0, NULL},
+  {"sort_stable", k_sort, STABLE, 0, NULL}, /* (self, stable, dim, descending) */
+  {"argsort_stable", k_sort, ONLY_INDICES | STABLE, 0, NULL},
   {"topk", k_topk, 0, 0, NULL},
   {"kthvalue", k_pick, KTH, 0, NULL},
   {"median_dim", k_pick, MEDIAN, 0, NULL},

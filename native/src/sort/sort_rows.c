@@ -32,7 +32,9 @@
     while (hi - lo > 16) { \
       int64_t mid = lo + (hi - lo) / 2, i = lo - 1, j = hi + 1; \
       E x = a[lo], y = a[mid], z = a[hi]; \
-      E p = LESS(x, y) ? (LESS(y, z) ? y : LESS(x, z) ? z : x) : (LESS(x, z) ? x : LESS(y, z) ? z : y); \
+      const bool rises = LESS(x, y); \
+      E small = rises ? x : y, large = rises ? y : x, p = LESS(small, z) ? z : small; \
+      if (LESS(large, z)) p = large; /* the median of three */ \
       for (;;) { \
         do i++; while (LESS(a[i], p)); \
         do j--; while (LESS(p, a[j])); \

@@ -7,7 +7,8 @@ static TlTensor *empty1(tl_dtype d, int64_t n) { return tl_empty(d, 1, &n); }
 /* ---- unique
  * ----------------------------------------------------------------------------------------------------------- */
 static bool is_nan(tl_dtype d, const char *p, int64_t i) {
-  return d == TL_F32 ? isnan(((const float *)p)[i]) : d == TL_F64 ? isnan(((const double *)p)[i]) : false;
+  if (d == TL_F32) return isnan(((const float *)p)[i]);
+  return d == TL_F64 && isnan(((const double *)p)[i]);
 }
 
 /* (self, sorted, return_inverse, return_counts) -> values, inverse, counts; every NaN is a value of its own */
@@ -125,7 +126,8 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     Py_DECREF((PyObject *)view);
     if (!x) return NULL;
   }
-  Slices s = {tl_data(x), loop, flat ? 1 : n ? t->numel / n : 0};
+  Slices s = {tl_data(x), loop, 1};
+  if (!flat) s.m = n ? t->numel / n : 0;
   if (!(order = tl_malloc((3 * n + 2) * sizeof *order))) goto done;
   starts = order + n;
   for (int64_t i = 0; i < n; i++) order[i] = i;
@@ -133,7 +135,8 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   for (int64_t i = 0; i < n; i++)
     if (i == 0 || slice_cmp(&s, order[i - 1], order[i])) starts[m++] = i;
   starts[m] = n;
-  inverse = !want_inverse ? empty1(TL_I64, 0) : flat ? tl_empty(TL_I64, t->ndim, t->shape) : empty1(TL_I64, n);
+  if (want_inverse && flat) inverse = tl_empty(TL_I64, t->ndim, t->shape);
+  else inverse = empty1(TL_I64, want_inverse ? n : 0);
   counts = empty1(TL_I64, want_counts ? m : 0);
   if (flat) v = empty1(loop, m);
   else {
@@ -222,9 +225,8 @@ static int search_shapes(const TlTensor *b, const TlTensor *v, const TlTensor *s
 /* a tensor argument as it is; a Python number as a 0-dim tensor that does not widen floats */
 static TlTensor *value_tensor(PyObject *o, const TlTensor *beside) {
   if (TL_CHECK(o)) return (TlTensor *)Py_NewRef(o);
-  tl_dtype d = PyFloat_Check(o)             ? (tl_is_float(beside->dtype) ? beside->dtype : tl_default_dtype)
-               : tl_is_float(beside->dtype) ? beside->dtype
-                                            : TL_I64;
+  tl_dtype d = PyFloat_Check(o) ? tl_default_dtype : TL_I64;
+  if (tl_is_float(beside->dtype)) d = beside->dtype;
   if (PyComplex_Check(o)) d = TL_C64;
   TlTensor *t = tl_empty(d, 0, NULL);
   if (t && tl_fill(t, o) < 0) Py_CLEAR(t);
@@ -281,7 +283,8 @@ PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t
     if (slow[i].t && !tl_is_contiguous(slow[i].t) && tl_warn_once(slow[i].text) < 0) goto done;
   if (!(bc = tl_contiguous_as(b, loop)) || !(vc = tl_contiguous_as(v, loop))) goto done;
   if (sorter && !(sc = tl_contiguous(sorter))) goto done;
-  int64_t n = b->shape[b->ndim - 1], rows = b->ndim == 1 ? 1 : n ? b->numel / n : 0;
+  int64_t n = b->shape[b->ndim - 1], rows = 1;
+  if (b->ndim > 1) rows = n ? b->numel / n : 0;
   int64_t each = b->ndim == 1 ? v->numel : v->shape[v->ndim - 1];
   if (b->ndim > 1 && !n) {
     rows = 1;
@@ -348,7 +351,7 @@ done:
     for (int64_t i = 0; i < n; i++) { \
       if (!(p[i] >= lo && p[i] <= hi)) continue; \
       int64_t at = (int64_t)((p[i] - lo) * (T)bins / (hi - lo)); \
-      h[at < 0 ? 0 : at < bins ? at : bins - 1] += 1; \
+      h[tl_clamp(at, 0, bins - 1)] += 1; \
     } \
     return 0; \
   }
@@ -405,7 +408,8 @@ PyObject *tl_k_bincount(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     PyErr_SetString(PyExc_RuntimeError, "weights should be 1-d and have the same length as input");
     goto done;
   }
-  tl_dtype d = !w ? TL_I64 : w->dtype == TL_F32 ? TL_F32 : TL_F64;
+  tl_dtype d = w ? TL_F64 : TL_I64;
+  if (w && w->dtype == TL_F32) d = TL_F32;
   if ((w && !(wc = tl_contiguous_as(w, d))) || !(res = tl_zeros(d, 1, &bins))) goto done;
   for (int64_t i = 0; i < t->numel; i++) {
     if (!w) ((int64_t *)tl_data(res))[p[i]]++;
