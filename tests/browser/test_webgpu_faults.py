@@ -60,7 +60,7 @@ def page(opened):
 
 
 def test_loss_during_training(page):
-    told = python(
+    answers = python(
         page,
         """
 torch.manual_seed(0)
@@ -83,13 +83,13 @@ def train():
             copy = {k: v.cpu() for k, v in model.state_dict().items()}
         if step == 10:
             js.devices.at(-1).destroy()
-told = [error_of(train, torch.webgpu.DeviceLostError), step, torch.webgpu.is_available(), torch.webgpu.why_not()]
+answers = [error_of(train, torch.webgpu.DeviceLostError), step, torch.webgpu.is_available(), torch.webgpu.why_not()]
 old = [error_of(lambda: x.sum().item()), error_of(lambda: model(x)), error_of(lambda: torch.ones(2, device="webgpu").tolist()),
        error_of(lambda: torch.webgpu.synchronize())]
-[told, old, [torch.isfinite(v).all().item() for v in copy.values()], losses == sorted(losses, reverse=True)]
+[answers, old, [torch.isfinite(v).all().item() for v in copy.values()], losses == sorted(losses, reverse=True)]
 """,
     )
-    (error, step, available, why), old, copies, falling = told
+    (error, step, available, why), old, copies, falling = answers
     assert error.startswith("DeviceLostError: ") and "reset()" in error, error
     assert step == 11 and available is False and why
     assert all(e.startswith("DeviceLostError: ") for e in old), old
@@ -113,7 +113,7 @@ z = torch.ones(2, 4)
 
 
 def test_loss_while_a_read_waits(page):
-    told = python(
+    answers = python(
         page,
         """
 x = torch.randn(1 << 16).to("webgpu")
@@ -130,8 +130,8 @@ except torch.webgpu.DeviceLostError as e:
 [error, error2, await torch.webgpu.reset(), works()]
 """,
     )
-    assert told[0].startswith("DeviceLostError: ") and "reset()" in told[0] and "reset()" in told[1], told
-    assert told[2:] == [True, True]
+    assert answers[0].startswith("DeviceLostError: ") and "reset()" in answers[0] and "reset()" in answers[1], answers
+    assert answers[2:] == [True, True]
 
 
 def test_loss_in_synchronous_code(page):
@@ -152,7 +152,7 @@ def test_invalid_shader(page):
     """A kernel that does not compile: what it should have made cannot be read, neither what was made of that;
     the rest goes on."""
     run_async(page, 'broken = \'"op":"sinh"\';')
-    told = python(
+    answers = python(
         page,
         """
 x = torch.linspace(0, 1, 1000).to("webgpu")
@@ -161,11 +161,11 @@ z = y * 0 + 1
 [error_of(lambda: z.sum().item()), error_of(lambda: y.tolist()), error_of(lambda: torch.webgpu.synchronize()), works(), x.sum().item()]
 """,
     )
-    for error in told[:2]:
-        assert error.startswith("RuntimeError: ") and "does not compile" in error and "undefined_thing" in error, told
-    assert told[3] is True and told[4] == pytest.approx(500, rel=1e-5)
+    for error in answers[:2]:
+        assert error.startswith("RuntimeError: ") and "does not compile" in error and "undefined_thing" in error, answers
+    assert answers[3] is True and answers[4] == pytest.approx(500, rel=1e-5)
     run_async(page, 'broken = \'"op":"cosh"\';')
-    told = run_sync_entry(
+    answers = run_sync_entry(
         page,
         """
 x = torch.linspace(0, 1, 1000).to("webgpu")
@@ -173,11 +173,11 @@ y = x.cosh()
 [error_of(lambda: (y * 0).sum().item()), error_of(lambda: y.tolist()), error_of(lambda: x.tolist())]
 """,
     )
-    assert all(e.startswith("RuntimeError: ") and "commands before this read failed" in e for e in told), told
+    assert all(e.startswith("RuntimeError: ") and "commands before this read failed" in e for e in answers), answers
     # when the page's loop has turned the reason is known, and that x has nothing to do with it
     run_async(page, "await devices.at(-1).queue.onSubmittedWorkDone();")
-    told = run_sync_entry(page, "[error_of(lambda: y.tolist()), works(), round(x.sum().item())]")
-    assert "does not compile" in told[0] and told[1:] == [True, 500], told
+    answers = run_sync_entry(page, "[error_of(lambda: y.tolist()), works(), round(x.sum().item())]")
+    assert "does not compile" in answers[0] and answers[1:] == [True, 500], answers
     run_async(page, "broken = null;")
     assert python(page, "[await torch.webgpu.reset(), works()]") == [True, True]
     assert python(page, "torch.zeros(2, device='webgpu').cosh().tolist()") == [1.0, 1.0]
@@ -219,7 +219,7 @@ await asyncio.gather(*(task(s) for s in (1, 2, 3, 4)), bad())
 
 
 def test_impossible_allocations(page):
-    told = python(
+    answers = python(
         page,
         """
 kept = torch.arange(1000, dtype=torch.float32).to("webgpu")
@@ -242,7 +242,7 @@ import gc; gc.collect()
 [errors, n, kept.sum().item(), works(), torch.webgpu.memory_allocated() <= before + 4096, torch.ones(1 << 20, device="webgpu").sum().item()]
 """,
     )
-    errors, n, total, works, freed, ones = told
+    errors, n, total, works, freed, ones = answers
     assert all(e.startswith("OutOfMemoryError: ") and "iB" in e for e in errors), errors
     assert 1 <= n <= 8
     assert total == 499500 and works and freed and ones == 1 << 20
@@ -309,7 +309,7 @@ SMALL = {
 def test_small_device(driver, site, wheel_name):
     """Limits below those of any device: each op gives the CPU's answer or an error that names a limit."""
     open_page(driver, site, wheel_name)
-    told = python(
+    answers = python(
         driver,
         f"""
 from torchlite.webgpu.transport import page as _page
@@ -339,7 +339,7 @@ import json
 json.dumps(report)
 """,
     )
-    report = json.loads(told)
+    report = json.loads(answers)
     print(report)
     assert report.pop("limits") == 2 << 20
     assert report.pop("too_large").startswith("OutOfMemoryError: ")

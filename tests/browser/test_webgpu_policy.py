@@ -83,11 +83,11 @@ UNANSWERED = """
 link = _bridge.current._js
 patient, link._patient = link._patient, 20
 try:
-    told = await _bridge.current.spans_async()
+    found = await _bridge.current.spans_async()
 except torch.webgpu.DeviceLostError as e:
-    told = torch.webgpu.why_not() if torch.webgpu.why_not() in str(e) else str(e)
+    found = torch.webgpu.why_not() if torch.webgpu.why_not() in str(e) else str(e)
 link._patient = patient
-[told, await torch.webgpu.reset()]
+[found, await torch.webgpu.reset()]
 """
 
 

@@ -171,10 +171,10 @@ async def work(k):
         want = sum(range(k)) + i * k
         ok += [(x[:k] * 2).sum().item() == 2 * sum(range(k)), await waiting == want, y.item() == want]
     return all(ok)
-told = await asyncio.gather(*(work(k) for k in (3, 50, 1000)))
+answers = await asyncio.gather(*(work(k) for k in (3, 50, 1000)))
 await torch.webgpu.synchronize_async()
 torch.webgpu.synchronize()
-[*told, torch.webgpu.memory_stats()["webgpu.reads"] >= 30]
+[*answers, torch.webgpu.memory_stats()["webgpu.reads"] >= 30]
 """,
     ) == [True, True, True, True]
 
@@ -182,7 +182,7 @@ torch.webgpu.synchronize()
 @once
 def test_errors(ask):
     """Of a plan, of memory, of an index that the GPU checks, of a stream that was handed over and not waited for."""
-    told = ask(
+    answers = ask(
         "sync",
         """
 from torchlite.webgpu.lazy import stream as _stream
@@ -196,7 +196,7 @@ def late():
 [broken, memory, index, error_of(late), late.__name__ and (x + 1).sum().item(), works()]
 """,
     )
-    broken, memory, index, late, total, works = told
+    broken, memory, index, late, total, works = answers
     assert all(e.startswith("Unsupported: ") for e in broken), broken
     assert memory.startswith("OutOfMemoryError: ") and "iB" in memory
     assert index[0].startswith("IndexError: index 9 is out of bounds"), index
@@ -206,7 +206,7 @@ def late():
 
 @once
 def test_lost_device(ask):
-    told = ask(
+    answers = ask(
         "sync",
         """
 x = torch.arange(4.0).to("webgpu")
@@ -216,12 +216,12 @@ wait_for_loss()
  torch.webgpu.is_available(), torch.webgpu.why_not() != ""]
 """,
     )
-    assert all(e.startswith("DeviceLostError: ") and "reset()" in e for e in told[:3]), told
-    assert told[3:] == [False, True]
-    told = ask(
+    assert all(e.startswith("DeviceLostError: ") and "reset()" in e for e in answers[:3]), answers
+    assert answers[3:] == [False, True]
+    answers = ask(
         "async", "[await torch.webgpu.reset(), torch.webgpu.is_available(), works(), error_of(lambda: x.tolist())]"
     )
-    assert told[:3] == [True, True, True] and "lived on a webgpu device that is gone" in told[3]
+    assert answers[:3] == [True, True, True] and "lived on a webgpu device that is gone" in answers[3]
     # while one reads
     error = ask(
         "sync",
@@ -248,16 +248,16 @@ def test_worker_that_ends(ask):
         and "the GPU worker gave no sign of life for 2 s" in error
         and "reset()" in error
     ), error
-    told = ask(
+    answers = ask(
         "sync",
         "[error_of(lambda: x.tolist()), torch.webgpu.is_available(), torch.webgpu.why_not(), "
         "torch.webgpu.memory_allocated()]",
     )
-    assert told[0].startswith("DeviceLostError: ") and told[1:] == [
+    assert answers[0].startswith("DeviceLostError: ") and answers[1:] == [
         False,
         "the GPU worker gave no sign of life for 2 s",
         0,
-    ], told
+    ], answers
     assert ask("async", "[await torch.webgpu.reset(), works(), (torch.ones(5, device='webgpu') * 3).sum().item()]") == [
         True,
         True,
@@ -286,7 +286,7 @@ def test_forced(driver, isolated, wheel_name):
     assert ask("async", "import os; os.environ['TORCHLITE_WEBGPU_READ'] = 'worker'\n" + READ) == ANSWER
     assert ask("async", "s = torch.webgpu.memory_stats(); [s['webgpu.reads'], s['webgpu.sync_reads']]") == [0, 2]
     # stack switching lets others run meanwhile, so it is taken where it can be
-    told = ask(
+    answers = ask(
         "async",
         """
 from pyodide.ffi import can_run_sync
@@ -297,7 +297,7 @@ s = torch.webgpu.memory_stats()
 [can_run_sync(), y, s["webgpu.reads"], s["webgpu.sync_reads"]]
 """,
     )
-    assert told == [True, 3.0, 1, 2]
+    assert answers == [True, 3.0, 1, 2]
     ask.end()
 
 

@@ -96,11 +96,11 @@ def _in_child(case, data):
             os._exit(0)
     os.close(send)
     with os.fdopen(receive) as file:
-        told = file.read()
+        text = file.read()
     status = os.waitpid(pid, 0)[1]
-    if not told:
+    if not text:
         return f"died of {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else "died", 60.0, 0
-    return json.loads(told)
+    return json.loads(text)
 
 
 def wrong(case, size, outcome, seconds, memory):

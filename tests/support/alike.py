@@ -76,8 +76,8 @@ def outcome(lib, line):
             lib.set_warn_always(always)
             always_storage(False)
     # __array_wrap__ and __array__ have the arguments that numpy asks for; PyTorch's lack them
-    told = [(w.category.__name__, _plain(str(w.message))) for w in seen if "__array_" not in str(w.message)]
-    return result, list(dict.fromkeys(told))
+    texts = [(w.category.__name__, _plain(str(w.message))) for w in seen if "__array_" not in str(w.message)]
+    return result, list(dict.fromkeys(texts))
 
 
 def alike(line):

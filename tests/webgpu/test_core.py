@@ -1,4 +1,4 @@
-"""The webgpu device itself: element-wise expressions that are put off and fused, writes between them, copies,
+"""The webgpu device itself: lazy element-wise expressions, fused, writes between them, copies,
 devices."""
 
 import copy
@@ -86,7 +86,7 @@ def test_dtypes(dtype, name):
 
 
 def test_writes_between_expressions():
-    """What was put off sees the values from before a write; views write through."""
+    """A lazy expression sees the values from before a write; views write through."""
     c = torch.randn(5, 7)
     g = c.to("webgpu")
     y = g * 2
