@@ -3,7 +3,7 @@
     python tests/run.py [--list] [--all] [--jobs N] [LAYER ...]
 
 Layers that cannot run here say why and count as one skip.
-The long ones (`fuzz`) run when they are named, and with --all.
+The long ones (`fuzz`, `firefox-faults`) run when they are named, and with --all.
 Two layers run at once where there are two cores, as most of them keep only one busy;
 each one's output is shown when it ends.
 """
@@ -23,7 +23,7 @@ import sys
 import threading
 import time
 import traceback
-from typing import Callable
+from typing import Callable, Sequence
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / ".out"
@@ -233,7 +233,11 @@ BROWSERS = {  # name here -> name in pytest-pyodide, its program, how it is inst
 }
 
 
-def browser(target: str, *names: str) -> Count:
+# what the page does when the GPU or the browser's policy fails it: the same code in every browser
+SAME_CODE = [f"tests/browser/test_webgpu_{name}.py" for name in ("faults", "policy", "profile")]
+
+
+def browser(target: str, *names: str, files: Sequence[str] = ("tests/browser",)) -> Count:
     """Real browsers: installation, training, PyScript, WebGPU, the demos."""
     if not built_site():
         return Count(failed=1)
@@ -241,7 +245,7 @@ def browser(target: str, *names: str) -> Count:
     if not there:
         return skip("; ".join(f"{name} is not installed: {BROWSERS[name][2]}" for name in names))
     env = {"TORCHLITE_PYODIDE": target, "TORCHLITE_BROWSERS": ",".join(there), "TORCHLITE_SITE": "built"}
-    return pytest("tests/browser", "--rt", ",".join(BROWSERS[n][0] for n in there), "--timeout", "600", env=env)
+    return pytest(*files, "--rt", ",".join(BROWSERS[n][0] for n in there), "--timeout", "600", env=env)
 
 
 def javascript() -> Count:
@@ -352,11 +356,14 @@ LAYERS: dict[str, Callable[[], Count]] = {
     "webgpu-conformance": webgpu_conformance,
     "demos": demos,
     "chromium-314": lambda: browser("314", "chromium"),
-    "firefox-314": lambda: browser("314", "firefox"),
+    "firefox-314": lambda: browser(
+        "314", "firefox", files=("tests/browser", *(f"--ignore={name}" for name in SAME_CODE))
+    ),
+    "firefox-faults": lambda: browser("314", "firefox", files=SAME_CODE),
     "browser-029": lambda: browser("029", *BROWSERS),
     "fuzz": fuzz,
 }
-LONG = {"fuzz"}
+LONG = {"firefox-faults", "fuzz"}
 ALONE = {"host", "fuzz"}  # these keep both cores busy
 # begun first, so that none of them is left alone at the end
 SLOW = ("webgpu", "chromium-314", "firefox-314", "sanitize", "browser-029")
