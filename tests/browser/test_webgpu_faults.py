@@ -162,7 +162,9 @@ z = y * 0 + 1
 """,
     )
     for error in answers[:2]:
-        assert error.startswith("RuntimeError: ") and "does not compile" in error and "undefined_thing" in error, answers
+        assert error.startswith("RuntimeError: ") and "does not compile" in error and "undefined_thing" in error, (
+            answers
+        )
     assert answers[3] is True and answers[4] == pytest.approx(500, rel=1e-5)
     run_async(page, 'broken = \'"op":"cosh"\';')
     answers = run_sync_entry(
