@@ -48,7 +48,7 @@ import { imageWords, range } from "./image/window";
 
 export type { Plan, PlannedSteps } from "./plan_parts";
 
-type Params = Readonly<Record<string, unknown>>;
+export type Params = Readonly<Record<string, unknown>>;
 type Builder = (params: never) => Plan;
 
 function fusedPlan(params: FusedParams): Plan {
@@ -327,11 +327,15 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
 /** The plan of a key "family:{parameters as JSON}". Throws UnsupportedKernelError for what cannot be built. */
 export function planOf(key: string): Plan {
   const at = key.indexOf(":");
-  const name = at < 0 ? key : key.slice(0, at);
+  return planWith(at < 0 ? key : key.slice(0, at), () => JSON.parse(key.slice(at + 1)) as Params);
+}
+
+/** The same of a family and a function that gives its parameters. */
+export function planWith(name: string, given: () => Params): Plan {
   const entry = Object.hasOwn(PLANS, name) ? PLANS[name] : undefined;
   if (!entry) throw new UnsupportedKernelError(name, "no such family", "has no WebGPU kernel");
   try {
-    const params = JSON.parse(key.slice(at + 1)) as Params;
+    const params = given();
     const unknown = Object.keys(params).find((k) => !entry.params.includes(k));
     if (unknown !== undefined) throw new Error(`there is no parameter ${unknown}`);
     for (const k of ["dtype", "out", "data", "a", "b", "bias", "mask"].filter((n) => typeof params[n] === "string"))

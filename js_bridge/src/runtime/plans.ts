@@ -3,10 +3,11 @@
  * in what tiles and over which scratch buffers, is found out when words come that were not seen lately, and kept.
  */
 import type { Binding } from "./bindings";
+import { described, isExpression } from "./described";
 import type { DeviceHolder } from "./device";
 import { KernelError, WebgpuError } from "./errors";
 import { sourceOf } from "./kernel";
-import type { Plan } from "../kernels/plan";
+import { type Plan, planWith } from "../kernels/plan";
 import { type Kernel, type Step, type UniformWord, UnsupportedKernelError } from "../kernels/spec";
 import type { Pipelines } from "./pipelines";
 import type { Pool } from "./pool";
@@ -76,6 +77,7 @@ export class Plans {
   /** Why numbers that were assumed have no plan. */
   readonly #refused = new Map<number, unknown>();
   readonly #ids = new Map<string, number>();
+  readonly #keys: string[] = [];
   /** Two generations by hash stand for an order of use: what is asked for moves to the young one. */
   #young = new Map<number, Prepared[]>();
   #old = new Map<number, Prepared[]>();
@@ -102,11 +104,11 @@ export class Plans {
     return this.#made;
   }
 
-  /** The number of a key "family:{json}". Throws UnsupportedKernelError when there are no kernels for it. */
+  /** The number of a key (described.ts). Throws UnsupportedKernelError when there are no kernels for it. */
   id(key: string): number {
     const known = this.#ids.get(key);
     if (known !== undefined) return known;
-    const plan = this.#planOf(key);
+    const plan = isExpression(key) ? this.#planOfExpression(key) : this.#planOf(key);
     const most = Math.max(plan.most ?? 0, plan.buffers.length);
     if (this.#holder.state === "ready" && most > this.#holder.limits.maxStorageBuffersPerShaderStage) {
       throw new UnsupportedKernelError(
@@ -134,7 +136,24 @@ export class Plans {
       }),
     });
     this.#ids.set(key, id);
+    this.#keys[id] = key;
     return id;
+  }
+
+  #planOfExpression(key: string): Plan {
+    const keyOf = (id: number): string => {
+      this.#entry(id);
+      return this.#keys[id]!;
+    };
+    let family = "fused";
+    try {
+      const of = described(key, keyOf);
+      family = of.family;
+      return planWith(family, () => of.params);
+    } catch (e) {
+      if (e instanceof WebgpuError) throw e;
+      throw new UnsupportedKernelError(family, e instanceof Error ? e.message : String(e), "cannot be planned");
+    }
   }
 
   /**

@@ -1,6 +1,6 @@
 /* gpu_run.c: one kernel for an expression. Equal operands are read once; interior results that somebody still holds are
  * written by the same kernel; dims that all operands run through together are joined. The kernel is named by a key of
- * what its code depends on; for a new key Python describes it to the bridge and gets a number. */
+ * what its code depends on; a new key goes to the bridge, which decodes it and gives it a number. */
 #include "gpu/gpu.h"
 
 #define MAX_ORDER 250                /* parts of an expression */
@@ -94,10 +94,15 @@ static void key_byte(Run *r, int v) {
   if (r->nkey < KEY_ROOM) r->key[r->nkey] = (uint8_t)v;
   r->nkey++;
 }
+/* All that the kernel's code depends on: its key here, and the description that TypeScript makes the kernel from
+ * (js_bridge/src/runtime/described.ts; keep the two alike). Bytes: the role, and the number of the product's plan where
+ * there is one; the dims; how many parts, and each part by its kind; how many inputs, and of each dtype and output
+ * whose buffer it shares; of each output its part and dtype. 128 in a dtype: a stride for each dim. */
 static int make_key(Run *r) {
   key_byte(r, r->role);
   for (int i = 0; i < 4 && r->role; i++) key_byte(r, (int)(r->plan >> (8 * i)));
   key_byte(r, r->nsizes);
+  key_byte(r, r->n);
   for (int i = 0; i < r->n; i++) {
     Expr *e = r->order[i];
     int kind = kind_of(e);
@@ -124,48 +129,14 @@ static int make_key(Run *r) {
   return r->nkey > KEY_ROOM ? too_large() : 0;
 }
 
-static int append(PyObject *list, PyObject *o) { /* steals o */
-  int r = o && list ? PyList_Append(list, o) : -1;
-  Py_XDECREF(o);
-  return r;
-}
-/* describe(dims, nodes, inputs, outputs, what it is to a product, the product's plan): Python makes the kernel and
- * gives its number. Nodes are (op, dtype, compute, places of the operands), an input's number, a number's dtype, (dim,)
- * or, for the product, (dtype, None). */
-static PyObject *describe(Run *r) {
+/* The bridge's number for a description, which goes there as text: one character for each byte. */
+static PyObject *describe(const Run *r) {
   GPU_HOOK(gpu.describe, NULL);
-  PyObject *nodes = PyList_New(0), *ins = PyList_New(0), *outs = PyList_New(0), *plan = NULL;
-  int bad = 0;
-  for (int i = 0; i < r->n && !bad; i++) {
-    Expr *e = r->order[i];
-    int kind = kind_of(e);
-    if (kind == IS_NODE) {
-      TlNode *n = (TlNode *)e;
-      PyObject *places = PyList_New(0);
-      for (int j = 0; j < n->nargs && !bad; j++)
-        bad = append(places, PyLong_FromLong(((Expr *)NODE_ARGS(n)[j])->place));
-      bad = bad || append(nodes, places ? Py_BuildValue("(OOON)", gpu_op_name(n->op), gpu_dtype_name(n->dtype),
-                                                        n->compute == NO_COMPUTE ? Py_None : gpu_dtype_name(n->compute),
-                                                        places)
-                                        : NULL);
-    } else if (kind == IS_LEAF) bad = append(nodes, PyLong_FromLong(r->input_of[i]));
-    else if (kind == IS_NUMBER) bad = append(nodes, Py_NewRef(gpu_dtype_name(e->dtype)));
-    else if (kind == IS_PRODUCT) bad = append(nodes, Py_BuildValue("(OO)", gpu_dtype_name(e->dtype), Py_None));
-    else bad = append(nodes, Py_BuildValue("(i)", ((TlCoord *)e)->dim));
-  }
-  for (int i = 0; i < r->nin && !bad; i++)
-    bad = append(ins, Py_BuildValue("(OsN)", gpu_dtype_name(r->inputs[i]->dtype), r->in_strides[i] ? "s" : "c",
-                                    r->alias[i] < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(r->alias[i])));
-  for (int i = 0; i < r->nout && !bad; i++)
-    bad = append(outs, Py_BuildValue("(iOs)", (int)r->outputs[i].node->place, gpu_dtype_name(r->outputs[i].node->dtype),
-                                     r->out_strides[i] ? "s" : "c"));
-  static const char *const roles[] = {NULL, "after", "first", "second"};
-  if (!bad && nodes && ins && outs)
-    plan =
-      PyObject_CallFunction(gpu.describe, "iOOOzI", r->nsizes, nodes, ins, outs, roles[r->role], (unsigned)r->plan);
-  Py_XDECREF(nodes);
-  Py_XDECREF(ins);
-  Py_XDECREF(outs);
+  PyObject *bytes = PyUnicode_DecodeLatin1((const char *)r->key, r->nkey, NULL);
+  PyObject *text = bytes ? PyUnicode_FromFormat("expression:%U", bytes) : NULL;
+  PyObject *plan = text ? PyObject_CallFunctionObjArgs(gpu.describe, text, NULL) : NULL;
+  Py_XDECREF(bytes);
+  Py_XDECREF(text);
   return plan;
 }
 

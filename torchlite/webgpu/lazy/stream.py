@@ -115,7 +115,6 @@ for _name, _what in {
 
 
 _plans = {}
-_keys = {}
 
 
 def plan(key: str) -> int:
@@ -123,13 +122,7 @@ def plan(key: str) -> int:
     number = _plans.get(key)
     if number is None:
         number = _plans[key] = _bridge.current.plan(key)
-        _keys[number] = key
     return number
-
-
-def plan_key(number: int) -> str:
-    """The key of a plan by its number."""
-    return _keys[number]
 
 
 def run_waiting() -> None:
