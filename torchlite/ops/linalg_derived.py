@@ -14,17 +14,12 @@ from .linalg import (
     _floating,
     _hidden,
     _linalg,
-    _lu_any,
     _matrix,
     _no_half,
-    _no_inverse,
-    _solve,
     _square,
-    inv,
-    inv_ex,
     qr,
-    solve,
 )
+from .linalg_lu import _lu_any, _no_inverse, _solve, inv, inv_ex, solve
 from .linalg_spectral import _svd, _svd_checked, eigh
 
 

@@ -14,10 +14,10 @@ from .linalg import (
     _linalg,
     _matrix,
     _no_half,
-    _solve,
     _square,
     _zero_batch,
 )
+from .linalg_lu import _solve
 
 
 # ---- eigenvalues -----------------------------------------------------------------------------------------------------
