@@ -36,7 +36,8 @@ export async function inDeno(module: string, name: string, driver?: string): Pro
   const folder = mkdtempSync(join(import.meta.dirname, "..", "node_modules", ".deno-"));
   try {
     const outfile = join(folder, "program.mjs");
-    const contents = `import { ${name} } from "./${module}"; console.log(JSON.stringify(await ${name}())); Deno.exit(0);`;
+    const run = `console.log(JSON.stringify(await ${name}())); Deno.exit(0);`;
+    const contents = `import { ${name} } from "./${module}"; ${run}`;
     await build({
       stdin: { contents, resolveDir: import.meta.dirname },
       outfile,

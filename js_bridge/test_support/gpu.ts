@@ -115,7 +115,11 @@ const INDEX = `fn index(wg: vec3<u32>, nwg: vec3<u32>, l: u32) -> u32 {
   return (wg.x + nwg.x * (wg.y + nwg.y * wg.z)) * 64u + l;
 }`;
 const HEAD = `@compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>, @builtin(local_invocation_index) l: u32) {
+fn main(
+  @builtin(workgroup_id) wg: vec3<u32>,
+  @builtin(num_workgroups) nwg: vec3<u32>,
+  @builtin(local_invocation_index) l: u32,
+) {
   let i = index(wg, nwg, l);`;
 
 /** out = a * scale + b, for n floats. */

@@ -63,7 +63,8 @@ export function fromHalf(h: number): number {
   const s = h & 0x8000 ? -1 : 1;
   const e = (h >> 10) & 31;
   const m = h & 1023;
-  return s * (e === 31 ? (m ? NaN : Infinity) : e ? 2 ** (e - 25) * (m + 1024) : m * 2 ** -24);
+  if (e === 31) return s * (m ? NaN : Infinity);
+  return s * (e ? 2 ** (e - 25) * (m + 1024) : m * 2 ** -24);
 }
 export function toBf16(x: number): number {
   f32[0] = x;
@@ -281,10 +282,9 @@ export function close(got: readonly number[], want: readonly number[], rtol = 1e
   got.forEach((g, i) => {
     const w = want[i]!;
     if (Object.is(g, w) || (Number.isNaN(g) && Number.isNaN(w)) || g === w) return;
+    const around = (of: readonly number[]): readonly number[] => of.slice(Math.max(0, i - 2), i + 3);
     if (!(Math.abs(g - w) <= rtol * Math.abs(w) + atol))
-      throw new Error(
-        `at ${i}: got ${g}, expected ${w}; around ${got.slice(Math.max(0, i - 2), i + 3)} / ${want.slice(Math.max(0, i - 2), i + 3)}`,
-      );
+      throw new Error(`at ${i}: got ${g}, expected ${w}; around ${around(got)} / ${around(want)}`);
   });
 }
 

@@ -67,7 +67,8 @@ async function run(what, words) {
     const each = (runtime.profile.counters.dispatches - before) / 40;
     times.sort((x, y) => x - y);
     console.log(
-      `${what}, round ${round}: ${((1000 * times[20]) / each).toFixed(2)} us per dispatch (median), ${((1000 * times[0]) / each).toFixed(2)} at best`,
+      `${what}, round ${round}: ${((1000 * times[20]) / each).toFixed(2)} us per dispatch (median), ` +
+        `${((1000 * times[0]) / each).toFixed(2)} at best`,
     );
   }
 }

@@ -32,8 +32,8 @@ async function open(
   if (problem === "" && source === "") problem = "this build of torchlite was made without its script";
   let canvas: string | undefined;
   if (problem === "" && gpu) {
-    canvas =
-      way === "worker" ? "it is switched off" : options.probe === false ? "it was not tried" : await probeCanvas(gpu);
+    if (way === "worker") canvas = "it is switched off";
+    else canvas = options.probe === false ? "it was not tried" : await probeCanvas(gpu);
     if (canvas === "") problem = "the canvas works";
     else if (canvas !== NO_ADAPTER) {
       const bridge = new WorkerBridge(heap, { ...options, canvas, probe: false }, canvas, start);

@@ -7,7 +7,7 @@ import { attention } from "./products/attention";
 import type { AttentionParams } from "./products/attention_params";
 import { DIRECT_HEADS } from "./products/attention_direct";
 import { conv, planConv } from "./products/conv";
-import type { ConvParams } from "./products/conv_params";
+import { BUFFERS, type ConvParams } from "./products/conv_params";
 import { depthwise, inRows } from "./products/depthwise";
 import { epilogue } from "./elementwise/epilogue";
 import { foursOf, fused, fusedAnywhere, type FusedParams } from "./elementwise/fused";
@@ -170,8 +170,8 @@ function convPlan(
 ): Plan {
   const { first, second, ...params } = given;
   const { pass, bias, after, dtype } = params;
-  const operands =
-    pass === "forward" ? (["x", "w"] as const) : pass === "input" ? (["gy", "w"] as const) : (["gy", "x"] as const);
+  const [a, b, out] = BUFFERS[pass];
+  const operands = [a, b] as const;
   const before = befores(given, operands, [dtype, dtype]);
   checkAfter(after);
   const nd = params.kernel.length;
@@ -180,11 +180,7 @@ function convPlan(
   if (pass === "weight" && (bias || after)) throw new Error("the weight's gradient has neither bias nor epilogue");
   const kernel = conv({ ...params, tile: "small" });
   const names = kernel.bindings.map((b) => b.name);
-  const offsetWords = offsetsOf(
-    ...operands,
-    ...(bias ? ["bias"] : []),
-    pass === "forward" ? "y" : pass === "input" ? "gx" : "gw",
-  );
+  const offsetWords = offsetsOf(...operands, ...(bias ? ["bias"] : []), out);
   const rest = after ? epilogue(after, params.dtype).uniforms : [];
   return {
     family: "conv",
@@ -269,12 +265,9 @@ function attentionPlan(params: Omit<AttentionParams, "direct" | "f16">): Plan {
     words: kernel.uniforms,
     free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !["B", "H", "L"].includes(w))),
     steps: (values, { software, f16 }) => {
-      const own =
-        software && small
-          ? attention({ ...params, direct: true })
-          : f16 && params.dtype === "float16"
-            ? attention({ ...params, f16 })
-            : kernel;
+      let own = kernel;
+      if (software && small) own = attention({ ...params, direct: true });
+      else if (f16 && params.dtype === "float16") own = attention({ ...params, f16 });
       return { steps: [{ kernel: own, values, buffers: names }] };
     },
   };

@@ -31,9 +31,10 @@ export class Aliases {
     let bound: Binding[] | null = null;
     for (let i = 0; i < bindings.length; i++) {
       const b = bindings[i]!;
-      if (b.size > limits.maxStorageBufferBindingSize) {
+      const most = limits.maxStorageBufferBindingSize;
+      if (b.size > most) {
         throw new KernelError(
-          `[${kernel.key}] binds ${bytesText(b.size)}; this device takes ${bytesText(limits.maxStorageBufferBindingSize)} ` +
+          `[${kernel.key}] binds ${bytesText(b.size)}; this device takes ${bytesText(most)} ` +
             "at once (maxStorageBufferBindingSize) - split the tensor",
         );
       }

@@ -10,7 +10,11 @@ struct Params { first: u32, count: u32, pattern: u32, pad: u32 }
 @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 @group(1) @binding(0) var<uniform> p: Params;
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>, @builtin(local_invocation_index) l: u32) {
+fn main(
+  @builtin(workgroup_id) wg: vec3<u32>,
+  @builtin(num_workgroups) nwg: vec3<u32>,
+  @builtin(local_invocation_index) l: u32,
+) {
   let i = (wg.x + nwg.x * (wg.y + nwg.y * wg.z)) * 256u + l;
   if (i < p.count) { data[p.first + i] = p.pattern; }
 }`,
@@ -43,7 +47,11 @@ fn word(i: u32) -> u32 {
   return 0u;
 }
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) nwg: vec3<u32>, @builtin(local_invocation_index) l: u32) {
+fn main(
+  @builtin(workgroup_id) wg: vec3<u32>,
+  @builtin(num_workgroups) nwg: vec3<u32>,
+  @builtin(local_invocation_index) l: u32,
+) {
   let g = (wg.x + nwg.x * (wg.y + nwg.y * wg.z)) * 256u + l;
   if (g >= p.groups) { return; }
   var a = p.head.x; var b = p.head.y; var c = p.head.z;
@@ -51,7 +59,8 @@ fn main(@builtin(workgroup_id) wg: vec3<u32>, @builtin(num_workgroups) nwg: vec3
     for (var i = 0u; i < p.head.w; i++) { c += select(0u, 1u, marks[(p.since + i) % ${MARKS}u] != 0u); }
   }
   if (g > 0u) { let i = (g - 1u) * 3u; a = word(i); b = word(i + 1u); c = word(i + 2u); }
-  let payload = vec4<u32>(a & 0xffffffu, (a >> 24u) | ((b & 0xffffu) << 8u), (b >> 16u) | ((c & 0xffu) << 16u), c >> 8u);
+  let payload = vec4<u32>(
+    a & 0xffffffu, (a >> 24u) | ((b & 0xffffu) << 8u), (b >> 16u) | ((c & 0xffu) << 16u), c >> 8u);
   pixels[g] = payload | vec4<u32>(0xff000000u);
 }`,
 };

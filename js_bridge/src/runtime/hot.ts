@@ -152,5 +152,5 @@ export function constantText(
 function literal({ type }: WordName, word: number): string | null {
   if (type === "u32") return `${word}u`;
   I[0] = word;
-  return type === "f32" ? null : I[0] === -2147483648 ? "i32(-2147483648)" : `i32(${I[0]})`;
+  return type === "f32" ? null : `i32(${I[0]})`;
 }

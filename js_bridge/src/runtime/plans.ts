@@ -185,7 +185,8 @@ export class Plans {
     const entry = this.#entry(id);
     if (bindings.length !== entry.access.length || count !== entry.all.length) {
       throw new KernelError(
-        `[${entry.plan.family}] takes ${entry.access.length} buffers and ${entry.all.length} words, not ${bindings.length} and ${count}`,
+        `[${entry.plan.family}] takes ${entry.access.length} buffers and ${entry.all.length} words, ` +
+          `not ${bindings.length} and ${count}`,
       );
     }
     for (const single of entry.singles) {
@@ -221,7 +222,8 @@ export class Plans {
     for (const step of prepared.steps) {
       const { uniforms, patches, buffers } = step;
       for (let i = 0; i < patches.length; i += 2) uniforms[patches[i]!] = words[from + patches[i + 1]!]!;
-      const bound = step.straight ? bindings : buffers.map((b) => (b < 0 ? scratch[-1 - b]! : bindings[b]!));
+      let bound = bindings;
+      if (!step.straight) bound = buffers.map((b) => (b < 0 ? scratch[-1 - b]! : bindings[b]!));
       this.#recorder.dispatch(step.kernel, bound, uniforms, 0, uniforms.length, step.groups);
     }
   }
@@ -366,7 +368,8 @@ function valuesOf(which: readonly Word[], words: Uint32Array, from: number): Rec
   const values: Record<string, number> = {};
   for (const { name, at, type } of which) {
     U[0] = words[from + at]!;
-    values[name] = type === "u32" ? U[0] : type === "i32" ? U[0] | 0 : F[0]!;
+    if (type === "f32") values[name] = F[0]!;
+    else values[name] = type === "u32" ? U[0] : U[0] | 0;
   }
   return values;
 }

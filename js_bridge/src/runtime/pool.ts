@@ -224,8 +224,9 @@ export class Pool {
       this.#queue.flush();
     if (this.#reserved + size > this.#budget) {
       throw new OutOfMemoryError(
-        `[${what}] out of WebGPU memory: ${bytesText(bytes)} more were asked for; in use ${bytesText(this.#allocated)}, ` +
-          `reserved ${bytesText(this.#reserved)}, budget ${bytesText(this.#budget)} - free tensors or raise the budget`,
+        `[${what}] out of WebGPU memory: ${bytesText(bytes)} more were asked for; ` +
+          `in use ${bytesText(this.#allocated)}, reserved ${bytesText(this.#reserved)}, ` +
+          `budget ${bytesText(this.#budget)} - free tensors or raise the budget`,
       );
     }
     const { epoch } = this.#holder;
@@ -256,8 +257,9 @@ export class Pool {
 
   #failed(buffer: PoolBuffer, message: string): void {
     buffer.failure = new OutOfMemoryError(
-      `[alloc] the GPU has no memory for a buffer of ${bytesText(buffer.size)}; in use ${bytesText(this.#allocated)}, ` +
-        `reserved ${bytesText(this.#reserved)} - free tensors and call empty_cache(). ${message}`,
+      `[alloc] the GPU has no memory for a buffer of ${bytesText(buffer.size)}; ` +
+        `in use ${bytesText(this.#allocated)}, reserved ${bytesText(this.#reserved)} - ` +
+        `free tensors and call empty_cache(). ${message}`,
     );
     const list = this.#free.get(buffer.size),
       at = list?.indexOf(buffer) ?? -1;

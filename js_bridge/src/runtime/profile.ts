@@ -122,12 +122,8 @@ export class Profile {
     const view = new DataView(words.buffer, words.byteOffset + 4 * from);
     const values: Record<string, number> = {};
     kernel.words.forEach(({ name, type }, i) => {
-      values[name] =
-        type === "f32"
-          ? view.getFloat32(4 * i, true)
-          : type === "i32"
-            ? view.getInt32(4 * i, true)
-            : view.getUint32(4 * i, true);
+      if (type === "f32") values[name] = view.getFloat32(4 * i, true);
+      else values[name] = type === "i32" ? view.getInt32(4 * i, true) : view.getUint32(4 * i, true);
     });
     this.#notes.push({ kernel: kernel.key, words: values, groups });
   }

@@ -108,7 +108,8 @@ export class Reader {
     this.#look(slot.block.buffer.gpu, first, words);
     if (this.#recorder.batches.failing) {
       throw new ReadError(
-        "[read] commands before this read failed on the GPU; what and why is known when the page's event loop has turned, and an asynchronous read tells it",
+        "[read] commands before this read failed on the GPU; what and why is known when the page's event loop has " +
+          "turned, and an asynchronous read tells it",
       );
     }
     const failure = slot.block.poison ?? slot.block.buffer.failure;
@@ -148,10 +149,10 @@ export class Reader {
     void this.#holder.device; // says first when there is none
     const problem = this.rungs()[rung];
     if (problem === "") return;
+    if (rung !== "canvas") throw new ReadError(`[read] ${problem}`);
     throw new ReadError(
-      rung === "canvas"
-        ? `[read] a tensor on the GPU cannot be read synchronously here: ${problem} - use the asynchronous form of the read`
-        : `[read] ${problem}`,
+      `[read] a tensor on the GPU cannot be read synchronously here: ${problem} - ` +
+        "use the asynchronous form of the read",
     );
   }
 

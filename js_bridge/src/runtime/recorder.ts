@@ -233,7 +233,8 @@ export class Recorder {
   #check(kernel: Compiled, bindings: number, words: number): void {
     if (bindings === kernel.writes.length && words === kernel.uniformWords) return;
     throw new KernelError(
-      `[${kernel.key}] takes ${kernel.writes.length} buffers and ${kernel.uniformWords} uniform words, not ${bindings} and ${words}`,
+      `[${kernel.key}] takes ${kernel.writes.length} buffers and ${kernel.uniformWords} uniform words, ` +
+        `not ${bindings} and ${words}`,
     );
   }
 

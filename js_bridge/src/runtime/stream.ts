@@ -91,8 +91,9 @@ export class Stream {
       const length = head >>> 8;
       const least = LEAST[op];
       if (least === undefined || length < least || at + length > end) {
+        const name = NAMES[op] ?? `opcode ${op}`;
         throw new StreamError(
-          `[stream] word ${at - start} is no command: ${NAMES[op] ?? `opcode ${op}`} of ${length} words, ${end - at} are left`,
+          `[stream] word ${at - start} is no command: ${name} of ${length} words, ${end - at} are left`,
         );
       }
       try {

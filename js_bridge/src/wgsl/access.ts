@@ -30,8 +30,10 @@ export function bindingType(dtype: DType, form: Form): string {
 }
 
 /** Form for an operand that may be read as f16, and may be read four at a time. */
-export const halfForm = (half?: boolean, vec?: boolean): Form =>
-  half ? (vec ? "f16x4" : "f16") : vec ? "vec" : "elem";
+export const halfForm = (half?: boolean, vec?: boolean): Form => {
+  if (half) return vec ? "f16x4" : "f16";
+  return vec ? "vec" : "elem";
+};
 
 /** Form for an output that is written element by element. */
 export const outForm = (dtype: DType): Form => (perWord(dtype) > 1 ? "atomic" : "elem");
@@ -82,7 +84,8 @@ function pack(dtype: DType, v: string): string {
 /** Four float values of an element of the form "vec" at `at`, counted in fours, as vec4<f32>. */
 export function four(name: string, dtype: DType, at: string): string {
   const word = `${name}[${at}]`;
-  return dtype === "float16" ? `tl_half4_to_f32(${word})` : dtype === "bfloat16" ? `tl_bf16x4_to_f32(${word})` : word;
+  if (dtype === "float16") return `tl_half4_to_f32(${word})`;
+  return dtype === "bfloat16" ? `tl_bf16x4_to_f32(${word})` : word;
 }
 
 /** Functions ld_<name>(i: i32) and, for outputs, st_<name>(i: i32, v). */
@@ -158,7 +161,8 @@ export function storeVec(name: string, dtype: DType, at: string, v: readonly str
   };
   // On a software adapter the test alone makes a plain addition half as fast.
   if (count === undefined) return four();
-  return `if (${count} >= 4) { ${four()} } else { ${[0, 1, 2].map((j) => `if (${count} > ${j}) { ${one(j)} }`).join(" ")} }`;
+  const some = [0, 1, 2].map((j) => `if (${count} > ${j}) { ${one(j)} }`);
+  return `if (${count} >= 4) { ${four()} } else { ${some.join(" ")} }`;
 }
 
 /** Value of class `from` in class `to`. */

@@ -30,7 +30,8 @@ fn tl_f32_to_half4(x: vec4<f32>) -> vec2<u32> {
   let small = (f + (vec4<u32>(1u) << (sh - vec4<u32>(1u))) - vec4<u32>(1u) + ((f >> sh) & vec4<u32>(1u))) >> sh;
   let normal = (m - vec4<u32>(0x37fff001u) + ((m >> vec4<u32>(13u)) & vec4<u32>(1u))) >> vec4<u32>(13u);
   let large = select(vec4<u32>(0x7c00u), vec4<u32>(0x7e00u), m > vec4<u32>(0x7f800000u));
-  let h = ((u >> vec4<u32>(16u)) & vec4<u32>(0x8000u)) | select(select(small, normal, m >= vec4<u32>(0x38800000u)), large, m >= vec4<u32>(0x477ff000u));
+  let h = ((u >> vec4<u32>(16u)) & vec4<u32>(0x8000u)) |
+    select(select(small, normal, m >= vec4<u32>(0x38800000u)), large, m >= vec4<u32>(0x477ff000u));
   return vec2<u32>(h.x | (h.y << 16u), h.z | (h.w << 16u));
 }`,
   tl_f32_to_half: /* wgsl */ `

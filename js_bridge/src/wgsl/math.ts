@@ -15,6 +15,14 @@
 export const horner = (x: string, ...c: readonly string[]): string =>
   c.slice(1).reduce((sum, a) => `fma(${sum}, ${x}, ${a})`, c[0]!);
 
+const TANH_NEAR = horner(
+  "z",
+  "-5.70498872745e-3",
+  "2.06390887954e-2",
+  "-5.37397155531e-2",
+  "1.33314422036e-1",
+  "-3.33332819422e-1",
+);
 const EXP_TAIL = horner(
   "r",
   "1.9875691500e-4",
@@ -82,7 +90,8 @@ fn tl_exp2(x: f32) -> f32 {
   tl_expm1: /* wgsl */ `
 fn tl_expm1(x: f32) -> f32 {
   if (abs(x) < 0.5) {
-    let q = (((((2.4801587e-5 * x + 1.9841270e-4) * x + 1.3888889e-3) * x + 8.3333333e-3) * x + 4.1666667e-2) * x + 1.6666667e-1) * x + 0.5;
+    let q = (((((2.4801587e-5 * x + 1.9841270e-4) * x + 1.3888889e-3) * x + 8.3333333e-3) * x + 4.1666667e-2) * x
+      + 1.6666667e-1) * x + 0.5;
     return x + x * x * q;
   }
   return tl_exp(x) - 1.0;
@@ -251,7 +260,8 @@ fn tl_atan2(y: f32, x: f32) -> f32 {
   return tl_copysign(r, y);
 }`,
   tl_asin_core: `fn tl_asin_core(x: f32, z: f32) -> f32 {
-  return ((((4.2163199048e-2 * z + 2.4181311049e-2) * z + 4.5470025998e-2) * z + 7.4953002686e-2) * z + 1.6666752422e-1) * z * x + x;
+  return ((((4.2163199048e-2 * z + 2.4181311049e-2) * z + 4.5470025998e-2) * z + 7.4953002686e-2) * z
+    + 1.6666752422e-1) * z * x + x;
 }`,
   tl_asin: /* wgsl */ `
 fn tl_asin(x: f32) -> f32 {
@@ -288,7 +298,7 @@ fn tl_cosh(x: f32) -> f32 {
 fn tl_tanh(x: f32) -> f32 {
   let a = abs(x);
   let z = x * x;
-  let near = fma(${horner("z", "-5.70498872745e-3", "2.06390887954e-2", "-5.37397155531e-2", "1.33314422036e-1", "-3.33332819422e-1")} * z, x, x);
+  let near = fma(${TANH_NEAR} * z, x, x);
   let far = select(1.0 - 2.0 / (tl_exp(2.0 * a) + 1.0), 1.0, a > 9.1);
   return select(select(tl_copysign(far, x), near, a < 0.625), x, tl_isnan(x));
 }`,

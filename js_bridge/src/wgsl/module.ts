@@ -56,6 +56,12 @@ export interface ModuleParts {
   readonly subgroups?: boolean;
 }
 
+const BUILTINS =
+  "@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lane: u32, " +
+  "@builtin(num_workgroups) nwg: vec3<u32>";
+const SUBGROUP_BUILTINS =
+  "@builtin(subgroup_invocation_id) subgroup_at: u32, @builtin(subgroup_size) subgroup_size: u32";
+
 export function buildModule(m: ModuleParts): string {
   const size = m.workgroup ?? WORKGROUP;
   const vars = m.bindings.map((b, i) => `@group(0) @binding(${i}) var<storage, ${b.access}> ${b.name}: ${b.type};`);
@@ -65,11 +71,12 @@ export function buildModule(m: ModuleParts): string {
   }
   const text = `${m.globals ?? ""}
 @compute @workgroup_size(${size})
-fn main(@builtin(workgroup_id) wid: vec3<u32>, @builtin(local_invocation_index) lane: u32, @builtin(num_workgroups) nwg: vec3<u32>${m.subgroups ? ", @builtin(subgroup_invocation_id) subgroup_at: u32, @builtin(subgroup_size) subgroup_size: u32" : ""}) {
+fn main(${BUILTINS}${m.subgroups ? `, ${SUBGROUP_BUILTINS}` : ""}) {
   let group = wid.x + nwg.x * (wid.y + nwg.y * wid.z);
   let gid = group * ${size}u + lane;
 ${m.main}
 }`;
   const half = /\bf16\b/.test(text) || m.bindings.some((b) => /\bf16\b/.test(b.type));
-  return `${m.subgroups ? "enable subgroups;\n" : ""}${half ? "enable f16;\n" : ""}${vars.join("\n")}\n${libraryFor(text)}\n${text}\n`;
+  const enables = `${m.subgroups ? "enable subgroups;\n" : ""}${half ? "enable f16;\n" : ""}`;
+  return `${enables}${vars.join("\n")}\n${libraryFor(text)}\n${text}\n`;
 }

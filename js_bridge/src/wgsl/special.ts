@@ -1,19 +1,34 @@
 /** float32 functions that need more than a polynomial: powers, exact remainders, error and gamma functions. */
 import { horner } from "./math";
 
+const NORMAL_TAIL = horner(
+  "t",
+  "-0.01301311365",
+  "0.0894129765",
+  "-0.227099665",
+  "0.24435234",
+  "-0.11811869",
+  "0.1233334925",
+  "0.0691454475",
+  "0.1065572065",
+  "0.1125818975",
+  "0.1128481605",
+);
+
 export const SPECIAL: Readonly<Record<string, string>> = {
   /* erf for |x| < 1 */
   tl_erf_small: /* wgsl */ `
 fn tl_erf_small(x: f32) -> f32 {
   let z = x * x;
-  return x * ((((((7.853847e-5 * z - 8.01019e-4) * z + 5.1883227e-3) * z - 2.685381e-2) * z + 1.1283585e-1) * z - 3.7612626e-1) * z + 1.1283791);
+  return x * ((((((7.853847e-5 * z - 8.01019e-4) * z + 5.1883227e-3) * z - 2.685381e-2) * z + 1.1283585e-1) * z
+    - 3.7612626e-1) * z + 1.1283791);
 }`,
   /* exp(x^2) erfc(x) for x >= 0.5 */
   tl_erfcx_core: /* wgsl */ `
 fn tl_erfcx_core(x: f32) -> f32 {
   let t = 1.0 / (1.0 + 0.5 * x);
-  return t * (((((((((-3.1992577e-2 * t + 7.410249e-2) * t + 4.9015306e-2) * t - 2.5658247e-1) * t + 1.4172818e-1) * t + 2.3144478e-2) * t
-    + 1.9171153e-1) * t + 2.4445741e-1) * t + 2.822988e-1) * t + 2.8208733e-1);
+  return t * (((((((((-3.1992577e-2 * t + 7.410249e-2) * t + 4.9015306e-2) * t - 2.5658247e-1) * t + 1.4172818e-1) * t
+    + 2.3144478e-2) * t + 1.9171153e-1) * t + 2.4445741e-1) * t + 2.822988e-1) * t + 2.8208733e-1);
 }`,
   /* exp(-x^2), the square taken in two parts so that large x keep their digits */
   tl_exp_neg_sq: /* wgsl */ `
@@ -45,12 +60,12 @@ fn tl_erfinv(x: f32) -> f32 {
   if (a > 0.5) { w = -tl_log((1.0 - a) * (1.0 + a)); }
   if (w < 5.0) {
     w = w - 2.5;
-    return x * ((((((((2.81022636e-8 * w + 3.43273939e-7) * w - 3.5233877e-6) * w - 4.39150654e-6) * w + 2.1858087e-4) * w
-      - 1.25372503e-3) * w - 4.17768164e-3) * w + 2.46640727e-1) * w + 1.50140941);
+    return x * ((((((((2.81022636e-8 * w + 3.43273939e-7) * w - 3.5233877e-6) * w - 4.39150654e-6) * w
+      + 2.1858087e-4) * w - 1.25372503e-3) * w - 4.17768164e-3) * w + 2.46640727e-1) * w + 1.50140941);
   }
   w = sqrt(w) - 3.0;
-  return x * ((((((((-2.00214257e-4 * w + 1.00950558e-4) * w + 1.34934322e-3) * w - 3.67342844e-3) * w + 5.73950773e-3) * w
-    - 7.6224613e-3) * w + 9.43887047e-3) * w + 1.00167406) * w + 2.83297682);
+  return x * ((((((((-2.00214257e-4 * w + 1.00950558e-4) * w + 1.34934322e-3) * w - 3.67342844e-3) * w
+    + 5.73950773e-3) * w - 7.6224613e-3) * w + 9.43887047e-3) * w + 1.00167406) * w + 2.83297682);
 }`,
   /* the top 12 bits of the significand: products of two such are exact */
   tl_top12: `fn tl_top12(x: f32) -> f32 { return bitcast<f32>(bitcast<u32>(x) & 0xfffff000u); }`,
@@ -205,7 +220,7 @@ fn tl_mish_slope(x: f32) -> f32 {
   tl_normal_tail: /* wgsl */ `
 fn tl_normal_tail(x: f32) -> f32 {
   let t = 1.0 / (1.0 + 0.28284271 * abs(x));
-  return t * ${horner("t", "-0.01301311365", "0.0894129765", "-0.227099665", "0.24435234", "-0.11811869", "0.1233334925", "0.0691454475", "0.1065572065", "0.1125818975", "0.1128481605")};
+  return t * ${NORMAL_TAIL};
 }`,
   /* The adapter's own exp: its relative error grows with x^2, where what it is a part of is small against 1. PyTorch's
      x * (1 + erf(x / sqrt 2)) / 2 loses more digits there. */

@@ -21,7 +21,12 @@ const BYTES = 4 << 20;
 const buffer = (data: Uint8Array<ArrayBuffer>): PyBuffer => ({ getBuffer: () => ({ data, release: () => undefined }) });
 const writer = (): Writer => new Writer();
 /** x * 2 of n floats. */
-const DOUBLE = `fused:${JSON.stringify({ ndim: 0, inputs: [{ dtype: "float32", layout: "c" }], nodes: [{ in: 0 }, { op: "add", args: [0, 0], dtype: "float32" }], outputs: [{ node: 1, dtype: "float32", layout: "c" }] })}`;
+const DOUBLE = `fused:${JSON.stringify({
+  ndim: 0,
+  inputs: [{ dtype: "float32", layout: "c" }],
+  nodes: [{ in: 0 }, { op: "add", args: [0, 0], dtype: "float32" }],
+  outputs: [{ node: 1, dtype: "float32", layout: "c" }],
+})}`;
 
 function run(bridge: PageBridge | WorkerBridge, stream: Writer): void {
   const words = new Uint32Array(heap.HEAPU8.buffer, 0, stream.words.length);
@@ -185,7 +190,7 @@ describe.skipIf(!gpu)("GPU worker", () => {
     expect(there).toEqual(here);
   });
 
-  it("tells the failure of a posted stream in place of the next answer, and does nothing of what was asked", async () => {
+  it("reports the failure of a posted stream in place of the next answer, and does nothing else", async () => {
     // it takes each message late, so that nothing is known yet when the caller has posted it
     const bridge = await start(
       {},

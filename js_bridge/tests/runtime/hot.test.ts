@@ -7,7 +7,12 @@ import { Writer, bits, closeAll, floats, gpu, open, define, newHandle } from "..
 
 const F32 = "float32";
 const graph = (nodes: object[]): string =>
-  `fused:${JSON.stringify({ ndim: 2, inputs: [{ dtype: F32, layout: "s" }], nodes, outputs: [{ node: nodes.length - 1, dtype: F32, layout: "c" }] })}`;
+  `fused:${JSON.stringify({
+    ndim: 2,
+    inputs: [{ dtype: F32, layout: "s" }],
+    nodes,
+    outputs: [{ node: nodes.length - 1, dtype: F32, layout: "c" }],
+  })}`;
 const SCALED = graph([{ in: 0 }, { scalar: 0, dtype: F32 }, { op: "mul", args: [0, 1], dtype: F32 }]);
 
 describe.skipIf(!gpu)("kernels for words that come again", () => {

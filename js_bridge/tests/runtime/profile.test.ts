@@ -5,7 +5,8 @@ import { bits, gpu, Writer } from "../../test_support/gpu";
 import type { RuntimeOptions } from "../../src/runtime/runtime";
 
 const RELU =
-  'fused:{"ndim":0,"inputs":[{"dtype":"float32","layout":"c"}],"nodes":[{"in":0},{"op":"relu","args":[0],"dtype":"float32"}],' +
+  'fused:{"ndim":0,"inputs":[{"dtype":"float32","layout":"c"}],' +
+  '"nodes":[{"in":0},{"op":"relu","args":[0],"dtype":"float32"}],' +
   '"outputs":[{"node":1,"dtype":"float32","layout":"c"}]}';
 
 describe.skipIf(!gpu)("profile", () => {

@@ -41,13 +41,16 @@ export function epilogue(after: After, dtype: DType, first = { input: 0, scalar:
     uniform("i32", `${tag}o`, ...(layout === "s" ? dims.map((d) => `${tag}s${d}`) : []));
   const at = (k: number, layout: Layout): string =>
     layout === "c" ? `p.i${k}o + i` : [`p.i${k}o`, ...dims.map((d) => `k${d} * p.i${k}s${d}`)].join(" + ");
-  const unravel = placed(after)
-    ? `var rest = u32(i); ${dims
-        .reverse()
-        .map((d) => (d === 0 ? "let k0 = i32(rest);" : `let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`))
-        .join(" ")}`
-    : "";
-  dims.reverse();
+  const coord = (d: number): string =>
+    d === 0 ? "let k0 = i32(rest);" : `let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`;
+  const unravel = placed(after) ? `var rest = u32(i); ${[...dims].reverse().map(coord).join(" ")}` : "";
+  const readers = [
+    ...numbered.map(({ k, dtype: d }) => accessors(`in${k}`, d, "elem", false)),
+    ...outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true)),
+  ];
+  const results = outputs.map(
+    (o, k) => `st_out${k}(p.q${k}o + i, ${castTo(`t${o.node}`, nodeDtype(graph, o.node), o.dtype)});`,
+  );
   return {
     bindings: [
       ...numbered.map(({ k, dtype: d }) => input(`in${k}`, d)),
@@ -59,7 +62,7 @@ export function epilogue(after: After, dtype: DType, first = { input: 0, scalar:
       ...uniform("i32", ...outputs.map((_, k) => `q${k}o`)),
       ...scalarWords(graph),
     ],
-    globals: `${[...numbered.map(({ k, dtype: d }) => accessors(`in${k}`, d, "elem", false)), ...outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true))].join("\n")}
+    globals: `${readers.join("\n")}
 fn finish(i: i32, v: f32) {
   let product = ${narrow("v", dtype)};
   ${unravel}
@@ -70,7 +73,7 @@ ${statements(
   dims.map((d) => `k${d}`),
   "i",
 )}
-  ${outputs.map((o, k) => `st_out${k}(p.q${k}o + i, ${castTo(`t${o.node}`, nodeDtype(graph, o.node), o.dtype)});`).join(" ")}
+  ${results.join(" ")}
 }`,
   };
 }
@@ -106,11 +109,9 @@ export function following(
 export function followingWords(after: After, v: Values, inputs: number, scalars: number): Record<string, number> {
   const words: Record<string, number> = {};
   for (const { name } of epilogue(after, "float32").uniforms) {
-    const found = /^([ic])(\d+)(.*)$/.exec(name);
-    words[found ? `${found[1]}${Number(found[2]) + (found[1] === "i" ? inputs : scalars)}${found[3]}` : name] = value(
-      v,
-      name,
-    );
+    const [, tag, number, rest] = /^([ic])(\d+)(.*)$/.exec(name) ?? [];
+    const from = tag === "i" ? inputs : scalars;
+    words[tag ? `${tag}${Number(number) + from}${rest}` : name] = value(v, name);
   }
   return words;
 }

@@ -77,8 +77,9 @@ function literal(given: number | string, dtype: DType): string {
   if (c === "i32") return v === -2147483648 ? "(-2147483647i - 1i)" : `${v}i`;
   if (Number.isNaN(v)) return "tl_nan()";
   if (!Number.isFinite(Math.fround(v))) return v > 0 ? "tl_inf()" : "-tl_inf()";
+  if (Object.is(v, -0)) return "-0.0";
   const t = String(Math.fround(v));
-  return Object.is(v, -0) ? "-0.0" : /[.e]/.test(t) ? `${t}f` : `${t}.0f`;
+  return /[.e]/.test(t) ? `${t}f` : `${t}.0f`;
 }
 
 function opExpression(g: Graph, n: Extract<Node, { op: OpName }>): string {
@@ -89,19 +90,26 @@ function opExpression(g: Graph, n: Extract<Node, { op: OpName }>): string {
   let compute = n.compute ?? (def.result === "bool" ? of[0]! : n.dtype);
   if (def.result === "float" && !isFloat(compute)) compute = "float32";
   const cls = computeOf(compute);
-  const text = compute === "bool" && def.b ? def.b : cls === "f32" ? def.f : cls === "i32" ? def.i : def.l;
+  const form = { f32: def.f, i32: def.i, i64: def.l }[cls];
+  const text = compute === "bool" && def.b ? def.b : form;
   if (text === undefined) throw new UnsupportedKernelError(n.op, compute);
-  const operands = n.args.map((a, j) =>
-    def.condition && j === 0
-      ? truth(`t${a}`, computeOf(of[j]!))
-      : isFloat(compute) && isFloat(of[j]!)
-        ? `t${a}`
-        : castTo(`t${a}`, of[j]!, compute),
-  );
+  const operands = n.args.map((a, j) => {
+    if (def.condition && j === 0) return truth(`t${a}`, computeOf(of[j]!));
+    return isFloat(compute) && isFloat(of[j]!) ? `t${a}` : castTo(`t${a}`, of[j]!, compute);
+  });
   const expr = text.replace(/\b[xyzwv]\b/g, (s) => operands[OPERANDS.indexOf(s as "x")]!);
   if (def.result === "bool") return castTo(`select(0, 1, ${expr})`, "bool", n.dtype);
   return compute === n.dtype ? narrow(`(${expr})`, n.dtype) : castTo(`(${expr})`, compute, n.dtype);
 }
+
+/** The bits that random_() draws, by dtype: all but the sign. */
+const BITS: { readonly [D in DType]?: string } = {
+  int32: "0x7fffffffu",
+  int16: "0x7fffu",
+  int8: "0x7fu",
+  uint8: "0xffu",
+  bool: "1u",
+};
 
 function randomText({ random, stream, dtype }: Extract<Node, { random: string }>, index: string): string {
   const from = `(${index}, p.s${stream}, p.s${stream}h, p.s${stream}o)`;
@@ -111,7 +119,7 @@ function randomText({ random, stream, dtype }: Extract<Node, { random: string }>
   }
   if (dtype === "int64") return `tl_random${from}.xy & vec2<u32>(0xffffffffu, 0x7fffffffu)`;
   if (isFloat(dtype)) throw new UnsupportedKernelError("bits", dtype);
-  return `bitcast<i32>(tl_random${from}.x & ${dtype === "int32" ? "0x7fffffffu" : dtype === "bool" ? "1u" : dtype === "uint8" ? "0xffu" : dtype === "int8" ? "0x7fu" : "0x7fffu"})`;
+  return `bitcast<i32>(tl_random${from}.x & ${BITS[dtype]})`;
 }
 
 /**
@@ -129,12 +137,10 @@ export function statements(
     .map((n, k) => {
       let e: string;
       if ("in" in n) e = inputs[n.in]!;
-      else if ("scalar" in n)
-        e =
-          computeOf(n.dtype) === "i64"
-            ? `vec2<u32>(p.${tag}c${n.scalar}, p.${tag}c${n.scalar}h)`
-            : `p.${tag}c${n.scalar}`;
-      else if ("value" in n) e = literal(n.value, n.dtype);
+      else if ("scalar" in n) {
+        e = `p.${tag}c${n.scalar}`;
+        if (computeOf(n.dtype) === "i64") e = `vec2<u32>(${e}, ${e}h)`;
+      } else if ("value" in n) e = literal(n.value, n.dtype);
       else if ("product" in n) e = "product";
       else if ("random" in n) e = randomText(n, index);
       else if ("coord" in n) e = n.coord < 0 ? index : coords[n.coord]!;
@@ -150,8 +156,8 @@ export const usesCoords = (g: Graph): boolean => g.nodes.some((n) => "coord" in 
 export function single(op: OpName, tensors: readonly DType[], dtype: DType, scalars = 0, compute?: DType): Node[] {
   const nodes: Node[] = tensors.map((_, i) => ({ in: i }));
   const sd = compute ?? (OPS[op]?.result === "float" && !isFloat(dtype) ? "float32" : dtype);
-  for (let k = 0; k < scalars; k++)
-    nodes.push({ scalar: k, dtype: isFloat(sd) ? "float32" : DTYPES[sd].compute === "i64" ? "int64" : "int32" });
+  const given = ({ f32: "float32", i32: "int32", i64: "int64" } as const)[DTYPES[sd].compute];
+  for (let k = 0; k < scalars; k++) nodes.push({ scalar: k, dtype: given });
   nodes.push({ op, args: nodes.map((_, i) => i), dtype, ...(compute && { compute }) });
   return nodes;
 }

@@ -102,7 +102,8 @@ export function fused(params: FusedParams): Kernel {
   const form = (k: number): Form => {
     const o = outputs[k]!;
     if (vec) return "vec";
-    return perWord(o.dtype) === 1 ? "elem" : o.layout === "c" && !aliased.has(k) ? "vec" : "atomic";
+    if (perWord(o.dtype) === 1) return "elem";
+    return o.layout === "c" && !aliased.has(k) ? "vec" : "atomic";
   };
   const per = outputs.some((_, k) => form(k) === "vec") ? 4 : 1;
 
@@ -185,6 +186,7 @@ ${outputs
     globals += outputs
       .map((o, k) => (form(k) === "vec" ? "" : `\n${accessors(`out${k}`, o.dtype, form(k), true)}`))
       .join("");
+    const loads = inputs.map((x, j) => `ld_${nameOf(j)}(${at(`i${j}`, x.layout, "i")})`);
     // An element that lies past the end repeats the last one: reads stay in range and nothing of it is stored.
     globals += `\nfn at(i: i32) -> ${result} {
   var rest = u32(i);
@@ -192,7 +194,7 @@ ${dims(ndim)
   .reverse()
   .map((d) => (d === 0 ? "  let k0 = i32(rest);" : `  let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`))
   .join("\n")}
-  return body(${["i", ...coords, ...inputs.map((x, j) => `ld_${nameOf(j)}(${at(`i${j}`, x.layout, "i")})`)].join(", ")});
+  return body(${["i", ...coords, ...loads].join(", ")});
 }`;
     const scalarStore = (o: { layout: Layout }, k: number, j: number): string => {
       if (o.layout === "c") return `    st_out${k}(p.q${k}o + i + ${j}, ${part(j, k)});`;

@@ -165,8 +165,11 @@ export function through(
  * one.
  */
 const MANY = /tl_(?!(?:min|max|fmin|fmax|relu\w*|lt|le|eq|isnan|truth_f32|div|round)\b)/;
-const costOf = (g: Graph): number =>
-  g.inputs.length + g.nodes.reduce((sum, n) => sum + ("op" in n ? (MANY.test(OPS[n.op]?.f ?? "") ? 8 : 1) : 0), 0);
+const nodeCost = (n: Node): number => {
+  if (!("op" in n)) return 0;
+  return MANY.test(OPS[n.op]?.f ?? "") ? 8 : 1;
+};
+const costOf = (g: Graph): number => g.inputs.length + g.nodes.reduce((sum, n) => sum + nodeCost(n), 0);
 
 /**
  * What a dispatch, and writing and reading an element, are worth in these units; on a CPU memory is nearer and
@@ -185,16 +188,10 @@ export function worthwhile(before: Before, tag: string, v: Values, times: number
 /** Nodes after others, their inputs and scalars counted on; and where the last of them is. */
 export function joined(first: readonly Node[], nodes: readonly Node[], inputs: number, scalars: number): Node[] {
   const from = first.length;
-  return [
-    ...first,
-    ...nodes.map((n): Node =>
-      "in" in n
-        ? { in: n.in + inputs }
-        : "scalar" in n
-          ? { ...n, scalar: n.scalar + scalars }
-          : "op" in n
-            ? { ...n, args: n.args.map((a) => a + from) }
-            : n,
-    ),
-  ];
+  const moved = (n: Node): Node => {
+    if ("in" in n) return { in: n.in + inputs };
+    if ("scalar" in n) return { ...n, scalar: n.scalar + scalars };
+    return "op" in n ? { ...n, args: n.args.map((a) => a + from) } : n;
+  };
+  return [...first, ...nodes.map(moved)];
 }

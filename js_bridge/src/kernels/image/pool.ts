@@ -59,9 +59,10 @@ export function pool(params: PoolParams): Kernel {
   const adaptive = op === "adaptive" || op === "adaptive_max";
   const max = op === "max" || op === "adaptive_max";
   const idx = max && (backward || params.positions !== false);
-  const bindings: Binding[] = backward
-    ? [input("gy", dtype), ...(idx ? [input("idx", "int64")] : []), output("gx", dtype)]
-    : [input("x", dtype), output("y", dtype), ...(idx ? [output("idx", "int64")] : [])];
+  const bindings: Binding[] = [input(backward ? "gy" : "x", dtype)];
+  if (idx && backward) bindings.push(input("idx", "int64"));
+  bindings.push(output(backward ? "gx" : "y", dtype));
+  if (idx && !backward) bindings.push(output("idx", "int64"));
   const uniforms: UniformWord[] = [
     ...uniform("u32", "planes"),
     ...imageWords(nd),
@@ -87,19 +88,21 @@ export function pool(params: PoolParams): Kernel {
   ${many > 1 ? "var" : "let"} plane = i32(gid) / ${ownPixels};
   ${unravel(backward ? "i" : "o", `gid % u32(${ownPixels})`, sizesOf(nd, own))}
 `;
+  const nested = (heads: readonly string[], body: string): string =>
+    `  ${heads.join(" ")}\n${body}\n  ${"}".repeat(nd)}\n`;
   const loops = (body: string): string =>
-    `  ${params.kernel.map((k, d) => `for (var w${d} = 0; w${d} < ${k}; w${d}++) {`).join(" ")}\n${body}\n  ${"}".repeat(nd)}\n`;
-  const adaptiveLoops = (body: string): string =>
-    backward
-      ? `  ${range(nd)
-          .map(
-            (d) =>
-              `for (var o${d} = i${d} * i32(p.y${d}) / i32(p.x${d}); o${d} < ((i${d} + 1) * i32(p.y${d}) + i32(p.x${d}) - 1) / i32(p.x${d}); o${d}++) {`,
-          )
-          .join(" ")}\n${body}\n  ${"}".repeat(nd)}\n`
-      : `  ${range(nd)
-          .map((d) => `for (var i${d} = a${d}; i${d} < b${d}; i${d}++) {`)
-          .join(" ")}\n${body}\n  ${"}".repeat(nd)}\n`;
+    nested(
+      params.kernel.map((k, d) => `for (var w${d} = 0; w${d} < ${k}; w${d}++) {`),
+      body,
+    );
+  // outputs whose windows hold the input i, or inputs in the window of an output
+  const outputsOf = (d: number): string => {
+    const first = `i${d} * i32(p.y${d}) / i32(p.x${d})`;
+    const end = `((i${d} + 1) * i32(p.y${d}) + i32(p.x${d}) - 1) / i32(p.x${d})`;
+    return `for (var o${d} = ${first}; o${d} < ${end}; o${d}++) {`;
+  };
+  const inputsOf = (d: number): string => `for (var i${d} = a${d}; i${d} < b${d}; i${d}++) {`;
+  const adaptiveLoops = (body: string): string => nested(range(nd).map(backward ? outputsOf : inputsOf), body);
   const bounds = range(nd)
     .map(
       (d) =>

@@ -89,42 +89,40 @@ export function upsample(params: UpsampleParams): Kernel {
   ${unravel(backward ? "i" : "o", `gid % u32(${ownPixels})`, sizesOf(nd, own))}
   var sum = 0.0;`;
   const places = D.map((d) => `let b${d} = place(o${d}, p.scale${d}, i32(p.x${d}));`).join(" ");
-  const body = backward
-    ? `${D.map(
-        (
-          d,
-        ) => `  // outputs that may have used i${d}: those whose place is within the taps; at the edges all beyond as well
+  const shift = align || mode === "nearest" ? "0.0" : "0.5";
+  // outputs that may have used i<d>: those whose place is within the taps; at the edges all beyond as well
+  const outputsOf = (d: number): string => `  // outputs that may have used i${d}
   var first${d} = 0;
   var last${d} = i32(p.y${d}) - 1;
   if (p.scale${d} > 0.0) {
-    let shift = ${align || mode === "nearest" ? "0.0" : "0.5"};
+    let shift = ${shift};
     if (i${d} > 0) { first${d} = max(i32(floor((f32(i${d}) - ${taps}.0) / p.scale${d} - shift)) - 1, 0); }
     if (i${d} < i32(p.x${d}) - 1) { last${d} = min(i32(ceil((f32(i${d}) + ${taps}.0) / p.scale${d})) + 1, last${d}); }
-  }`,
-      ).join("\n")}
-  ${D.map(
-    (d) => `for (var o${d} = first${d}; o${d} <= last${d}; o${d}++) {
+  }`;
+  const outputLoop = (d: number): string => `for (var o${d} = first${d}; o${d} <= last${d}; o${d}++) {
     let b${d} = place(o${d}, p.scale${d}, i32(p.x${d}));
     var w${d} = 0.0;
     for (var j = 0; j < ${taps}; j++) {
       if (edge(i32(b${d}.x) + j, i32(p.x${d})) == i${d}) { w${d} += weight(j, b${d}.y); }
     }
-    if (w${d} == 0.0) { continue; }`,
-  ).join("\n  ")}
-    sum += ${D.map((d) => `w${d}`).join(" * ")} * ld_gy(p.gyo + plane * ${py} + ${ravel(
-      D.map((d) => `o${d}`),
-      sizesOf(nd, "y"),
-    )});
-  ${"}".repeat(nd)}`
-    : `  ${places}
-  ${D.map((d) => `for (var j${d} = 0; j${d} < ${taps}; j${d}++) { let i${d} = edge(i32(b${d}.x) + j${d}, i32(p.x${d}));`).join(" ")}
-    sum += ${D.map((d) => `weight(j${d}, b${d}.y)`).join(" * ")} * ld_x(p.xo + plane * ${px} + ${ravel(
-      D.map((d) => `i${d}`),
-      sizesOf(nd, "x"),
-    )});
+    if (w${d} == 0.0) { continue; }`;
+  const tapLoop = (d: number): string =>
+    `for (var j${d} = 0; j${d} < ${taps}; j${d}++) { let i${d} = edge(i32(b${d}.x) + j${d}, i32(p.x${d}));`;
+  const element = (x: string, t: "x" | "y"): string =>
+    ravel(
+      D.map((d) => `${x}${d}`),
+      sizesOf(nd, t),
+    );
+  const back = `${D.map(outputsOf).join("\n")}
+  ${D.map(outputLoop).join("\n  ")}
+    sum += ${D.map((d) => `w${d}`).join(" * ")} * ld_gy(p.gyo + plane * ${py} + ${element("o", "y")});
+  ${"}".repeat(nd)}`;
+  const forward = `  ${places}
+  ${D.map(tapLoop).join(" ")}
+    sum += ${D.map((d) => `weight(j${d}, b${d}.y)`).join(" * ")} * ld_x(p.xo + plane * ${px} + ${element("i", "x")});
   ${"}".repeat(nd)}`;
   const main = `${head}
-${body}
+${backward ? back : forward}
   st_${dst}(p.${dst}o + i32(gid), ${castTo("sum", "float32", dtype)});`;
   return {
     key: kernelKey("upsample", params),

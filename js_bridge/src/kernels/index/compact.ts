@@ -48,15 +48,10 @@ const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 export function compact(params: CompactParams): Kernel {
   const { op, dtype, data = "float32", ndim = 1 } = params;
   const moves = op === "select" || op === "scatter";
-  const bindings: Binding[] =
-    op === "count"
-      ? [input("x", dtype), output("ends", "int32")]
-      : [
-          input("x", dtype),
-          input("ends", "int32"),
-          ...(moves ? [input("src", data)] : []),
-          output("out", op === "index" ? "int64" : data),
-        ];
+  const outType = op === "index" ? "int64" : data;
+  const bindings: Binding[] = [input("x", dtype)];
+  if (op === "count") bindings.push(output("ends", "int32"));
+  else bindings.push(input("ends", "int32"), ...(moves ? [input("src", data)] : []), output("out", outType));
   const uniforms: UniformWord[] = [
     ...uniform("u32", "n", ...(op === "index" ? range(ndim).map((d) => `size${d}`) : [])),
     ...offsets("x", ...(moves ? ["src"] : []), ...(op === "count" ? [] : ["out"])),
@@ -65,16 +60,15 @@ export function compact(params: CompactParams): Kernel {
     accessors("x", dtype, "elem", false),
     ...(moves ? [accessors("src", data, "elem", false), accessors("out", data, outForm(data), true)] : []),
   ].join("\n");
+  const putCoord = (d: number): string => {
+    const out = `    out[p.outo + at * ${ndim} + ${d}]`;
+    if (d === 0) return `${out} = vec2<u32>(rest, 0u);`;
+    return `${out} = vec2<u32>(rest % p.size${d}, 0u); rest = rest / p.size${d};`;
+  };
   const each = {
     count: "",
     index: `    var rest = i;
-${range(ndim)
-  .reverse()
-  .map(
-    (d) =>
-      `    out[p.outo + at * ${ndim} + ${d}] = vec2<u32>(${d === 0 ? "rest" : `rest % p.size${d}`}, 0u);${d === 0 ? "" : ` rest = rest / p.size${d};`}`,
-  )
-  .join("\n")}`,
+${range(ndim).reverse().map(putCoord).join("\n")}`,
     select: "    st_out(p.outo + at, ld_src(p.srco + i32(i)));",
     scatter: "    st_out(p.outo + i32(i), ld_src(p.srco + at));",
   }[op];

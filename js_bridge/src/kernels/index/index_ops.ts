@@ -152,29 +152,30 @@ function putter(dtype: DType, mode: ScatterMode): string {
   }
   const per = perWord(dtype),
     bits = 32 / per;
-  const mask = per === 1 ? "0xffffffffu" : per === 2 ? "0xffffu" : "0xffu";
+  const mask = { 1: "0xffffffffu", 2: "0xffffu", 4: "0xffu" }[per]!;
   const shift = per === 1 ? "0u" : `(u32(i) & ${per - 1}u) * ${bits}u`;
   const word = per === 1 ? "i" : `i / ${per}`;
-  const decode =
-    per === 1
-      ? `bitcast<${t}>(b)`
-      : dtype === "float16"
-        ? "tl_half_to_f32(b)"
-        : dtype === "bfloat16"
-          ? "tl_bf16_to_f32(b)"
-          : dtype === "int8" || dtype === "int16"
-            ? `extractBits(bitcast<i32>(b), 0u, ${bits}u)`
-            : "bitcast<i32>(b)";
-  const encode =
-    per === 1
-      ? "bitcast<u32>(v)"
-      : dtype === "float16"
-        ? "tl_f32_to_half(v)"
-        : dtype === "bfloat16"
-          ? "tl_f32_to_bf16(v)"
-          : dtype === "bool"
-            ? "select(0u, 1u, v != 0)"
-            : `(bitcast<u32>(v) & ${mask})`;
+  // the value that the bits b of an element stand for, and the bits of a value; of whole words when not named
+  const signed = `extractBits(bitcast<i32>(b), 0u, ${bits}u)`;
+  const decodes: { readonly [D in DType]?: string } = {
+    float16: "tl_half_to_f32(b)",
+    bfloat16: "tl_bf16_to_f32(b)",
+    int8: signed,
+    int16: signed,
+    uint8: "bitcast<i32>(b)",
+    bool: "bitcast<i32>(b)",
+  };
+  const lowBits = `(bitcast<u32>(v) & ${mask})`;
+  const encodes: { readonly [D in DType]?: string } = {
+    float16: "tl_f32_to_half(v)",
+    bfloat16: "tl_f32_to_bf16(v)",
+    int8: lowBits,
+    int16: lowBits,
+    uint8: lowBits,
+    bool: "select(0u, 1u, v != 0)",
+  };
+  const decode = decodes[dtype] ?? `bitcast<${t}>(b)`;
+  const encode = encodes[dtype] ?? "bitcast<u32>(v)";
   const value = mode === "set" ? "new_v" : `join(old_value(b), new_v)`;
   const join =
     mode === "set"
@@ -212,7 +213,8 @@ export function scatter(params: ScatterParams): Kernel {
   const uniforms = [
     ...indexWords(params, scalar ? ["q"] : ["q", "a"]),
     ...(skip ? uniform("i32", "skip") : []),
-    ...(scalar ? (cls === "i64" ? uniform("u32", "c0", "c0h") : uniform(cls, "c0")) : []),
+    ...(scalar && cls === "i64" ? uniform("u32", "c0", "c0h") : []),
+    ...(scalar && cls !== "i64" ? uniform(cls, "c0") : []),
     CHECK,
   ];
   const globals = [
@@ -221,7 +223,8 @@ export function scatter(params: ScatterParams): Kernel {
     resolver(params.wrap),
     putter(dtype, mode),
   ].join("\n");
-  const v = scalar ? (cls === "i64" ? "vec2<u32>(p.c0, p.c0h)" : "p.c0") : `ld_src(${offset("a", ndim)})`;
+  const number = cls === "i64" ? "vec2<u32>(p.c0, p.c0h)" : "p.c0";
+  const v = scalar ? number : `ld_src(${offset("a", ndim)})`;
   const main = `${indexBody(params)}
   if (fine${skip ? " && at0 != p.skip" : ""}) { put(${offset("q", ndim)} + at, ${v}); }`;
   return {

@@ -36,14 +36,12 @@ export function search(params: SearchParams): Kernel {
   const bindings = [input("x", dtype), input("v", values), output("y", out, "elem")];
   const uniforms = [...uniform("u32", "n", "each", "m", "step"), ...offsets("x", "v", "y")];
   // whether an element goes before the value; comparisons with NaN go on, as in PyTorch
-  const before =
-    cls === "f32"
-      ? `(tl_isnan(x) || tl_isnan(v) || x ${right ? "<=" : "<"} v)`
-      : cls === "i32"
-        ? `(x ${right ? "<=" : "<"} v)`
-        : right
-          ? "!tl_i64_lt(v, x)"
-          : "tl_i64_lt(x, v)";
+  const less = right ? "<=" : "<";
+  const before = {
+    f32: `(tl_isnan(x) || tl_isnan(v) || x ${less} v)`,
+    i32: `(x ${less} v)`,
+    i64: right ? "!tl_i64_lt(v, x)" : "tl_i64_lt(x, v)",
+  }[cls];
   const globals = [accessors("x", dtype, "elem", false), accessors("v", values, "elem", false)].join("\n");
   const main = `  if (gid >= p.n) { return; }
   let v = ${castTo("ld_v(p.vo + i32(gid))", values, common)};

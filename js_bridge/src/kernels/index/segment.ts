@@ -20,6 +20,7 @@ import {
   UnsupportedKernelError,
   type Values,
   value,
+  WGSL_TYPE,
 } from "../spec";
 
 export interface SegmentParams extends ScatterParams {
@@ -71,7 +72,8 @@ export function segment(params: SegmentStage): Kernel {
       workgroups: (u) => linearGrid(value(u, "n")),
     };
   }
-  const cls = computeOf(dtype);
+  const cls = computeOf(dtype),
+    type = WGSL_TYPE[cls];
   const bindings = [input("src", dtype), input("place", "int32"), input("from_at", "int32"), output("dst", dtype)];
   const globals = `${accessors("src", dtype, "elem", false)}
 ${accessors("dst", dtype, outForm(dtype), true)}
@@ -80,12 +82,16 @@ fn source(i: u32, c: i32) -> i32 {
 ${unravelText(ndim)}
   return ${offset("a", ndim)}${wide ? " + c * p.ac" : ""};
 }
-fn join(a: ${cls === "i64" ? "vec2<u32>" : cls}, b: ${cls === "i64" ? "vec2<u32>" : cls}) -> ${cls === "i64" ? "vec2<u32>" : cls} { return ${JOIN[mode][cls]}; }`;
+fn join(a: ${type}, b: ${type}) -> ${type} { return ${JOIN[mode][cls]}; }`;
   const begin = `  if (gid >= p.n${wide ? " * p.cols" : ""}) { return; }
   let i = gid${wide ? " / p.cols" : ""};
   let c = i32(gid${wide ? " % p.cols" : " & 0u"});
   let to = place[i];
   let at = to${wide ? " + c * p.qc" : ""};`;
+  // an output that was not there before starts with its first source, another with its own value
+  const start = fresh
+    ? "var r = ld_src(source(u32(from_at[i]), c));\n  var k = i + 1u;"
+    : "var r = ld_dst(at);\n  var k = i;";
   const main =
     mode === "set"
       ? `${begin}
@@ -94,7 +100,7 @@ fn join(a: ${cls === "i64" ? "vec2<u32>" : cls}, b: ${cls === "i64" ? "vec2<u32>
   st_dst(at, ld_src(source(u32(from_at[i]), c)));`
       : `${begin}
   if (to == ${NOWHERE} || (i > 0u && place[i - 1u] == to)) { return; }
-  ${fresh ? "var r = ld_src(source(u32(from_at[i]), c));\n  var k = i + 1u;" : "var r = ld_dst(at);\n  var k = i;"}
+  ${start}
   while (k < p.n) {
     if (place[k] != to) { break; }
     r = join(r, ld_src(source(u32(from_at[k]), c)));

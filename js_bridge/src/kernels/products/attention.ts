@@ -81,14 +81,15 @@ export function attention(params: AttentionParams): Kernel {
   const type = f16 ? "f16" : "f32",
     wider = (v: string): string => (f16 ? `vec4<f32>(${v})` : v);
   const element = (name: string, at: string): string => (f16 ? `${name}[${at}]` : `ld_${name}(${at})`);
-  const four = (name: string, base: string, at: string, size: number): string =>
-    `vec4<${type}>(${range(4)
-      .map((j) =>
-        size % 4 === 0
-          ? element(name, `${base} + ${at} + ${j}`)
-          : `select(${type}(0.0), ${element(name, `${base} + min(${at} + ${j}, ${size - 1})`)}, ${at} + ${j} < ${size})`,
-      )
-      .join(", ")})`;
+  // elements `at` to `at + 3` of a row of `size`, 0 past its end
+  const four = (name: string, base: string, at: string, size: number): string => {
+    const one = (j: number): string => {
+      if (size % 4 === 0) return element(name, `${base} + ${at} + ${j}`);
+      const clamped = element(name, `${base} + min(${at} + ${j}, ${size - 1})`);
+      return `select(${type}(0.0), ${clamped}, ${at} + ${j} < ${size})`;
+    };
+    return `vec4<${type}>(${range(4).map(one).join(", ")})`;
+  };
   const fill = (
     name: string,
     size: number,
@@ -117,6 +118,27 @@ fn dot_part(q: i32, k: i32, start: i32) -> f32 {
   }
   return acc.x + acc.y + acc.z + acc.w;
 }`;
+  // where lanes share a key, each puts its part of the product into workgroup memory
+  const partial = `    weights[r * ${perRow} + t] = ${dot(`t % ${keys}`, `t / ${keys} * ${part}`)};
+    workgroupBarrier();
+`;
+  const parts = range(share).map((i) => `weights[r * ${perRow} + j + ${i * keys}]`);
+  const score = share === 1 ? dot("j", "0") : parts.join(" + ");
+  const applyMask = `if (seen) {
+        let m = ld_mask(p.mo + b * p.mb + h * p.mh + l * p.ml + key * p.ms);
+        ${mask === "bool" ? "seen = m != 0;" : "s += m;"}
+      }`;
+  const addValue = (o: number): string => {
+    const within = (o + 1) * LANES <= v4 ? "" : `if (t + ${o * LANES} < ${v4}) `;
+    return `      ${within}{
+  o${o} += w * ${wider(`block[j * ${v4} + t + ${o * LANES}]`)};
+}`;
+  };
+  const result = castTo("v", "float32", dtype);
+  const putElement = (o: number, j: number): string => {
+    const at = `t * 4 + ${o * LANES * 4 + j}`;
+    return `    if (${at} < ${valueDim}) { let v = o${o}[${j}] * by; st_y(row + ${at}, ${result}); }`;
+  };
   const main = `  let blocks = (p.L + ${QUERIES - 1}u) / ${QUERIES}u;
   let z = group / blocks;
   if (z >= p.B * p.H) { return; }
@@ -142,29 +164,11 @@ ${outs.map((o) => `  var o${o} = vec4<f32>(0.0);`).join("\n")}
     workgroupBarrier();
 ${fill("k", dim, d4, row4)}
     workgroupBarrier();
-${
-  share === 1
-    ? ""
-    : `    weights[r * ${perRow} + t] = ${dot(`t % ${keys}`, `t / ${keys} * ${part}`)};
-    workgroupBarrier();
-`
-}    for (var j = t; j < ${keys}; j += ${LANES}) {
-      var s = ${
-        share === 1
-          ? dot("j", "0")
-          : range(share)
-              .map((i) => `weights[r * ${perRow} + j + ${i * keys}]`)
-              .join(" + ")
-      };
+${share === 1 ? "" : partial}    for (var j = t; j < ${keys}; j += ${LANES}) {
+      var s = ${score};
       let key = first + j;
       var seen = key < i32(p.S)${causal ? " && key <= l" : ""};
-      ${
-        mask
-          ? `if (seen) {
-        let m = ld_mask(p.mo + b * p.mb + h * p.mh + l * p.ml + key * p.ms); ${mask === "bool" ? "seen = m != 0;" : "s += m;"}
-      }`
-          : ""
-      }
+      ${mask ? applyMask : ""}
       weights[r * ${perRow} + j] = select(-tl_inf(), s, seen);
     }
     workgroupBarrier();
@@ -185,29 +189,14 @@ ${outs.map((o) => `    o${o} *= shrink;`).join("\n")}
     for (var j = 0; j < ${keys}; j++) {
       let w = weights[r * ${perRow} + j];
       sum += w;
-${outs
-  .map(
-    (o) => `      ${(o + 1) * LANES <= v4 ? "" : `if (t + ${o * LANES} < ${v4}) `}{
-  o${o} += w * ${wider(`block[j * ${v4} + t + ${o * LANES}]`)};
-}`,
-  )
-  .join("\n")}
+${outs.map(addValue).join("\n")}
     }
   }
   if (l0 + r < i32(p.L)) {
     let row = p.yo + b * p.yb + h * p.yh + l * p.yl;
     // 0 for a row that saw nothing
     let by = select(1.0 / sum, 0.0, sum == 0.0);
-${outs
-  .map((o) =>
-    range(4)
-      .map(
-        (j) =>
-          `    if (t * 4 + ${o * LANES * 4 + j} < ${valueDim}) { let v = o${o}[${j}] * by; st_y(row + t * 4 + ${o * LANES * 4 + j}, ${castTo("v", "float32", dtype)}); }`,
-      )
-      .join("\n"),
-  )
-  .join("\n")}
+${outs.flatMap((o) => range(4).map((j) => putElement(o, j))).join("\n")}
     if (t == 0) { lse[p.lseo + (b * i32(p.H) + h) * i32(p.L) + l] = select(top + tl_log(sum), -tl_inf(), sum == 0.0); }
   }`;
   return {

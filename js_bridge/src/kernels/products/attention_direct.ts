@@ -27,21 +27,27 @@ export function attentionDirect(
     each = <T>(f: (r: number) => T): string => four.map(f).join(" ");
   const quads = range(Math.ceil(valueDim / 4));
   const elements = (c: number): number[] => four.filter((e) => 4 * c + e < valueDim);
+  const formOf = (name: string): "atomic" | "f16" | "elem" => {
+    if (name === "y") return dtype === "float32" ? "elem" : "atomic";
+    return f16 && "qkv".includes(name) ? "f16" : "elem";
+  };
   const globals = bindings
     .slice(0, -1)
-    .map((b) =>
-      accessors(
-        b.name,
-        b.name === "mask" ? mask! : dtype,
-        b.name === "y" && dtype !== "float32" ? "atomic" : f16 && "qkv".includes(b.name) ? "f16" : "elem",
-        b.name === "y",
-      ),
-    )
+    .map(({ name }) => accessors(name, name === "mask" ? mask! : dtype, formOf(name), name === "y"))
     .join("\n");
   const masked = (r: number, j: number): string => {
     const m = `ld_mask(mask${r} + (first + ${j}) * p.ms)`;
-    return `if (first + ${j} < i32(p.S)) { ${mask === "bool" ? `seen${r}[${j}] = seen${r}[${j}] & (${m} != 0);` : `s${r}[${j}] += ${m};`} }`;
+    const apply = mask === "bool" ? `seen${r}[${j}] = seen${r}[${j}] & (${m} != 0);` : `s${r}[${j}] += ${m};`;
+    return `if (first + ${j} < i32(p.S)) { ${apply} }`;
   };
+  const maskRow = (r: number): string => ` let mask${r} = p.mo + b * p.mb + h * p.mh + l${r} * p.ml;`;
+  const addQuad = (j: number, c: number): string => {
+    const values = four.map((e) => (elements(c).includes(e) ? `ld_v(at + ${4 * c + e})` : "0.0"));
+    return `      { let v = vec4<f32>(${values.join(", ")}); ${each((r) => `o${r}_${c} += w${r}[${j}] * v;`)} }`;
+  };
+  const result = castTo("v", "float32", dtype);
+  const putQuad = (r: number, c: number): string[] =>
+    elements(c).map((e) => `    { let v = o${r}_${c}[${e}] * by; st_y(row + ${4 * c + e}, ${result}); }`);
   const main = `  let tiles = (p.L + ${EACH - 1}u) / ${EACH}u;
   let z = gid / tiles;
   if (z >= p.B * p.H) { return; }
@@ -49,7 +55,7 @@ export function attentionDirect(
   let lt = i32(gid % tiles) * ${EACH};
   ${each(
     (r) => `let l${r} = min(lt + ${r}, i32(p.L) - 1);
-  let q${r} = p.qo + b * p.qb + h * p.qh + l${r} * p.ql;${mask ? ` let mask${r} = p.mo + b * p.mb + h * p.mh + l${r} * p.ml;` : ""}`,
+  let q${r} = p.qo + b * p.qb + h * p.qh + l${r} * p.ql;${mask ? maskRow(r) : ""}`,
   )}
   let keys = p.ko + b * p.kb + hk * p.kh;
   let values = p.vo + b * p.vb + hk * p.vh;
@@ -84,7 +90,7 @@ ${four
   .map(
     (j) => `    if (first + ${j} < i32(p.S)) {
       let at = values + (first + ${j}) * p.vs;
-${quads.map((c) => `      { let v = vec4<f32>(${four.map((e) => (elements(c).includes(e) ? `ld_v(at + ${4 * c + e})` : "0.0")).join(", ")}); ${each((r) => `o${r}_${c} += w${r}[${j}] * v;`)} }`).join("\n")}
+${quads.map((c) => addQuad(j, c)).join("\n")}
     }`,
   )
   .join("\n")}
@@ -95,13 +101,7 @@ ${four
     let row = p.yo + b * p.yb + h * p.yh + l${r} * p.yl;
     // 0 for a row that saw nothing
     let by = select(1.0 / sum${r}, 0.0, sum${r} == 0.0);
-${quads
-  .map((c) =>
-    elements(c)
-      .map((e) => `    { let v = o${r}_${c}[${e}] * by; st_y(row + ${4 * c + e}, ${castTo("v", "float32", dtype)}); }`)
-      .join("\n"),
-  )
-  .join("\n")}
+${quads.flatMap((c) => putQuad(r, c)).join("\n")}
     lse[p.lseo + (b * i32(p.H) + h) * i32(p.L) + l${r}] = select(top${r} + tl_log(sum${r}), -tl_inf(), sum${r} == 0.0);
   }`,
   )

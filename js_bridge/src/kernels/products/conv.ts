@@ -9,7 +9,7 @@
  */
 import { accessors, castTo, halfForm, input, outForm, output } from "../../wgsl/access";
 import { convDirect } from "./conv_direct";
-import type { ConvParams } from "./conv_params";
+import { BUFFERS, type ConvParams } from "./conv_params";
 import { type After, epilogue } from "../elementwise/epilogue";
 import { chooseTile, gemm, splitK, TILES } from "./gemm";
 import { joinParts } from "./matmul";
@@ -61,8 +61,7 @@ export function conv(params: ConvParams): Kernel {
   const taps = product(params.kernel);
   const win = params.kernel.map((k) => `${k}u`);
   const outType: DType = split ? "float32" : dtype;
-  const names = pass === "forward" ? ["x", "w", "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
-  const [first, second, out] = names as [string, string, string];
+  const [first, second, out] = BUFFERS[pass];
   const operands = [
     [first, params.first],
     [second, params.second],
@@ -77,7 +76,9 @@ export function conv(params: ConvParams): Kernel {
     ...uniform("u32", "M", "N", "K", "batches", ...(split ? ["splits", "kchunk"] : [])),
     ...imageWords(nd),
     ...uniform("u32", "cx", "cy"),
-    ...offsets(first, second, ...(split ? [] : [...(bias ? ["bias"] : []), out])),
+    ...offsets(first, second),
+    ...(bias && !split ? offsets("bias") : []),
+    ...(split ? [] : offsets(out)),
     ...operands.flatMap(([name, before]) => (before ? flatWords(before, name) : [])),
     ...(after?.uniforms ?? []),
   ];
@@ -95,7 +96,8 @@ export function conv(params: ConvParams): Kernel {
   const at = (name: string, t: "x" | "y", img: string, ch: string, coords: string[]): string =>
     element(
       name,
-      `p.${name}o + ((${img}) * i32(p.batches * p.c${t}) + grp * i32(p.c${t}) + ${ch}) * i32(${P(t)}) + ${ravel(coords, sizesOf(nd, t))}`,
+      `p.${name}o + ((${img}) * i32(p.batches * p.c${t}) + grp * i32(p.c${t}) + ${ch}) * i32(${P(t)})` +
+        ` + ${ravel(coords, sizesOf(nd, t))}`,
     );
   const I = range(nd).map((d) => `i${d}`),
     O = range(nd).map((d) => `o${d}`);
@@ -144,20 +146,27 @@ fn load_b(k: i32, n: i32) -> ${typeB} {
   return 0.0;
 }`;
   }
+  // elements of an image of the result, and the place of (m, n) in it
+  const each = `i32(${P(pass === "forward" ? "y" : "x")})`;
   const index =
     pass === "weight"
       ? "(grp * i32(p.M) + m) * i32(p.N) + n"
-      : `((n / i32(${P(pass === "forward" ? "y" : "x")})) * i32(p.batches * p.M) + grp * i32(p.M) + m) * i32(${P(pass === "forward" ? "y" : "x")}) + n % i32(${P(pass === "forward" ? "y" : "x")})`;
+      : `((n / ${each}) * i32(p.batches * p.M) + grp * i32(p.M) + m) * ${each} + n % ${each}`;
   const v = castTo(bias && !split ? "v + ld_bias(p.biaso + grp * i32(p.M) + m)" : "v", "float32", outType);
+  const readers = operands.map(([name, before]) =>
+    before ? flatAccessor(before, name, dtype) : accessors(name, dtype, halfForm(half(before)), false),
+  );
+  const outPlace = split ? "base" : `p.${out}o + base`;
+  const put = after ? `finish(base + ${index}, ${v})` : `st_${out}(${outPlace} + ${index}, ${v})`;
   const globals = `var<private> grp: i32; var<private> base: i32;
 fn setup(z: u32${split ? ", part: u32" : ""}) {
   grp = i32(z); base = ${split ? "i32(part * p.batches * p.M * p.N)" : "0"};
 }
-${operands.map(([name, before]) => (before ? flatAccessor(before, name, dtype) : accessors(name, dtype, halfForm(half(before)), false))).join("\n")}
+${readers.join("\n")}
 ${bias && !split ? accessors("bias", dtype, "elem", false) : ""}
 ${after?.globals ?? accessors(out, outType, outForm(outType), true)}
 ${body}
-fn store(m: i32, n: i32, v: f32) { ${after ? "finish(" : `st_${out}(${split ? "" : `p.${out}o + `}`}base + ${index}, ${v}); }`;
+fn store(m: i32, n: i32, v: f32) { ${put}; }`;
   return gemm({
     family: "conv",
     params,
@@ -211,22 +220,22 @@ export function planConv(c: ConvPlan): Step[] {
     taps = product(c.kernel);
   const px = product(c.wideSize),
     py = product(c.narrowSize);
-  const [M, N, K] =
-    c.pass === "forward"
-      ? [cy, c.batch * py, cx * taps]
-      : c.pass === "input"
-        ? [cx, c.batch * px, cy * taps]
-        : [cy, cx * taps, c.batch * py];
+  const [M, N, K] = {
+    forward: [cy, c.batch * py, cx * taps] as const,
+    input: [cx, c.batch * px, cy * taps] as const,
+    weight: [cy, cx * taps, c.batch * py] as const,
+  }[c.pass];
   const direct = c.software ?? false;
   const { tile, splits: cut } = direct ? { tile: "direct" as const, splits: 1 } : chooseTile(M, N, K, c.groups);
   // without workgroup memory parts are whole images, and there are as many as keep a few hundred invocations busy
-  const rows = M >= 8 ? 8 : M > 1 ? 4 : 1;
+  const few = M > 1 ? 4 : 1;
+  const rows = M >= 8 ? 8 : few;
   const splits = direct
     ? Math.min(c.batch, Math.ceil(1024 / (Math.ceil(M / rows) * Math.ceil(N / 4) * c.groups)))
     : cut;
   const window = { kernel: c.kernel, stride: c.stride, padding: c.padding, dilation: c.dilation };
   const split = c.pass === "weight" && splits > 1;
-  const names = c.pass === "forward" ? ["x", "w"] : c.pass === "input" ? ["gy", "w"] : ["gy", "x"];
+  const names = BUFFERS[c.pass];
   const { bm, bn } = TILES[tile],
     words = c.operand ?? {};
   // how often an element is read: that of the product's first matrix, and of the image whose windows are the second, at

@@ -5,6 +5,13 @@ import type { Window } from "../image/window";
 import type { DType } from "../spec";
 import type { TileName } from "./gemm";
 
+/** The buffers of each pass: the operands of its product, and the result. */
+export const BUFFERS = {
+  forward: ["x", "w", "y"],
+  input: ["gy", "w", "gx"],
+  weight: ["gy", "x", "gw"],
+} as const;
+
 export interface ConvParams extends Window {
   readonly pass: "forward" | "input" | "weight";
   readonly dtype: DType;

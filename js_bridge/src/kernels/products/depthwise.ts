@@ -6,6 +6,7 @@
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
 import { type After, epilogue } from "../elementwise/epilogue";
+import { BUFFERS } from "./conv_params";
 import {
   type Binding,
   computeOf,
@@ -60,8 +61,7 @@ export function depthwise(params: DepthwiseParams): Kernel {
   if (computeOf(dtype) !== "f32") throw new UnsupportedKernelError("convolution", dtype);
   const nd = params.kernel.length,
     taps = product(params.kernel);
-  const names = pass === "forward" ? ["x", "w", "y"] : pass === "input" ? ["gy", "w", "gx"] : ["gy", "x", "gw"];
-  const [first, second, out] = names as [string, string, string];
+  const [first, second, out] = BUFFERS[pass];
   const after = params.after && epilogue(params.after, dtype);
   const bindings: Binding[] = [
     input(first, dtype),
@@ -83,8 +83,10 @@ export function depthwise(params: DepthwiseParams): Kernel {
     I = range(nd).map((d) => `i${d}`);
   const wide = wideCoords(params),
     narrow = narrowCoords(params);
-  const loops = (body: string): string =>
-    `${params.kernel.map((k, d) => `for (var w${d} = 0; w${d} < ${k}; w${d}++) {`).join(" ")}\n${body}\n  ${"}".repeat(nd)}`;
+  const loops = (body: string): string => {
+    const heads = params.kernel.map((k, d) => `for (var w${d} = 0; w${d} < ${k}; w${d}++) {`);
+    return `${heads.join(" ")}\n${body}\n  ${"}".repeat(nd)}`;
+  };
   const tap = ravel(
     range(nd).map((d) => `w${d}`),
     params.kernel.map(String),
@@ -211,6 +213,22 @@ function rowsText(params: DepthwiseParams, stored: (i: string, r: string) => str
     [...outer.map((d) => (forward ? `w${d}` : `(${kernel[d]! - 1} - w${d})`)), "0"],
     kernel.map(String),
   );
+  // where a plane begins: of the input for its output channel, or of the gradient of one of its channels
+  const plane = forward
+    ? "(plane / i32(p.channels * p.mult) * i32(p.channels) + filt / i32(p.mult))"
+    : "(plane / i32(p.channels) * i32(p.channels * p.mult) + filt)";
+  const windowLoops = outer.map(
+    (d) =>
+      `for (var w${d} = 0; w${d} < ${kernel[d]}; w${d}++) { ` +
+      `let i${d} = o${d} * ${stride[d]} + w${d} * ${dilation[d]} - ${before[d]};`,
+  );
+  const line = ravel(
+    outer.map((d) => `clamp(i${d}, 0, i32(p.${from}${d}) - 1)`),
+    sizesOf(nd, from as "x").slice(0, last),
+  );
+  const addTap = (w: number): string =>
+    four.map((q) => `s${q} = fma(v${q * stride[last]! + steps[w]!}, k${w}, s${q});`).join(" ");
+  const value = castTo("v", "float32", params.dtype);
   return `  let tiles = (p.${to}${last} + 3u) / 4u;
   let lines = ${["1u", ...outer.map((d) => `p.${to}${d}`)].join(" * ")};
   if (gid >= p.batch * ${channel} * lines * tiles) { return; }
@@ -227,24 +245,14 @@ function rowsText(params: DepthwiseParams, stored: (i: string, r: string) => str
   ${four.map((q) => `var s${q} = 0.0;`).join(" ")}
   for (var f = 0; f < ${forward ? "1" : "i32(p.mult)"}; f++) {
   let filt = ${forward ? "ch" : "ch * i32(p.mult) + f"};
-  let base = p.${source}o + ${forward ? "(plane / i32(p.channels * p.mult) * i32(p.channels) + filt / i32(p.mult))" : "(plane / i32(p.channels) * i32(p.channels * p.mult) + filt)"} * i32(${pixels(nd, from as "x")});
-  ${outer.map((d) => `for (var w${d} = 0; w${d} < ${kernel[d]}; w${d}++) { let i${d} = o${d} * ${stride[d]} + w${d} * ${dilation[d]} - ${before[d]};`).join(" ")}
+  let base = p.${source}o + ${plane} * i32(${pixels(nd, from as "x")});
+  ${windowLoops.join(" ")}
     let ok = ${["true", ...outer.map((d) => `(i${d} >= 0) & (i${d} < i32(p.${from}${d}))`)].join(" & ")};
-    let row = base + ${
-      last
-        ? `(${ravel(
-            outer.map((d) => `clamp(i${d}, 0, i32(p.${from}${d}) - 1)`),
-            sizesOf(nd, from as "x").slice(0, last),
-          )}) * ${width}`
-        : "0"
-    };
+    let row = base + ${last ? `(${line}) * ${width}` : "0"};
     let k = p.wo + filt * ${taps} + ${tap};
     ${columns.map((e) => `let v${e} = select(0.0, ld_${source}(row + c${e}), in${e} & ok);`).join(" ")}
     ${range(kernel[last]!)
-      .map(
-        (w) =>
-          `let k${w} = ld_w(k + ${w}); ${four.map((q) => `s${q} = fma(v${q * stride[last]! + steps[w]!}, k${w}, s${q});`).join(" ")}`,
-      )
+      .map((w) => `let k${w} = ld_w(k + ${w}); ${addTap(w)}`)
       .join("\n    ")}
   ${"}".repeat(last)}
   }
@@ -252,7 +260,7 @@ function rowsText(params: DepthwiseParams, stored: (i: string, r: string) => str
   ${four
     .map(
       (q) => `if (o${last} + ${q} < i32(p.${to}${last})) {
-    let v = s${q}${bias ? " + ld_bias(p.biaso + ch)" : ""}; ${stored(`to_ + ${q}`, castTo("v", "float32", params.dtype))}
+    let v = s${q}${bias ? " + ld_bias(p.biaso + ch)" : ""}; ${stored(`to_ + ${q}`, value)}
   }`,
     )
     .join("\n  ")}`;

@@ -82,11 +82,8 @@ function stage(
   const total = w4 * bk;
   const kk = fast ? `id / ${w4}u` : `id % ${bk}u`;
   const ww = fast ? `id % ${w4}u` : `id / ${bk}u`;
-  const v = vec
-    ? load4("at", "k")
-    : `${type}(${range(4)
-        .map((j) => load(j ? `at + ${j}` : "at", "k"))
-        .join(", ")})`;
+  const each = range(4).map((j) => load(j === 0 ? "at" : `at + ${j}`, "k"));
+  const v = vec ? load4("at", "k") : `${type}(${each.join(", ")})`;
   // A loop, not unrolled text: what a pipeline costs to compile grows with every copy of the load functions.
   return `    for (var id = lane; id < ${total}u; id += ${threads}u) {
       let kq = ${kk}; let wq = ${ww}; let k = k0 + i32(kq); let at = ${name}0 + i32(wq) * 4;
@@ -107,75 +104,103 @@ export function gemm(s: GemmSpec): Kernel {
   const acc = (i: number, r: number, j: number): string => `c${i}_${r}_${j}`;
   const shared = bk > 0;
   const [typeA, typeB] = [s.halfA, s.halfB].map((half) => `vec4<${half ? "f16" : "f32"}>`) as [string, string];
-  const globals = `${
-    shared
-      ? `var<workgroup> tile_m: array<${typeA}, ${(bk * bm) / 4}>;
-var<workgroup> tile_n: array<${typeB}, ${(bk * bn) / 4}>;`
-      : ""
-  }
+  const slices = `var<workgroup> tile_m: array<${typeA}, ${(bk * bm) / 4}>;
+var<workgroup> tile_n: array<${typeB}, ${(bk * bn) / 4}>;`;
+  const globals = `${shared ? slices : ""}
 var<private> k_end: i32;
 ${s.globals}
 fn store4(m: i32, n: i32, v: vec4<f32>) {
   if (m >= i32(p.M)) { return; }
   for (var q = 0; q < min(4, i32(p.N) - n); q++) { store(m, n + q, v[q]); }
 }`;
-  const sliced = (): string => `  for (var k0 = k_first; k0 < k_stop; k0 += ${bk}) {
-${stage(
-  "m",
-  bm,
-  bk,
-  threads,
-  s.aFast === "m",
-  s.vecA ?? false,
-  typeA,
-  (m, k) => `load_a(${m}, ${k})`,
-  (m, k) => `load_a4(${m}, ${k})`,
-)}
-${stage(
-  "n",
-  bn,
-  bk,
-  threads,
-  s.bFast === "n",
-  s.vecB ?? false,
-  typeB,
-  (n, k) => `load_b(${k}, ${n})`,
-  (n, k) => `load_b4(${k}, ${n})`,
-)}
+  // with workgroup memory: slices of bk rows, staged by all and multiplied from there
+  const sliced = (): string => {
+    const stageA = stage(
+      "m",
+      bm,
+      bk,
+      threads,
+      s.aFast === "m",
+      s.vecA ?? false,
+      typeA,
+      (m, k) => `load_a(${m}, ${k})`,
+      (m, k) => `load_a4(${m}, ${k})`,
+    );
+    const stageB = stage(
+      "n",
+      bn,
+      bk,
+      threads,
+      s.bFast === "n",
+      s.vecB ?? false,
+      typeB,
+      (n, k) => `load_b(${k}, ${n})`,
+      (n, k) => `load_b4(${k}, ${n})`,
+    );
+    const fromA = (i: number): string => wide(s.halfA, `tile_m[kk * ${bm / 4}u + ${i * ty}u + ty]`);
+    const fromB = (j: number): string => wide(s.halfB, `tile_n[kk * ${bn / 4}u + ${j * tx}u + tx]`);
+    const products = im.flatMap((i) =>
+      four.flatMap((r) => jn.map((j) => `      ${acc(i, r, j)} += a${i}[${r}] * b${j};`)),
+    );
+    return `  for (var k0 = k_first; k0 < k_stop; k0 += ${bk}) {
+${stageA}
+${stageB}
     workgroupBarrier();
     for (var kk = 0u; kk < ${bk}u; kk++) {
-${im.map((i) => `      let a${i} = ${wide(s.halfA, `tile_m[kk * ${bm / 4}u + ${i * ty}u + ty]`)};`).join("\n")}
-${jn.map((j) => `      let b${j} = ${wide(s.halfB, `tile_n[kk * ${bn / 4}u + ${j * tx}u + tx]`)};`).join("\n")}
-${im.flatMap((i) => four.flatMap((r) => jn.map((j) => `      ${acc(i, r, j)} += a${i}[${r}] * b${j};`))).join("\n")}
+${im.map((i) => `      let a${i} = ${fromA(i)};`).join("\n")}
+${jn.map((j) => `      let b${j} = ${fromB(j)};`).join("\n")}
+${products.join("\n")}
     }
     workgroupBarrier();
   }`;
+  };
   // Rows and columns beyond the edge repeat the last ones, and are not stored: nothing is tested inside the loop.
   const edge = (size: string, vec: boolean | undefined, at: string): string =>
     `min(${at}, i32(p.${size}) - ${vec ? 4 : 1})`;
-  const place =
+  // where block i of the rows (columns) that an invocation has begins, once for all k: four at a time, or one by one
+  const places =
     (x: "m" | "n", step: number, each: readonly number[], vec: boolean | undefined) =>
-    (i: number): string =>
-      (vec ? [""] : each)
-        .map(
-          (q) =>
-            `  let at_${x}${i}${vec ? "" : `_${q}`} = row_${x}(${edge(x.toUpperCase(), vec, `${x}0 + i32(${i * step}u + t${x === "m" ? "y" : "x"}) * ${each.length}${vec ? "" : ` + ${q}`}`)});`,
-        )
-        .join("\n");
-  const straight =
-    (): string => `${[...im.map(place("m", ty, rows, s.vecA)), ...jn.map(place("n", tx, four, s.vecB))].join("\n")}
+    (i: number): string => {
+      const first = `${x}0 + i32(${i * step}u + t${x === "m" ? "y" : "x"}) * ${each.length}`;
+      const size = x.toUpperCase();
+      if (vec) return `  let at_${x}${i} = row_${x}(${edge(size, vec, first)});`;
+      return each.map((q) => `  let at_${x}${i}_${q} = row_${x}(${edge(size, vec, `${first} + ${q}`)});`).join("\n");
+    };
+  // without workgroup memory: every invocation reads what it multiplies
+  const straight = (): string => {
+    const elementsB = (j: number): string => four.map((q) => `get_b(at_n${j}_${q} + kb)`).join(", ");
+    const readB = (j: number): string => (s.vecB ? `get_b4(at_n${j} + kb)` : `vec4<f32>(${elementsB(j)})`);
+    const readA = (i: number, r: number): string => (s.vecA ? `a${i}[${r}]` : `get_a(at_m${i}_${r} + ka)`);
+    const multiply = (i: number, r: number): string =>
+      jn.map((j) => `${acc(i, r, j)} += a${i}_${r} * b${j};`).join(" ");
+    const rowsOf = (i: number): string[] => [
+      ...(s.vecA ? [`    let a${i} = get_a4(at_m${i} + ka);`] : []),
+      ...rows.map((r) => `    let a${i}_${r} = ${readA(i, r)}; ${multiply(i, r)}`),
+    ];
+    return `${[...im.map(places("m", ty, rows, s.vecA)), ...jn.map(places("n", tx, four, s.vecB))].join("\n")}
   for (var k = k_first; k < k_stop; k++) {
     let ka = along_a(k); let kb = along_b(k);
-${jn.map((j) => `    let b${j} = ${s.vecB ? `get_b4(at_n${j} + kb)` : `vec4<f32>(${four.map((q) => `get_b(at_n${j}_${q} + kb)`).join(", ")})`};`).join("\n")}
-${im
-  .flatMap((i) => [
-    ...(s.vecA ? [`    let a${i} = get_a4(at_m${i} + ka);`] : []),
-    ...rows.flatMap((r) => [
-      `    let a${i}_${r} = ${s.vecA ? `a${i}[${r}]` : `get_a(at_m${i}_${r} + ka)`}; ${jn.map((j) => `${acc(i, r, j)} += a${i}_${r} * b${j};`).join(" ")}`,
-    ]),
-  ])
-  .join("\n")}
+${jn.map((j) => `    let b${j} = ${readB(j)};`).join("\n")}
+${im.flatMap(rowsOf).join("\n")}
   }`;
+  };
+  const wholeSum = `  setup(zz);
+  let k_first = 0;
+  let k_stop = i32(p.K);`;
+  const partOfSum = `  let part = zz % p.splits;
+  setup(zz / p.splits, part);
+  let k_first = i32(part * p.kchunk);
+  let k_stop = i32(min(p.K, (part + 1u) * p.kchunk));`;
+  // every accumulator, with the row and column it stands for
+  const sums = im.flatMap((i) =>
+    rows.flatMap((r) =>
+      jn.map((j) => ({
+        name: acc(i, r, j),
+        m: `m0 + i32(${i * ty}u + ty) * ${high} + ${r}`,
+        n: `n0 + i32(${j * tx}u + tx) * 4`,
+      })),
+    ),
+  );
   const main = `  let tiles_n = (p.N + ${bn - 1}u) / ${bn}u;
   let tiles = tiles_n * ((p.M + ${bm - 1}u) / ${bm}u);
   let zz = group / tiles;
@@ -183,13 +208,13 @@ ${im
   let at_tile = group % tiles;
   let m0 = i32(at_tile / tiles_n) * ${bm};
   let n0 = i32(at_tile % tiles_n) * ${bn};
-${s.split ? "  let part = zz % p.splits;\n  setup(zz / p.splits, part);\n  let k_first = i32(part * p.kchunk);\n  let k_stop = i32(min(p.K, (part + 1u) * p.kchunk));" : "  setup(zz);\n  let k_first = 0;\n  let k_stop = i32(p.K);"}
+${s.split ? partOfSum : wholeSum}
   k_end = k_stop;
   let tx = lane % ${tx}u;
   let ty = lane / ${tx}u;
-${im.flatMap((i) => rows.flatMap((r) => jn.map((j) => `  var ${acc(i, r, j)} = vec4<f32>(0.0);`))).join("\n")}
+${sums.map(({ name }) => `  var ${name} = vec4<f32>(0.0);`).join("\n")}
 ${shared ? sliced() : straight()}
-${im.flatMap((i) => rows.flatMap((r) => jn.map((j) => `  store4(m0 + i32(${i * ty}u + ty) * ${high} + ${r}, n0 + i32(${j * tx}u + tx) * 4, ${acc(i, r, j)});`))).join("\n")}`;
+${sums.map(({ name, m, n }) => `  store4(${m}, ${n}, ${name});`).join("\n")}`;
   return {
     key: kernelKey(s.family, s.params),
     bindings: s.bindings,

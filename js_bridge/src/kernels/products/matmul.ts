@@ -100,7 +100,8 @@ export function matmul(params: MatmulParams): Kernel {
   const base = (t: string): string => `p.${t}o + z0 * p.${t}b0 + z1 * p.${t}b1`;
   const inA = "m < i32(p.M) && k < k_end",
     inB = "n < i32(p.N) && k < k_end";
-  const sum = split ? "v" : bias ? "p.alpha * v + p.beta * ld_e(base_e + m * p.em + n * p.en)" : "p.alpha * v";
+  const scaled = bias ? "p.alpha * v + p.beta * ld_e(base_e + m * p.em + n * p.en)" : "p.alpha * v";
+  const sum = split ? "v" : scaled;
   const value = castTo(sum, "float32", outType);
   // an operand's element from those of its sources, of which `at` gives the places
   const element = (
@@ -109,12 +110,10 @@ export function matmul(params: MatmulParams): Kernel {
     before: Inline | undefined,
     at: (source: string) => string,
     half?: boolean,
-  ): string =>
-    half
-      ? `${t}[${at(t)}]`
-      : before
-        ? `of_${t}(${of.map((x) => `ld_${x}(${at(x)})`).join(", ")})`
-        : `ld_${t}(${at(t)})`;
+  ): string => {
+    if (half) return `${t}[${at(t)}]`;
+    return before ? `of_${t}(${of.map((x) => `ld_${x}(${at(x)})`).join(", ")})` : `ld_${t}(${at(t)})`;
+  };
   // the same where all sources are alike but for where they begin, from the place in the first
   const shifted =
     (of: readonly string[]) =>
@@ -122,50 +121,44 @@ export function matmul(params: MatmulParams): Kernel {
       x === of[0] ? "i" : `i - base_${of[0]} + base_${x}`;
   const quad = (t: string, dtype: DType, at: string, half?: boolean): string =>
     half ? `${t}[(${at}) >> 2u]` : four(t, dtype, `(${at}) >> 2u`);
-  const globals = `${[...ofA, ...ofB, "c", "e"].map((t) => `var<private> base_${t}: i32;`).join(" ")}
-${first ? operandFunctions(first, "a", a) : vecA ? "" : accessors("a", a, halfForm(halfA), false)}
-${second ? operandFunctions(second, "b", b) : vecB ? "" : accessors("b", b, halfForm(halfB), false)}
-${bias && !split ? accessors("e", bias, "elem", false) : ""}
-${after?.globals ?? accessors("c", outType, outForm(outType), true)}
-fn setup(z: u32${split ? ", part: u32" : ""}) {
-  let z0 = i32(z / p.nb1); let z1 = i32(z % p.nb1);
-  ${[...ofA, ...ofB].map((t) => `base_${t} = ${base(t)};`).join(" ")}
-  ${split ? "base_c = i32((part * p.batches + z) * p.M * p.N);" : `base_c = ${after ? "i32(z * p.M * p.N)" : base("c")};${bias ? ` base_e = ${base("e")};` : ""}`}
-}
-${
-  TILES[params.tile].bk === 0
-    ? `fn row_m(m: i32) -> i32 { return ${ofA[0] ? `base_${ofA[0]} + m * p.${ofA[0]}m` : "0"}; }
-fn row_n(n: i32) -> i32 { return ${ofB[0] ? `base_${ofB[0]} + n * p.${ofB[0]}n` : "0"}; }
-fn along_a(k: i32) -> i32 { return ${ofA[0] ? `k * p.${ofA[0]}k` : "0"}; }
-fn along_b(k: i32) -> i32 { return ${ofB[0] ? `k * p.${ofB[0]}k` : "0"}; }
-${
-  vecA
-    ? `fn get_a4(i: i32) -> vec4<f32> {
-  return ${widened(halfA, quad("a", a, "i", halfA))};
+  // functions that read one element of an operand; one that is read four at a time has none
+  const readers = (t: "a" | "b", dtype: DType, before: Inline | undefined, vec?: boolean, half?: boolean): string => {
+    if (before) return operandFunctions(before, t, dtype);
+    return vec ? "" : accessors(t, dtype, halfForm(half), false);
+  };
+  const get = (
+    t: "a" | "b",
+    dtype: DType,
+    of: readonly string[],
+    before?: Inline,
+    vec?: boolean,
+    half?: boolean,
+  ): string =>
+    vec
+      ? `fn get_${t}4(i: i32) -> vec4<f32> {
+  return ${widened(half, quad(t, dtype, "i", half))};
 }`
-    : `fn get_a(i: i32) -> f32 { return ${element("a", ofA, first, first ? shifted(ofA) : () => "i")}; }`
-}
-${
-  vecB
-    ? `fn get_b4(i: i32) -> vec4<f32> {
-  return ${widened(halfB, quad("b", b, "i", halfB))};
-}`
-    : `fn get_b(i: i32) -> f32 { return ${element("b", ofB, second, second ? shifted(ofB) : () => "i")}; }`
-}`
-    : `${
-        vecA
-          ? `fn load_a4(m: i32, k: i32) -> vec4<${typeA}> {
+      : `fn get_${t}(i: i32) -> f32 { return ${element(t, of, before, shifted(of))}; }`;
+  const begins = (of: readonly string[], x: string): string => (of[0] ? `base_${of[0]} + ${x} * p.${of[0]}${x}` : "0");
+  const along = (of: readonly string[]): string => (of[0] ? `k * p.${of[0]}k` : "0");
+  // what gemm() asks for without workgroup memory: places along rows and columns, and elements by place
+  const byPlace = (): string => `fn row_m(m: i32) -> i32 { return ${begins(ofA, "m")}; }
+fn row_n(n: i32) -> i32 { return ${begins(ofB, "n")}; }
+fn along_a(k: i32) -> i32 { return ${along(ofA)}; }
+fn along_b(k: i32) -> i32 { return ${along(ofB)}; }
+${get("a", a, ofA, first, vecA, halfA)}
+${get("b", b, ofB, second, vecB, halfB)}`;
+  const loadA = vecA
+    ? `fn load_a4(m: i32, k: i32) -> vec4<${typeA}> {
   if (${inA}) { return ${quad("a", a, "base_a + m + k * p.ak", halfA)}; } return vec4<${typeA}>();
 }`
-          : `fn load_a(m: i32, k: i32) -> ${typeA} {
+    : `fn load_a(m: i32, k: i32) -> ${typeA} {
   if (${inA}) {
     return ${element("a", ofA, first, (x) => `base_${x} + m * p.${x}m + k * p.${x}k`, halfA)};
   }
   return 0.0;
-}`
-      }
-${
-  vecB
+}`;
+  const loadB = vecB
     ? `fn load_b4(k: i32, n: i32) -> vec4<${typeB}> {
   if (${inB}) { return ${quad("b", b, "base_b + n + k * p.bk", halfB)}; } return vec4<${typeB}>();
 }`
@@ -174,10 +167,25 @@ ${
     return ${element("b", ofB, second, (x) => `base_${x} + k * p.${x}k + n * p.${x}n`, halfB)};
   }
   return 0.0;
-}`
-}`
+}`;
+  const reads = TILES[params.tile].bk === 0 ? byPlace() : `${loadA}\n${loadB}`;
+  const baseE = bias ? ` base_e = ${base("e")};` : "";
+  const baseC = after ? "i32(z * p.M * p.N)" : base("c");
+  const bases = split ? "base_c = i32((part * p.batches + z) * p.M * p.N);" : `base_c = ${baseC};${baseE}`;
+  const put = after ? "finish" : "st_c";
+  const placeC = split || after ? "base_c + m * i32(p.N) + n" : "base_c + m * p.cm + n * p.cn";
+  const globals = `${[...ofA, ...ofB, "c", "e"].map((t) => `var<private> base_${t}: i32;`).join(" ")}
+${readers("a", a, first, vecA, halfA)}
+${readers("b", b, second, vecB, halfB)}
+${bias && !split ? accessors("e", bias, "elem", false) : ""}
+${after?.globals ?? accessors("c", outType, outForm(outType), true)}
+fn setup(z: u32${split ? ", part: u32" : ""}) {
+  let z0 = i32(z / p.nb1); let z1 = i32(z % p.nb1);
+  ${[...ofA, ...ofB].map((t) => `base_${t} = ${base(t)};`).join(" ")}
+  ${bases}
 }
-fn store(m: i32, n: i32, v: f32) { ${after ? "finish" : "st_c"}(${split || after ? "base_c + m * i32(p.N) + n" : "base_c + m * p.cm + n * p.cn"}, ${value}); }`;
+${reads}
+fn store(m: i32, n: i32, v: f32) { ${put}(${placeC}, ${value}); }`;
   return gemm({
     family: "matmul",
     params,

@@ -66,11 +66,16 @@ export function crossEntropy(params: CrossEntropyParams): Kernel {
     ...offsets(...reads.map(([n]) => n), ...writes.map(([n]) => n)),
     ...(backward ? [] : [CHECK]),
   ];
+  const joins = (): ("max" | "sum")[] => {
+    if (nll) return [];
+    if (!backward) return ["max", "sum"];
+    return smooth && weight ? ["sum"] : [];
+  };
   const globals = [
     ...reads.map(([n, d]) => accessors(n, d, "elem", false)),
     ...writes.map(([n, d]) => accessors(n, d, outForm(d), true)),
     ...(backward ? [] : [resolver(false)]),
-    rowTools(params, nll ? [] : backward ? (smooth && weight ? ["sum"] : []) : ["max", "sum"]),
+    rowTools(params, joins()),
   ].join("\n");
   const x = (r: string): string => `ld_x(p.xo + base + ${r} * p.inner)`;
   const w = (r: string): string => (weight ? `ld_w(p.wo + ${r})` : "1.0");
@@ -78,33 +83,30 @@ export function crossEntropy(params: CrossEntropyParams): Kernel {
   let base = (row / p.inner) * i32(p.n) * p.inner + row % p.inner;
   let raw = ld_labels(p.labelso + row);
   let ignored = all(raw == tl_i64(p.ignore));`;
-  const main = backward
-    ? `${head}
+  const weights = weight ? blockSum(params, "weights", w) : "  let weights = f32(p.n);";
+  const back = `${head}
   // forward told of targets out of range; they have no gradient here either
   let valid = !ignored && raw.y == 0u && raw.x < p.n;
   let class_at = select(-1, i32(raw.x), valid);
   let share = ${w("max(class_at, 0)")};
   ${nll ? "" : "let top = ld_lse(p.lseo + row);"}
   let gr = ld_g(p.go + row * p.gs);
-${smooth ? (weight ? blockSum(params, "weights", w) : "  let weights = f32(p.n);") : ""}
+${smooth ? weights : ""}
   for (var r = i32(part); r < n; r += ${lanes}) {
     let q = ${nll ? "0.0" : `tl_exp(${x("r")} - top)`};
     var d = share * (q - select(0.0, 1.0, r == class_at));
     ${smooth ? `d = (1.0 - p.smoothing) * d + p.smoothing / f32(p.n) * (q * weights - ${w("r")});` : ""}
     let v = select(0.0, gr * d, valid);
     st_y(p.yo + base + r * p.inner, ${castTo("v", "float32", dtype)});
-  }`
-    : `${head}
-${
-  nll
-    ? "  let total = 0.0;"
-    : `  var top = -tl_inf();
+  }`;
+  const logSum = `  var top = -tl_inf();
   for (var r = i32(part); r < n; r += ${lanes}) { top = tl_max(top, ${x("r")}); }
   top = ${rowJoin(params, "max", "top")};
   let shift = select(0.0, top, tl_isfinite(top));
 ${blockSum(params, "sum", (r) => `tl_exp(${x(r)} - shift)`)}
-  let total = shift + tl_log(sum);`
-}
+  let total = shift + tl_log(sum);`;
+  const forward = `${head}
+${nll ? "  let total = 0.0;" : logSum}
 ${smooth ? blockSum(params, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""}
   if (live && part == 0u) {
     var at = -1;
@@ -120,6 +122,7 @@ ${smooth ? blockSum(params, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""
     ${nll ? "" : "st_lse(p.lseo + row, total);"}
     st_counts(p.countso + row, share);
   }`;
+  const main = backward ? back : forward;
   return {
     key: kernelKey("crossEntropy", params),
     bindings,

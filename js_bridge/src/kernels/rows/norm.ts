@@ -60,22 +60,23 @@ export function layerNorm(params: LayerNormParams): Kernel {
     `  for (var r = i32(part); r < n; r += ${lanes}) {
       let v = ${v}; st_y(p.yo + base + r, ${castTo("v", "float32", dtype)});
     }`;
-  const main = `${rowHead(params)}
-  let base = row * i32(p.n);
-${
-  backward
-    ? `  ${rms ? "" : "let mu = mean[p.meano + row];"}
-  let rs = rstd[p.rstdo + row];
-${rms ? "" : `${blockSum(params, "sum_g", gw)}`}
-${blockSum(params, "sum_gx", (r) => `${gw(r)} * ${centred(r)}`)}
-  let k = sum_gx * rs * rs / f32(p.n);
-${store(`rs * (${gw("r")}${rms ? "" : " - sum_g / f32(p.n)"} - ${centred("r")} * k)`)}`
-    : `${rms ? "" : `${blockSum(params, "mu", x)}\n  mu = mu / f32(p.n);`}
+  const mean = rms ? "" : `${blockSum(params, "mu", x)}\n  mu = mu / f32(p.n);`;
+  const scaled = `${centred("r")} * rs${weight ? " * ld_w(p.wo + r)" : ""}${bias ? " + ld_b(p.bo + r)" : ""}`;
+  const forward = `${mean}
 ${blockSum(params, "sq", (r) => `${centred(r)} * ${centred(r)}`)}
   let rs = tl_div(1.0, tl_sqrt(sq / f32(p.n) + p.eps));
-${store(`${centred("r")} * rs${weight ? " * ld_w(p.wo + r)" : ""}${bias ? " + ld_b(p.bo + r)" : ""}`)}
-  if (live && part == 0u) { ${rms ? "" : "mean[p.meano + row] = mu; "}rstd[p.rstdo + row] = rs; }`
-}`;
+${store(scaled)}
+  if (live && part == 0u) { ${rms ? "" : "mean[p.meano + row] = mu; "}rstd[p.rstdo + row] = rs; }`;
+  const gradient = `rs * (${gw("r")}${rms ? "" : " - sum_g / f32(p.n)"} - ${centred("r")} * k)`;
+  const back = `  ${rms ? "" : "let mu = mean[p.meano + row];"}
+  let rs = rstd[p.rstdo + row];
+${rms ? "" : blockSum(params, "sum_g", gw)}
+${blockSum(params, "sum_gx", (r) => `${gw(r)} * ${centred(r)}`)}
+  let k = sum_gx * rs * rs / f32(p.n);
+${store(gradient)}`;
+  const main = `${rowHead(params)}
+  let base = row * i32(p.n);
+${backward ? back : forward}`;
   return {
     key: kernelKey("layerNorm", params),
     bindings,

@@ -145,7 +145,15 @@ ${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
       follows?.globals ?? outputs.map((o, k) => accessors(`out${k}`, o.dtype, outForm(o.dtype), true)).join("\n");
   const workgroup = subgroups ? lanes : WORKGROUP;
   if (subgroups)
-    globals += `\n${subgroupGlobals(lanes)}\n${subgroupJoin({ name: "join_lanes", type: "State", lanes, start: "start()", merge: (a, b) => `merge(${a}, ${b})`, inside: insideSubgroup(reds), first: true })}`;
+    globals += `\n${subgroupGlobals(lanes)}\n${subgroupJoin({
+      name: "join_lanes",
+      type: "State",
+      lanes,
+      start: "start()",
+      merge: (a, b) => `merge(${a}, ${b})`,
+      inside: insideSubgroup(reds),
+      first: true,
+    })}`;
   else if (lanes > 1) globals += `\nvar<workgroup> shared_state: array<State, ${WORKGROUP}>;`;
 
   const bases = combine
@@ -155,17 +163,44 @@ ${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
   const partial = stage === "partial";
   // states of a row's chunks lie together, whichever way items are numbered
   const [row, which] = across ? ["% p.rows", "/ p.rows"] : ["/ p.chunks", "% p.chunks"];
-  const main = `${
-    across
-      ? `  let item = group * ${WORKGROUP / lanes}u + lane % ${WORKGROUP / lanes}u;
-  let part = lane / ${WORKGROUP / lanes}u;`
-      : `  let item = gid / ${lanes}u;
-  let part = lane % ${lanes}u;`
+  const inRows = `  let item = gid / ${lanes}u;
+  let part = lane % ${lanes}u;`;
+  const besideRows = `  let item = group * ${WORKGROUP / lanes}u + lane % ${WORKGROUP / lanes}u;
+  let part = lane / ${WORKGROUP / lanes}u;`;
+  const wholeRow = `  let first = 0u;
+  let end = select(0u, ${combine ? "p.chunks" : "p.n"}, live);`;
+  const chunkOfRow = `  let which = item ${which};
+  let first = which${woven ? "" : " * p.chunk"};
+  let end = select(0u, ${woven ? "p.n" : "min(first + p.chunk, p.n)"}, live);`;
+  const joinByTree = `  shared_state[lane] = total;
+  for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
+    workgroupBarrier();
+    if (part < s) {
+      shared_state[lane] = merge(shared_state[lane], shared_state[lane + s${across ? ` * ${WORKGROUP / lanes}u` : ""}]);
+    }
   }
+  total = shared_state[lane];`;
+  const joinLanes = (): string => {
+    if (subgroups) return `${subgroupHead(lanes)}\n  total = join_lanes(${SEAT}, total);`;
+    return lanes > 1 ? joinByTree : "";
+  };
+  const putState = `    let slot = row * i32(p.chunks) + i32(which);
+${states.map((s) => `    st_out_${s.name}(slot, total.${s.name});`).join("\n")}`;
+  const putResult = (o: (typeof outputs)[number], k: number): string => {
+    const r = reds[k]!,
+      given = nodeDtype(graph, o.node);
+    const finished = r.finish(field("total")(k), "p.n");
+    const from = r.result === computeOf(given) ? given : STATE_DTYPE[r.result];
+    const v = r.result === computeOf(from) ? finished : convert(finished, r.result, computeOf(from));
+    const result = castTo(`y${k}`, STATE_DTYPE[computeOf(from)], o.dtype);
+    const put = follows ? `finish(row, ${result})` : `st_out${k}(p.q${k}o + row, ${result})`;
+    return `    let y${k} = ${v};\n    ${put};`;
+  };
+  const main = `${across ? besideRows : inRows}
   let items = p.rows${partial ? " * p.chunks" : ""};
   let live = item < items;
   let row = i32(min(item, items - 1u)${partial ? ` ${row}` : ""});
-${partial ? `  let which = item ${which};\n  let first = which${woven ? "" : " * p.chunk"};\n  let end = select(0u, ${woven ? "p.n" : "min(first + p.chunk, p.n)"}, live);` : `  let first = 0u;\n  let end = select(0u, ${combine ? "p.chunks" : "p.n"}, live);`}
+${partial ? chunkOfRow : wholeRow}
 ${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
   var r = first + part;
   while (r < end) {
@@ -175,35 +210,11 @@ ${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
     }
     total = merge(total, block);
   }
-${
-  subgroups
-    ? `${subgroupHead(lanes)}\n  total = join_lanes(${SEAT}, total);`
-    : lanes > 1
-      ? `  shared_state[lane] = total;
-  for (var s = ${lanes / 2}u; s > 0u; s = s >> 1u) {
-    workgroupBarrier();
-    if (part < s) {
-      shared_state[lane] = merge(shared_state[lane], shared_state[lane + s${across ? ` * ${WORKGROUP / lanes}u` : ""}]);
-    }
-  }
-  total = shared_state[lane];`
-      : ""
-}
+${joinLanes()}
   if (live && part == 0u) {
-${
-  partial
-    ? `    let slot = row * i32(p.chunks) + i32(which);\n${states.map((s) => `    st_out_${s.name}(slot, total.${s.name});`).join("\n")}`
-    : outputs
-        .map((o, k) => {
-          const r = reds[k]!;
-          const v = r.finish(field("total")(k), "p.n");
-          const from =
-            r.result === computeOf(nodeDtype(graph, o.node)) ? nodeDtype(graph, o.node) : STATE_DTYPE[r.result];
-          return `    let y${k} = ${r.result === computeOf(from) ? v : convert(v, r.result, computeOf(from))};\n    ${follows ? "finish(" : `st_out${k}(p.q${k}o + `}row, ${castTo(`y${k}`, STATE_DTYPE[computeOf(from)], o.dtype)});`;
-        })
-        .join("\n")
-}
+${partial ? putState : outputs.map(putResult).join("\n")}
   }`;
+  const chunksOf = (u: Values): number => (partial ? value(u, "chunks") : 1);
   return {
     key: kernelKey("reduce", params),
     bindings,
@@ -211,9 +222,7 @@ ${
     ...(outputs.some((o) => ["var", "std", "rstd"].includes(o.op)) && { general: true }),
     wgsl: buildModule({ bindings, uniforms, globals, main, workgroup, subgroups }),
     workgroups: (u) =>
-      value(u, "rows") === 0
-        ? [0, 1, 1]
-        : linearGrid(value(u, "rows") * (stage === "partial" ? value(u, "chunks") : 1) * lanes, workgroup),
+      value(u, "rows") === 0 ? [0, 1, 1] : linearGrid(value(u, "rows") * chunksOf(u) * lanes, workgroup),
   };
 }
 
@@ -261,6 +270,21 @@ export function lanesFor(rows: number, n: number, inner: boolean, software = fal
   return lanes;
 }
 
+/** How many invocations share a row, and in how many pieces it is cut. across: rows side by side. */
+function partsOf(rows: number, n: number, across: boolean, software: boolean): { lanes: number; chunks: number } {
+  if (software) {
+    const busy = Math.min(Math.ceil(n / 2048), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows)));
+    return { lanes: 1, chunks: Math.max(busy, Math.ceil(n / 16384)) };
+  }
+  if (!across)
+    return {
+      lanes: lanesFor(rows, n, true),
+      chunks: Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows))),
+    };
+  const lanes = rows >= BUSY ? 1 : ACROSS;
+  return { lanes, chunks: Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes))) };
+}
+
 export interface ReducePlan extends Omit<ReduceParams, "stage" | "lanes"> {
   /** Whether the reduced elements are the neighbours in memory. */
   readonly inner: boolean;
@@ -284,13 +308,8 @@ export function planReduce(plan: ReducePlan): Step[] {
   // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is
   // work for a device
   const across = !inner && rows >= 16 && n > 8;
-  const lanes = software ? 1 : !across ? lanesFor(rows, n, true) : rows >= BUSY ? 1 : ACROSS;
-  const chunks = software
-    ? Math.max(Math.min(Math.ceil(n / 2048), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows))), Math.ceil(n / 16384))
-    : across
-      ? Math.min(Math.ceil(n / (64 * lanes)), Math.ceil(BUSY / (rows * lanes)))
-      : Math.min(Math.ceil(n / 4096), Math.ceil(1024 / Math.max(1, rows)));
-  const way = across ? { across } : software && chunks > 1 ? { woven: true } : {};
+  const { lanes, chunks } = partsOf(rows, n, across, software);
+  const way = { ...(across && { across }), ...(!across && software && chunks > 1 && { woven: true }) };
   if (chunks <= 1)
     return [
       {

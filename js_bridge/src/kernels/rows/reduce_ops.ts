@@ -49,18 +49,12 @@ const HIGHEST: { readonly [C in Compute]: string } = {
 const call =
   (c: Compute, f: string, i: string, l: string) =>
   (a: string, b: string): string =>
-    c === "f32"
-      ? f.length === 1
-        ? `(${a} ${f} ${b})`
-        : `${f}(${a}, ${b})`
-      : c === "i32"
-        ? i.length === 1
-          ? `(${a} ${i} ${b})`
-          : `${i}(${a}, ${b})`
-        : `${l}(${a}, ${b})`;
+    applied({ f32: f, i32: i, i64: l }[c], a, b);
+/** An operator between its operands, a function before them. */
+const applied = (f: string, a: string, b: string): string => (f.length === 1 ? `(${a} ${f} ${b})` : `${f}(${a}, ${b})`);
 
 const truthOf = (c: Compute, x: string): string =>
-  c === "f32" ? `tl_truth_f32(${x})` : c === "i32" ? `(${x} != 0)` : `any(${x} != vec2<u32>(0u))`;
+  ({ f32: `tl_truth_f32(${x})`, i32: `(${x} != 0)`, i64: `any(${x} != vec2<u32>(0u))` })[c];
 
 function fold(
   c: Compute,
@@ -80,11 +74,12 @@ function fold(
 /** Whether (a, ia) goes before (b, ib): NaN first, then the larger (smaller) value, then the lower position. */
 function before(c: Compute, largest: boolean, a: string, ia: string, b: string, ib: string): string {
   const [hi, lo] = largest ? [b, a] : [a, b];
-  const less = c === "f32" ? `(${hi} < ${lo})` : c === "i32" ? `(${hi} < ${lo})` : `tl_i64_lt(${hi}, ${lo})`;
+  const less = c === "i64" ? `tl_i64_lt(${hi}, ${lo})` : `(${hi} < ${lo})`;
   const same = c === "i64" ? `all(${a} == ${b})` : `(${a} == ${b})`;
   const earlier = `(${ia} < ${ib})`;
-  if (c !== "f32") return `(${less} || (${same} && ${earlier}))`;
-  return `select(!tl_isnan(${b}) && (${less} || (${same} && ${earlier})), !tl_isnan(${b}) || ${earlier}, tl_isnan(${a}))`;
+  const first = `(${less} || (${same} && ${earlier}))`;
+  if (c !== "f32") return first;
+  return `select(!tl_isnan(${b}) && ${first}, !tl_isnan(${b}) || ${earlier}, tl_isnan(${a}))`;
 }
 
 function arg(c: Compute, largest: boolean): Reduction {

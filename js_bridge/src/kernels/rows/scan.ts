@@ -53,16 +53,8 @@ export function scan(params: ScanParams): Kernel {
     t = WGSL_TYPE[cls];
   const best = op === "cummax" || op === "cummin";
   if (op === "logcumsumexp" && cls !== "f32") throw new UnsupportedKernelError(op, dtype);
-  const carried: [string, DType][] =
-    chunked !== "apply"
-      ? []
-      : best
-        ? [
-            ["carry", state],
-            ["whose", "int64"],
-            ["places", "int64"],
-          ]
-        : [["carry", state]];
+  const carried: [string, DType][] = chunked === "apply" ? [["carry", state]] : [];
+  if (chunked === "apply" && best) carried.push(["whose", "int64"], ["places", "int64"]);
   const bindings: Binding[] = [
     input("x", dtype),
     ...carried.map(([name, d]) => input(name, d)),
@@ -89,27 +81,19 @@ export function scan(params: ScanParams): Kernel {
     cummin: "",
   }[op];
   // the later of equals is kept, NaN stays
-  const better =
-    cls === "f32"
-      ? op === "cummax"
-        ? "(tl_isnan(b.v) || b.v >= a.v)"
-        : "(tl_isnan(b.v) || b.v <= a.v)"
-      : cls === "i32"
-        ? op === "cummax"
-          ? "b.v >= a.v"
-          : "b.v <= a.v"
-        : op === "cummax"
-          ? "!tl_i64_lt(b.v, a.v)"
-          : "!tl_i64_lt(a.v, b.v)";
+  const order = op === "cummax" ? ">=" : "<=";
+  const better = {
+    f32: `(tl_isnan(b.v) || b.v ${order} a.v)`,
+    i32: `b.v ${order} a.v`,
+    i64: op === "cummax" ? "!tl_i64_lt(b.v, a.v)" : "!tl_i64_lt(a.v, b.v)",
+  }[cls];
+  const nanStays = cls === "f32" ? "(!tl_isnan(a.v) || tl_isnan(b.v)) && " : "";
+  const joinBest = `if (b.at >= 0 && (a.at < 0 || (${nanStays}${better}))) { return b; }
+  return a;`;
   const globals = `struct State { v: ${t}, at: i32 }
 fn start() -> State { return State(${start}, -1); }
 fn join(a: State, b: State) -> State {
-  ${
-    best
-      ? `if (b.at >= 0 && (a.at < 0 || (${cls === "f32" ? "(!tl_isnan(a.v) || tl_isnan(b.v)) && " : ""}${better}))) { return b; }
-  return a;`
-      : `return State(${join}, b.at);`
-  }
+  ${best ? joinBest : `return State(${join}, b.at);`}
 }
 ${accessors("x", dtype, "elem", false)}
 ${carried.map(([name, d]) => accessors(name, d, "elem", false)).join("\n")}
@@ -118,29 +102,35 @@ ${best ? accessors("idx", "int64", "elem", true) : ""}
 ${lanes > 1 ? `var<workgroup> part_s: array<State, ${WORKGROUP}>;` : ""}`;
   const load = (r: string): string => `State(${castTo(`ld_x(p.xo + base + (${r}) * p.inner)`, dtype, state)}, ${r})`;
   const step = lanes * EACH;
-  const write =
-    chunked === "totals"
-      ? ""
-      : `      if (r0 + ${EACH} * i32(part) + j < end) {
+  const write = `      if (r0 + ${EACH} * i32(part) + j < end) {
         let at = p.yo + base + (r0 + ${EACH} * i32(part) + j) * p.inner;
-        st_y(at, ${castTo("run.v", state, out)});${best ? "\n        st_idx(at, tl_i64(run.at));" : ""}
+        st_y(at, ${castTo("run.v", state, out)});
+        ${best ? "st_idx(at, tl_i64(run.at));" : ""}
       }`;
+  const wholeRow = `let first = 0;
+  let end = select(0, i32(p.n), live);
+  let rounds = i32(p.n);`;
+  const chunkOfRow = `let which = i32(item % u32(p.chunks));
+  let first = which * p.chunk;
+  let end = select(0, min(first + p.chunk, i32(p.n)), live);
+  let rounds = p.chunk;`;
+  const carriedAt = best ? "i32(ld_places(row * p.chunks + i32(ld_whose(c).x)).x)" : "0";
+  const takeCarry = `if (live && which > 0) {
+    let c = row * p.chunks + which - 1;
+    total = State(ld_carry(c), ${carriedAt});
+  }`;
+  const putTotal = `if (live && part == 0u) {
+    st_y(i32(item), total.v);${best ? " st_idx(i32(item), tl_i64(total.at));" : ""}
+  }`;
   const main = `  let item = gid / ${lanes}u;
   let part = lane % ${lanes}u;
   let items = p.rows${chunked ? " * u32(p.chunks)" : ""};
   let live = item < items;
   let row = i32(min(item, items - 1u)${chunked ? " / u32(p.chunks)" : ""});
   let base = (row / p.inner) * i32(p.n) * p.inner + row % p.inner;
-  ${chunked ? "let which = i32(item % u32(p.chunks));\n  let first = which * p.chunk;\n  let end = select(0, min(first + p.chunk, i32(p.n)), live);\n  let rounds = p.chunk;" : "let first = 0;\n  let end = select(0, i32(p.n), live);\n  let rounds = i32(p.n);"}
+  ${chunked ? chunkOfRow : wholeRow}
   var total = start();
-  ${
-    chunked === "apply"
-      ? `if (live && which > 0) {
-    let c = row * p.chunks + which - 1;
-    total = State(ld_carry(c), ${best ? "i32(ld_places(row * p.chunks + i32(ld_whose(c).x)).x)" : "0"});
-  }`
-      : ""
-  }
+  ${chunked === "apply" ? takeCarry : ""}
   // every lane goes round equally often, as all must meet at the barriers
   for (var round = 0; round < rounds; round += ${step}) {
     let r0 = first + round;
@@ -169,16 +159,10 @@ ${
     for (var j = 0; j < ${EACH}; j++) {
       let r = r0 + ${EACH} * i32(part) + j;
       if (r < end) { run = join(run, ${load("r")}); }
-${write}
+${chunked === "totals" ? "" : write}
     }
   }
-  ${
-    chunked === "totals"
-      ? `if (live && part == 0u) {
-    st_y(i32(item), total.v);${best ? " st_idx(i32(item), tl_i64(total.at));" : ""}
-  }`
-      : ""
-  }`;
+  ${chunked === "totals" ? putTotal : ""}`;
   return {
     key: kernelKey("scan", params),
     bindings,

@@ -50,19 +50,25 @@ export function softmax(params: SoftmaxParams): Kernel {
     `  for (var r = i32(part); r < n; r += ${lanes}) {
       let at = base + r * p.inner; let v = ${v}; st_y(p.yo + at, ${castTo("v", "float32", out)});
     }`;
-  const main = backward
-    ? `${head}
-${blockSum(params, "total", (r) => `ld_g(p.go + base + ${r} * p.inner)${log ? "" : ` * ld_x(p.xo + base + ${r} * p.inner)`}`)}
-${store(log ? "ld_g(p.go + at) - tl_exp(ld_x(p.xo + at)) * total" : "ld_x(p.xo + at) * (ld_g(p.go + at) - total)")}`
-    : `${head}
+  const g = (r: string): string => `ld_g(p.go + base + ${r} * p.inner)`;
+  const x = (r: string): string => `ld_x(p.xo + base + ${r} * p.inner)`;
+  const gradient = log
+    ? "ld_g(p.go + at) - tl_exp(ld_x(p.xo + at)) * total"
+    : "ld_x(p.xo + at) * (ld_g(p.go + at) - total)";
+  const back = `${head}
+${blockSum(params, "total", (r) => (log ? g(r) : `${g(r)} * ${x(r)}`))}
+${store(gradient)}`;
+  const result = log ? "(ld_x(p.xo + at) - top) - shift" : "tl_exp(ld_x(p.xo + at) - top) / sum";
+  const forward = `${head}
   var top = -tl_inf();
-  for (var r = i32(part); r < n; r += ${lanes}) { top = tl_max(top, ld_x(p.xo + base + r * p.inner)); }
+  for (var r = i32(part); r < n; r += ${lanes}) { top = tl_max(top, ${x("r")}); }
   top = ${rowJoin(params, "max", "top")};
-${blockSum(params, "sum", (r) => `tl_exp(ld_x(p.xo + base + ${r} * p.inner) - top)`)}
+${blockSum(params, "sum", (r) => `tl_exp(${x(r)} - top)`)}
   // an infinite maximum leaves no defined ratio
   sum = select(tl_nan(), sum, tl_isfinite(top));
   ${log ? "let shift = tl_log(sum);" : ""}
-${store(log ? "(ld_x(p.xo + at) - top) - shift" : "tl_exp(ld_x(p.xo + at) - top) / sum")}`;
+${store(result)}`;
+  const main = backward ? back : forward;
   return {
     key: kernelKey("softmax", params),
     bindings,

@@ -74,14 +74,13 @@ export function sort(params: SortStage): Kernel {
   const keyed = (name: string, access: Binding["access"]): Binding => ({ name, type: `array<${kt}>`, access });
   const placed = (name: string, access: Binding["access"]): Binding => ({ name, type: "array<u32>", access });
   const results = [output("y", dtype), output("idx", indices)];
-  const bindings =
-    stage === "runs"
-      ? [input("x", dtype), keyed("kout", "read_write"), placed("pout", "read_write")]
-      : stage === "whole"
-        ? [input("x", dtype), ...results]
-        : stage === "merge"
-          ? [keyed("kin", "read"), placed("pin", "read"), keyed("kout", "read_write"), placed("pout", "read_write")]
-          : [input("x", dtype), placed("pin", "read"), ...results];
+  const sorted = [keyed("kout", "read_write"), placed("pout", "read_write")];
+  const bindings = {
+    runs: [input("x", dtype), ...sorted],
+    whole: [input("x", dtype), ...results],
+    merge: [keyed("kin", "read"), placed("pin", "read"), ...sorted],
+    finish: [input("x", dtype), placed("pin", "read"), ...results],
+  }[stage];
   const uniforms: UniformWord[] = [
     ...uniform("u32", "rows", "n", "k"),
     ...uniform("i32", "xo", "yo", "idxo"),
@@ -132,6 +131,10 @@ export function sort(params: SortStage): Kernel {
     pout[left + to] = pin[at];
   }`;
   } else {
+    const keep =
+      stage === "whole"
+        ? "if (row < p.rows && at < p.k) { put(row, at, ps[slot]); }"
+        : "if (row < p.rows && at < p.n) { kout[row * p.n + at] = ks[slot]; pout[row * p.n + at] = ps[slot]; }";
     globals += `\nvar<workgroup> ks: array<${kt}, ${BLOCK}>;\nvar<workgroup> ps: array<u32, ${BLOCK}>;
 fn load(slot: u32, part: u32, pieces: u32) {
   let row = part / pieces;
@@ -143,7 +146,7 @@ fn load(slot: u32, part: u32, pieces: u32) {
 fn save(slot: u32, part: u32, pieces: u32) {
   let row = part / pieces;
   let at = part % pieces * p.len + slot % p.len;
-  ${stage === "whole" ? "if (row < p.rows && at < p.k) { put(row, at, ps[slot]); }" : "if (row < p.rows && at < p.n) { kout[row * p.n + at] = ks[slot]; pout[row * p.n + at] = ps[slot]; }"}
+  ${keep}
 }`;
     main = `  let pieces = (p.n + p.len - 1u) / p.len;
   for (var h = 0u; h < 2u; h++) {

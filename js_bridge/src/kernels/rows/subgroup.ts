@@ -64,6 +64,7 @@ export interface Join {
 
 /** fn <name>(${SEAT}, v) -> the joined value of all lanes. All invocations must call it. */
 export function subgroupJoin({ name, type, lanes, start, merge, inside, first }: Join): string {
+  const from = first ? `select(select(0u, at, whole), ${lanes}u, whole && lane >= size)` : "select(0u, at, whole)";
   return `var<workgroup> ${name}_s: array<${type}, ${lanes}>;
 fn ${name}_inside(size: u32, x: ${type}) -> ${type} { var v = x; ${inside} return v; }
 fn ${name}(${TAKEN}, v: ${type}) -> ${type} {
@@ -72,7 +73,7 @@ ${first ? "" : "  workgroupBarrier();\n"}  let own = ${name}_inside(size, v);
   workgroupBarrier();
   var total = ${start};
   let step = select(1u, size, whole);
-  for (var k = ${first ? `select(select(0u, at, whole), ${lanes}u, whole && lane >= size)` : "select(0u, at, whole)"}; k * size < ${lanes}u; k += step) {
+  for (var k = ${from}; k * size < ${lanes}u; k += step) {
     let base = k * size;
     let end = base + select(1u, size, sub_odd[k] != 0u);
     for (var j = base; j < end; j++) { total = ${merge("total", `${name}_s[j]`)}; }

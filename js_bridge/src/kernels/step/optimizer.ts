@@ -50,10 +50,16 @@ function step(
   let inside = vec4<bool>(true, left > 1u, left > 2u, left > 3u);
 ${body((s) => `${s}${k}[i]`)}
 ${keep(k)}`;
-  const main =
-    params.count === undefined
-      ? `  if (gid * 4u >= p.n) { return; }\n  let i = gid;\n${one("")}`
-      : `  var i = gid;\n${tags.map((k) => `  if (i < (p.n${k} + 3u) / 4u) {\n${one(k)}\n  return;\n  }\n  i -= (p.n${k} + 3u) / 4u;`).join("\n")}`;
+  const alone = `  if (gid * 4u >= p.n) { return; }
+  let i = gid;
+${one("")}`;
+  // vectors are counted through all parameters, one after the other
+  const oneOfMany = (k: string): string => `  if (i < (p.n${k} + 3u) / 4u) {
+${one(k)}
+  return;
+  }
+  i -= (p.n${k} + 3u) / 4u;`;
+  const main = params.count === undefined ? alone : `  var i = gid;\n${tags.map(oneOfMany).join("\n")}`;
   const vectors = (u: Parameters<Kernel["workgroups"]>[0]): number =>
     tags.reduce((sum, k) => sum + Math.ceil(value(u, `n${k}`) / 4), 0);
   return {
@@ -89,6 +95,11 @@ export function sgd(params: SgdParams): Kernel {
  * Buffers g, w, m, v, [top].
  */
 export function adam(params: AdamParams): Kernel {
+  const largest = (q: (s: string) => string): string => `  let best = ${q("top")};
+  let new_top = vec4<f32>(
+    tl_max(best.x, new_v.x), tl_max(best.y, new_v.y), tl_max(best.z, new_v.z), tl_max(best.w, new_v.w));
+`;
+  const second = params.amsgrad ? "new_top" : "new_v";
   return step(
     "adam",
     params,
@@ -98,6 +109,6 @@ export function adam(params: AdamParams): Kernel {
   let d = ${params.maximize ? "-" : ""}${q("g")} + p.weight_decay * ${params.decoupled ? "vec4<f32>(0.0)" : "before"};
   let new_m = ${q("m")} + p.w1 * (d - ${q("m")});
   let new_v = p.beta2 * ${q("v")} + p.w2 * d * d;
-${params.amsgrad ? `  let best = ${q("top")};\n  let new_top = vec4<f32>(tl_max(best.x, new_v.x), tl_max(best.y, new_v.y), tl_max(best.z, new_v.z), tl_max(best.w, new_v.w));\n` : ""}  let new_w = before - p.size * new_m / (sqrt(${params.amsgrad ? "new_top" : "new_v"}) / p.root + p.eps);`,
+${params.amsgrad ? largest(q) : ""}  let new_w = before - p.size * new_m / (sqrt(${second}) / p.root + p.eps);`,
   );
 }
