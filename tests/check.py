@@ -22,7 +22,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PY = sys.executable
 TOOLS = pathlib.Path(PY).parent
 LONGEST = 120  # columns
-LONG_TS = 86  # lines of the bridge that are longer, most of them WGSL in strings: the number may only fall
 sys.path.insert(0, str(ROOT / "wheels"))
 import runtime  # noqa: E402
 
@@ -62,16 +61,12 @@ def js_format(fix: bool) -> bool:
 def line_lengths(fix: bool) -> bool:
     """Macros, strings and comments, which clang-format and prettier leave as they are."""
     good = True
-    for name in tracked(".c", ".h", ".inc"):
+    bridge = [name for name in tracked(".ts", ".mjs") if name.startswith("js_bridge/")]
+    for name in tracked(".c", ".h", ".inc") + bridge:
         for number, line in enumerate((ROOT / name).read_text().splitlines(), 1):
             if len(line) > LONGEST:
                 print(f"{name}:{number}: {len(line)} columns, more than {LONGEST}")
                 good = False
-    bridge = [name for name in tracked(".ts", ".mjs") if name.startswith("js_bridge/")]
-    long = sum(len(line) > LONGEST for name in bridge for line in (ROOT / name).read_text().splitlines())
-    if long > LONG_TS:
-        print(f"js_bridge: {long} lines of more than {LONGEST} columns, where there may be {LONG_TS}")
-        good = False
     return good
 
 
@@ -85,7 +80,47 @@ def nested_conditions(fix: bool) -> bool:
                 if any(isinstance(part, ast.IfExp) for part in inner):
                     print(f"{name}:{node.lineno}: a conditional expression within another")
                     good = False
-    return good
+    for name in tracked(".c", ".h", ".inc"):
+        for line in c_nested_conditions((ROOT / name).read_text()):
+            print(f"{name}:{line}: a conditional expression within another")
+            good = False
+    bridge = [f for f in tracked(".ts", ".mjs") if f.startswith("js_bridge/") and not f.startswith("js_bridge/tests/")]
+    runtime.npm_packages(ROOT / "js_bridge")
+    return run("node", "js_bridge/tools/conditions.mjs", *bridge) and good
+
+
+def c_nested_conditions(text: str) -> list[int]:
+    """Lines of C with a `?` in a branch of another conditional expression, as far as one file's own text shows it.
+
+    A walk over brackets, `?` and `:`. An else branch ends at the next `,`, `;` or closing bracket, or at the `:` of a
+    conditional expression around it. Each directive is text of its own.
+    """
+    found: set[int] = set()
+    directive = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.)*", re.M | re.S)
+    code = c_code(text)
+    parts = [(m[0], code.count("\n", 0, m.start())) for m in directive.finditer(code)]
+    parts.append((directive.sub(lambda m: "\n" * m[0].count("\n"), code), 0))
+    for part, line in parts:
+        stack: list[str] = []  # brackets that are open; "?" and ":" for the first and the second branch
+        for token in re.findall(r"[?:;,(){}\[\]\n]", part):
+            line += token == "\n"
+            if token in "([{":
+                stack.append(token)
+            elif token == "?":
+                if "?" in stack or ":" in stack:
+                    found.add(line + 1)
+                stack.append("?")
+            elif token == ":":
+                while stack and stack[-1] == ":":
+                    stack.pop()
+                if stack and stack[-1] == "?":  # else a label or a bit field
+                    stack[-1] = ":"
+            elif token != "\n":
+                while stack and stack[-1] in "?:":
+                    stack.pop()
+                if token in ")]}" and stack:
+                    stack.pop()
+    return sorted(found)
 
 
 def c_prototypes(fix: bool) -> bool:

@@ -16,7 +16,7 @@ function wrapped(items: readonly string[]): string {
 /** Arity, a letter for each compute type, and "r" or "t": as `operations` in native/src/gpu/gpu_expr.c reads it. */
 function text({ arity, result, ...forms }: OpDef): string {
   const types = (["f", "i", "l", "b"] as const).filter((type) => forms[type] !== undefined);
-  return `${arity}${types.join("")}${result ? { float: "r", bool: "t" }[result] : ""}`;
+  return `${arity}${types.join("")}${{ float: "r", bool: "t", same: "" }[result]}`;
 }
 
 export function operationsText(): string {

@@ -1,6 +1,6 @@
 /**
- * Keys of plans: "family:{parameters as JSON}", or "expression:" and what the core says of an element-wise expression, a
- * character for each byte (make_key in native/src/gpu/gpu_run.c; keep the two alike).
+ * Keys of plans: "family:{parameters as JSON}", or "expression:" and the core's description of an element-wise
+ * expression, a character for each byte (make_key in native/src/gpu/gpu_run.c; keep the two alike).
  */
 import type { Node } from "../kernels/elementwise/expression";
 import { OPS, type OpName } from "../kernels/elementwise/op_table";

@@ -112,12 +112,14 @@ static int decide(TlEntry *e, PyObject *ov, PyObject *const *a, int n, PyObject 
     all = all && (!TL_CHECK(t) || here(t->dtype) || (t->dtype == TL_F64 && !t->ndim));
   }
   if (!all || !gpu_computes(e->op, e->n, wide)) return 0;
-  int lead = inplace ? 0 : known ? leading(ops, e->n, second) : deciding(ov, a, n, ops, e->n);
+  int lead = 0;
+  if (!inplace) lead = known ? leading(ops, e->n, second) : deciding(ov, a, n, ops, e->n);
   if (lead < -1) return -1;
   e->lead = (int8_t)lead;
   e->dtype = (uint8_t)dtype;
   e->compute = (uint8_t)wide;
-  e->number = tl_is_float(wide) ? TL_F32 : wide == TL_I64 ? TL_I64 : TL_I32;
+  e->number = wide == TL_I64 ? TL_I64 : TL_I32;
+  if (tl_is_float(wide)) e->number = TL_F32;
   return 1;
 }
 

@@ -28,9 +28,11 @@ static PyObject *plans; /* key -> number */
 
 static int kind_of(const void *o) {
   PyTypeObject *tp = Py_TYPE(o);
-  if (tp == tl_Node)
-    return !((const TlNode *)o)->product ? IS_NODE : ((const TlNode *)o)->product->done ? IS_LEAF : IS_PRODUCT;
-  return tp == tl_Leaf ? IS_LEAF : tp == tl_Number ? IS_NUMBER : IS_COORD;
+  if (tp == tl_Leaf) return IS_LEAF;
+  if (tp != tl_Node) return tp == tl_Number ? IS_NUMBER : IS_COORD;
+  const TlProduct *product = ((const TlNode *)o)->product;
+  if (!product) return IS_NODE;
+  return product->done ? IS_LEAF : IS_PRODUCT;
 }
 
 /* the leaf that a part of kind IS_LEAF stands for */
@@ -115,7 +117,8 @@ static int make_key(Run *r) {
       key_byte(r, n->compute);
       key_byte(r, n->nargs);
       for (int j = 0; j < n->nargs; j++) key_byte(r, ((Expr *)NODE_ARGS(n)[j])->place);
-    } else key_byte(r, kind == IS_LEAF ? r->input_of[i] : kind == IS_COORD ? ((TlCoord *)e)->dim : e->dtype);
+    } else if (kind == IS_LEAF) key_byte(r, r->input_of[i]);
+    else key_byte(r, kind == IS_COORD ? ((TlCoord *)e)->dim : e->dtype);
   }
   key_byte(r, r->nin);
   for (int i = 0; i < r->nin; i++) {
@@ -160,7 +163,8 @@ uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out) {
   if (tl_is_float(d)) {
     double v = PyFloat_AsDouble(value);
     if (v == -1.0 && PyErr_Occurred()) return 0;
-    float f = v > 3.4028235677973366e38 ? __builtin_inff() : v < -3.4028235677973366e38 ? -__builtin_inff() : (float)v;
+    float f = v > 0 ? __builtin_inff() : -__builtin_inff();
+    if (!(v > 3.4028235677973366e38 || v < -3.4028235677973366e38)) f = (float)v;
     memcpy(out, &f, 4);
     return 1;
   }
@@ -377,9 +381,9 @@ static int run_in_parts(TlNode *root, const GpuOut *out) {
     any = any || Py_TYPE(arg) == tl_Node;
     if (!(own[n] = Py_TYPE(arg) == tl_Node ? gpu_run_now((TlNode *)arg) : Py_NewRef(arg))) break;
   }
-  TlNode *one = n < root->nargs ? NULL
-                : any           ? gpu_node(root->op, own, n, root->dtype, root->compute, root->ndim, root->shape)
-                                : (too_large(), NULL);
+  TlNode *one = NULL;
+  if (n == root->nargs && any) one = gpu_node(root->op, own, n, root->dtype, root->compute, root->ndim, root->shape);
+  else if (n == root->nargs) too_large();
   if (one) {
     GpuOut to = *out;
     to.node = one;
