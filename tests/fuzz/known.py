@@ -71,9 +71,9 @@ MEANT = [
         "PyTorch adds to a gradient of zeros without memory",
     ),
     Meant(
-        "raises (AttributeError|TypeError), nothing",
+        "raises (AttributeError|TypeError), (nothing|RuntimeError)",
         "register_hook",
-        "PyTorch .*'?NoneType'?.*, torchlite nothing",
+        "PyTorch .*'?NoneType'?.*, torchlite (nothing|The differentiated Tensor at index)",
         0,
         "PyTorch calls the hook of a part of split with None where no gradient reaches that part",
     ),
@@ -83,6 +83,23 @@ MEANT = [
         "torchlite one of the variables needed for gradient computation has been modified by an inplace operation",
         0,
         "PyTorch's kron does not notice that its input was changed, and its gradient is wrong",
+    ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"matmul\(| @ ",
+        r"torchlite one of the variables needed for gradient computation has been modified by an inplace operation: "
+        r"\[torch\.\w+ \[\d+, \d+, \d+",
+        0,
+        "a product of batches saves its operands; PyTorch's saves the copies that it made where their rows were not "
+        "those of one matrix, and notices no change then",
+    ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"conv\w*\((?s:.*)complex|complex(?s:.*)conv\w*\(",
+        r"torchlite one of the variables needed for gradient computation has been modified by an inplace operation: "
+        r"\[torch\.Complex",
+        0,
+        "PyTorch makes a convolution of complex numbers of real ones, and saves their copies",
     ),
     Meant(
         "raises nothing, RuntimeError",
@@ -149,7 +166,8 @@ MEANT = [
     ),
     Meant(
         "raises nothing, RuntimeError",
-        r"torch\.tensor\(.*dtype=torch\.int64|dtype=\"u?int\d+\"",
+        r"torch\.tensor\(.*dtype=torch\.int64|dtype=\"u?int\d+\"|"
+        r"(median|mode|kthvalue|topk|sort|max|min|_indices|cummax|cummin|frexp|aminmax)\((?s:.*)\] = ",
         "torchlite One of the differentiated Tensors does not require grad",
         0,
         "a tensor of integers has no history, whatever was written to it",
@@ -162,6 +180,13 @@ MEANT = [
         "the result is a view in PyTorch, which loses its hook when it is changed in place afterwards",
     ),
     Meant(
+        "raises RuntimeError, nothing",
+        r"(linear|conv\dd|pool1d\w*)\((?s:.*)detach_",
+        "PyTorch Can't detach views in-place",
+        0,
+        "the same views",
+    ),
+    Meant(
         "value|grad",
         "",
         r"PyTorch \[(-?nan|-?inf)(, (-?nan|-?inf))*\] at .*torchlite \[(-?nan|-?inf)(, (-?nan|-?inf))*\]",
@@ -171,7 +196,7 @@ MEANT = [
     ),
     Meant(
         "value",
-        r"batch_norm\(",
+        r"(batch|instance)_norm\(",
         r"PyTorch \[-?nan(, -?nan)*\] at .*torchlite \[-?inf(, -?inf)*\]",
         0,
         "PyTorch multiplies an infinite weight by the mean first",
@@ -228,6 +253,13 @@ MEANT = [
         "PyTorch's median reads memory beyond a tensor with a stride of 0",
     ),
     Meant(
+        "value.*|grad",
+        r"(expand|expand_as|broadcast_to|broadcast_tensors|transpose|permute)\((?s:.*)group_norm\(",
+        "",
+        0,
+        "PyTorch's group_norm reads a weight that is not contiguous as if it were, beyond its end too",
+    ),
+    Meant(
         "graph|(grad's )?stride|value|grad|type|raises nothing, RuntimeError",
         r"\.logical_\w+_\(",
         "",
@@ -247,6 +279,13 @@ MEANT = [
         "torchlite Cannot convert a WebGPU Tensor to float64",
         0,
         "a GPU has no float64: that fails first",
+    ),
+    Meant(
+        "raises RuntimeError, nothing",
+        "",
+        "PyTorch Autograd not support dtype",
+        0,
+        "the same history, which PyTorch's next op on the integers does not expect",
     ),
     Meant(
         "graph",
@@ -317,6 +356,20 @@ MEANT = [
         "",
         0,
         "the saved statistics of a norm have no gradient here",
+    ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"native_(group|layer|batch)_norm(?s:.*)register_hook",
+        "torchlite cannot register a hook on a tensor that doesn't require gradient",
+        0,
+        "the same, where such statistics get a hook",
+    ),
+    Meant(
+        "raises nothing, NotImplementedError",
+        "view_as_complex",
+        "torchlite view_as_complex: complex numbers of half precision",
+        0,
+        "there is no complex32 here",
     ),
     Meant(
         "stride",

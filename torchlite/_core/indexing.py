@@ -94,7 +94,7 @@ def _views(t: Tensor, index: Any, writing: bool = False) -> tuple[Tensor, list[T
             dim += skip
         elif isinstance(x, bool):
             t = t.unsqueeze(dim)
-            rest.append(torch.tensor([x], device=t.device))
+            rest.append(_all_or_nothing(x, t.device))
             dim += 1
         elif isinstance(x, slice):
             start, stop, step = _bound(x.start), _bound(x.stop), _bound(x.step)
@@ -131,7 +131,7 @@ def _views(t: Tensor, index: Any, writing: bool = False) -> tuple[Tensor, list[T
             if x.dtype in (torch.bool, torch.uint8):
                 if x.dim() == 0:
                     t = t.unsqueeze(dim)
-                    rest[-1] = x.unsqueeze(0).bool()
+                    rest[-1] = _all_or_nothing(bool(x), t.device)
                     dim += 1
                 else:
                     dim += x.dim()
@@ -140,6 +140,11 @@ def _views(t: Tensor, index: Any, writing: bool = False) -> tuple[Tensor, list[T
     while rest and rest[-1] is None:
         rest.pop()
     return t, rest
+
+
+def _all_or_nothing(index: bool, device: Any) -> Tensor:
+    """A bool without dims as an index of the dim of size 1 that was put there for it."""
+    return torch.zeros(1 if index else 0, dtype=torch.int64, device=device)
 
 
 def _warn_of_bytes(rest: list[Tensor | None]) -> None:
@@ -220,60 +225,75 @@ def getitem(t: Any, index: Any) -> Any:
     return torch.ops.aten.alias(view) if view is t else view
 
 
+def _number(value: Any, t: Tensor) -> Tensor:
+    """A number that is to be written to t, as a tensor; anything else is an error."""
+    if isinstance(value, (bool, float, complex)) or hasattr(value, "__index__") and not _C.is_ndarray(value):
+        if not isinstance(value, (float, complex)):
+            value = value.__index__() if not isinstance(value, bool) else value
+            if not -(2**63) <= value < 2**63:
+                raise ValueError("Overflow when unpacking long long")
+        return torch.scalar_tensor(value, dtype=t.dtype)
+    raise TypeError("can't assign a %s to a torch.%s" % (torch.functional.type_name(value), t.type().partition(".")[2]))
+
+
+def _without_leading_ones(x: Tensor) -> Tensor:
+    """As in numpy, leading dims of size 1 of what is written do not count."""
+    n = 0
+    for size in x.shape:
+        if size != 1:
+            break
+        n += 1
+    return x.view(x.shape[n:]) if n else x
+
+
+def _copy_to(view: Tensor, value: Tensor) -> None:
+    if value.shape != view.shape:
+        if not value.dim() and value.device.type == "cpu":
+            view.fill_(value)
+            return
+        value = _without_leading_ones(value).expand(view.shape)
+    view.copy_(value)
+
+
 def setitem(t: Tensor, index: Any, value: Any) -> Any:
     kind = type(t)
     if kind is not Tensor and not getattr(kind.__torch_function__, "_tl_plain", False):
         return kind.__torch_function__(Tensor.__setitem__, (kind,), (t, index, value), {})
+    plain = type(value) is float or type(value) is int and -(2**63) <= value < 2**63
+    if not plain and not isinstance(value, Tensor):
+        value = _number(value, t)
+    if index is False:
+        if plain:
+            _number(value, t)  # an error where t has no room for it
+        return
+    if index is True:
+        index = None
     if _plain_sequence(index):
         index = tuple(index)
     view = None
-    if not (_grad_mode() and t.requires_grad):
+    if not (_grad_mode() and (t.requires_grad or not plain and value.requires_grad)):
         view = _C.basic_index(t, index)
         rest = ()
     if view is None:
         view, rest = _views(t, index, writing=True)
-    if not isinstance(value, Tensor):
-        if isinstance(value, (int, float, complex)):
-            if isinstance(value, int) and not -(2**63) <= value < 2**63:
-                raise ValueError("Overflow when unpacking long long")
-            if not rest:
-                _C.check_overlap(view)  # fill_ would write to an expanded tensor
-                try:
-                    view.fill_(value)
-                except RuntimeError:  # too large for a float of few bits: infinite, where fill_ refuses
-                    if isinstance(value, complex) or not t.is_floating_point():
-                        raise
-                    view.fill_(torch.tensor(value, dtype=t.dtype))
+    if plain:
+        if not rest:
+            _C.check_overlap(view)  # fill_ would write to an expanded tensor
+            try:
+                view.fill_(value)
                 return
-            value = torch.tensor(value, dtype=t.dtype)
-        elif hasattr(value, "__index__") and not _C.is_ndarray(value):
-            value = torch.tensor(value.__index__(), dtype=t.dtype)
-        else:
-            raise TypeError(
-                "can't assign a %s to a torch.%s" % (torch.functional.type_name(value), t.type().partition(".")[2])
-            )
-    if rest:
-        if value.numel() != 1 or not _one_mask(rest):
-            _warn_of_bytes(rest)
-        elif value.dtype is not t.dtype:
-            value = value.to(t.dtype).reshape(())  # PyTorch fills there
-        torch.ops.aten.index_put_(view, rest, value)
+            except RuntimeError:  # a tensor of one element takes other numbers, and refuses with other words
+                pass
+        value = _number(value, t)
+    if not rest:
+        _copy_to(view, value)
         return
-    if value.dim() > view.dim():  # leading ones are dropped, as in numpy
-        while value.dim() > view.dim() and value.size(0) == 1:
-            value = value.squeeze(0)
-    if (
-        value.dim() == 0
-        and view.dim()
-        and view.requires_grad
-        and value.dtype is view.dtype
-        and value.device == view.device
-    ):
-        view.fill_(value)  # another layout of the gradient than copy_'s
-        return
-    if tuple(value.shape) != tuple(view.shape):
-        value = value.expand(view.shape)
-    view.copy_(value)
+    value = _without_leading_ones(value)
+    if value.numel() != 1 or not _one_mask(rest):
+        _warn_of_bytes(rest)
+    elif value.dtype is not t.dtype and t.device.type != "cpu":
+        value = value.to(t.dtype)
+    torch.ops.aten.index_put_(view, rest, value)
 
 
 _C.register("getitem", getitem)

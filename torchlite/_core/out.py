@@ -160,6 +160,8 @@ def check(ov: Overload, args: tuple[Any, ...], results: Any, outs: Any) -> None:
                 text = None
             else:
                 r = args[0]
+        elif name == "lerp" and not isinstance(args[2], _C.TensorBase):
+            text = None
         elif (
             name.startswith("clamp")
             and any(isinstance(a, _C.TensorBase) for a in args[1:])

@@ -203,7 +203,7 @@ class CopyBackwards(Node):
                 src = (src.real if src.is_complex() and not self.dtype.is_complex else src).to(self.dtype)
             src = src.to(self.device)
             if src.shape != self.shape:
-                src = src.sum_to_size(self.shape)
+                src = src.sum() if self.filled else src.sum_to_size(self.shape)
         old = None
         if self.next[0] is not None:  # fill_'s is laid out as what came
             old = torch.zeros_like(g) if self.filled else torch.zeros(g.shape, dtype=g.dtype, device=g.device)

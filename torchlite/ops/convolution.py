@@ -401,4 +401,4 @@ def conv_tbc(self, weight, bias, pad=0):
     steps = self.shape[0] + 2 * pad - weight.shape[0] + 1
     taps = _tbc_taps(self.shape[0], weight.shape[0], pad)
     parts = ((o, self.narrow(0, i, n) @ weight[k]) for k, i, o, n in taps)
-    return _tbc_sum(parts, steps, self.new_zeros((1, self.shape[1], bias.shape[0]))) + bias
+    return _tbc_sum(parts, steps, self.new_zeros((1, self.shape[1], bias.shape[0]))) + bias.to(self.dtype)

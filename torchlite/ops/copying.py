@@ -189,8 +189,7 @@ def copy_(self, src, non_blocking):
             "output with shape %s doesn't match the broadcast shape %s"
             % (list(self.shape), list(torch.broadcast_shapes(self.shape, src.shape)))
         )
-    if src.dtype.is_complex and not self.dtype.is_complex and self.dtype is not torch.bool:
-        _C.warn_once("Casting complex values to real discards the imaginary part")
+    _warn_of_complex(self, src)
     if (
         _C.is_grad_enabled()
         and (_C.requires_grad(self) or _C.requires_grad(src))
@@ -202,35 +201,53 @@ def copy_(self, src, non_blocking):
     return _C.copy(self, src)
 
 
-def _fill(t, value, source=None, name="FillBackward2"):
-    """t[...] = value below autograd, with the history that follows from it; source: a tensor that gives the value."""
-    recording = _C.is_grad_enabled() and (_C.requires_grad(t) or source is not None and _C.requires_grad(source))
-    if not recording:
+def _warn_of_complex(dst, src):
+    if src.dtype.is_complex and not dst.dtype.is_complex and dst.dtype is not torch.bool:
+        _C.warn_once("Casting complex values to real discards the imaginary part")
+
+
+def _fill(t, value, name="FillBackward2"):
+    """t[...] = value below autograd, with the history that follows from it."""
+    if not (_C.is_grad_enabled() and _C.requires_grad(t)):
         return _C.fill(t, value)
     from ..autograd import _inplace
 
-    if source is not None and _C.requires_grad(source):
-        return _inplace.copy_in(t, source, True)
     _inplace.check_inplace(t)
     _C.fill(t, value)
     _inplace.set_history(t, _inplace.cut([t], name, True))
     return t
 
 
-@op("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)")
-def fill_(self, value):
-    """Sets every element to `value`."""
-    return _fill(self, value)
-
-
 @op("fill_.Tensor(Tensor(a!) self, Tensor value) -> Tensor(a!)")
 def fill_tensor_(self, value):
-    """Sets every element to the 0-dim tensor `value`."""
+    """Sets every element to the 0-dim tensor `value`, cast as copy_ casts it."""
     if value.dim() != 0:
         raise RuntimeError(
             "fill_ only supports 0-dimension value tensor but got tensor with %d dimensions." % value.dim()
         )
-    return _fill(self, value, value)
+    recording = _C.is_grad_enabled() and (_C.requires_grad(self) or _C.requires_grad(value))
+    if recording:
+        from ..autograd import _inplace
+
+        _inplace.check_inplace(self)
+    if self.device != value.device:
+        if recording and _C.requires_grad(value):
+            return _inplace.copy_in(self, value, True)
+        return _fill(self, value.item())
+    _C.check_overlap(self)
+    _warn_of_complex(self, value)
+    if recording and _C.requires_grad(value) and (self.dtype.is_floating_point or self.dtype.is_complex):
+        return _inplace.copy_in(self, value, True)
+    _C.copy(self, value)
+    if recording and _C.requires_grad(self):
+        _inplace.set_history(self, _inplace.cut([self], "FillBackward2", True))
+    return self
+
+
+@op("fill_.Scalar(Tensor(a!) self, Scalar value) -> Tensor(a!)")
+def fill_(self, value):
+    """Sets every element to `value`."""
+    return _fill(self, value)
 
 
 @op("zero_(Tensor(a!) self) -> Tensor(a!)")
@@ -263,8 +280,8 @@ def fill_diagonal_(self, fill_value, wrap):
 
 
 @op(
-    "fill.Scalar(Tensor self, Scalar value) -> Tensor",
     "fill.Tensor(Tensor self, Tensor value) -> Tensor",
+    "fill.Scalar(Tensor self, Scalar value) -> Tensor",
     variants="function",
 )
 def fill(self, value):

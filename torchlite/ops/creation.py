@@ -119,7 +119,10 @@ def empty_permuted(size, physical_layout, dtype, layout, device, pin_memory, req
 @op(f"scalar_tensor(Scalar s, *, {_OPT}) -> Tensor", variants="function", grad=None, differentiable=False)
 def scalar_tensor(s, dtype, layout, device, pin_memory, requires_grad=False):
     """A 0-dim tensor of the default dtype, unless another one is given."""
-    return torch.full((), s, dtype=torch.get_default_dtype() if dtype is None else dtype, device=device)
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    if dtype in (torch.float16, torch.bfloat16):  # a number beyond their range is infinite
+        return torch.full((), s, dtype=torch.float64, device="cpu").to(dtype).to(device)
+    return torch.full((), s, dtype=dtype, device=device)
 
 
 # ---- like another tensor ---------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Softmax and the normalisation layers."""
 
 import torchlite as torch
+from torchlite import _C
 from torchlite._core.device import suggested_format
 
 from ._declare import op
@@ -212,6 +213,13 @@ def rms_norm(input, normalized_shape, weight=None, eps=None):
     """x / sqrt(mean(x^2) + eps) * weight over the trailing dims `normalized_shape`."""
     if input.is_complex():
         return _rms_body(input, normalized_shape, weight, eps)[0].contiguous()
+    if weight is not None and weight.dtype != input.dtype:
+        _C.warn_once(
+            "Mismatch dtype between input and weight: input dtype = %s, weight dtype = %s, Cannot dispatch to fused "
+            "implementation." % (input.dtype._cpp_type, weight.dtype._cpp_type)
+        )
+        x = input.float() if input.dtype in (torch.float16, torch.bfloat16) else input
+        return _rms_body(x, normalized_shape, weight, eps)[0].to(input.dtype)
     return torch._fused_rms_norm(input, normalized_shape, weight, eps)[0]
 
 

@@ -195,7 +195,7 @@ def conj_physical_(self):
 def _angle_grad(c, g):
     z = c.self
     if not z.is_complex():
-        return torch.zeros_like(g)
+        return torch.zeros_like(z)
     return torch.where(z == 0, 0.0, g * (z * 1j) / z.abs().square())
 
 

@@ -94,6 +94,8 @@ def _as_strided_scatter_self(c, g):
 
 def _as_strided_scatter_src(c, g):
     out, part, n = _places(c)
+    if n == g.numel() and g.is_contiguous() and out == (g.shape, g.stride(), 0):  # a view, as PyTorch's
+        return g.as_strided(*part[:2], part[2] + g.storage_offset())
     return scatter_strided(g, ((n,), (1,), 0), out).as_strided(*part)
 
 

@@ -496,7 +496,8 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     coords = []
     for i, size in enumerate(sizes):
         x = grid[..., i]
-        x = torch.where(x == x, x, -1.0)
+        if interpolation_mode != 2:  # NaN is a corner there, and makes NaN of cubic weights
+            x = torch.where(x == x, x, -1.0)
         x = (x + 1) / 2 * (size - 1) if align_corners else ((x + 1) * size - 1) / 2
         coords.append(x if interpolation_mode == 2 else _pad_coordinate(x, size, padding_mode, align_corners))
     if interpolation_mode == 1:

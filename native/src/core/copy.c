@@ -441,15 +441,22 @@ static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
 
 /* a finite number that the dtype has no room for is an error where a tensor is filled with it */
 int tl_check_finite(tl_dtype d, PyObject *value) {
-  static const double limits[TL_NUM_DTYPES] = {
-    [TL_F16] = 65504.0, [TL_BF16] = 3.3895313892515355e38, [TL_F32] = 3.4028234663852886e38};
-  double limit = limits[d], x;
-  if (!limit || !(PyFloat_Check(value) || PyLong_Check(value))) return 0;
-  x = PyFloat_AsDouble(value);
-  if (x == -1 && PyErr_Occurred()) return -1;
-  if ((x <= limit && x >= -limit) || x != x || x - x != 0) return 0;
-  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[d]);
-  return -1;
+  static const double limits[TL_NUM_DTYPES] = {[TL_F16] = 65504.0,
+                                               [TL_BF16] = 3.3895313892515355e38,
+                                               [TL_F32] = 3.4028234663852886e38,
+                                               [TL_C64] = 3.4028234663852886e38};
+  const double limit = limits[d];
+  double parts[2] = {0, 0};
+  if (!limit || !(PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value))) return 0;
+  parts[0] = PyComplex_RealAsDouble(value);
+  if (parts[0] == -1 && PyErr_Occurred()) return -1;
+  if (PyComplex_Check(value)) parts[1] = PyComplex_ImagAsDouble(value);
+  for (int i = 0; i < 2; i++)
+    if ((parts[i] > limit || parts[i] < -limit) && parts[i] - parts[i] == 0) {
+      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[d]);
+      return -1;
+    }
+  return 0;
 }
 
 int tl_fill(TlTensor *dst, PyObject *value) {

@@ -38,16 +38,20 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   static const char *const c_types[] = {"int64_t", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
   const char *c_type = c_types[dtype];
   int overflow;
-  if (PyComplex_Check(v) && !reading_data && PyComplex_ImagAsDouble(v) != 0) {
-    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", c_type);
-    return -1;
-  }
-  PyObject *i = PyFloat_Check(v) ? PyNumber_Long(v) : PyNumber_Index(v);
+  const char *type = reading_data ? tl_dtype_name[dtype] : c_type;
+  static const double bottom[] = {0, 0, -128, -32768, -2147483648.0, -9223372036854775808.0},
+                      top[] = {1, 255, 127, 32767, 2147483647.0, 9223372036854775807.0};
+  PyObject *i = NULL;
+  if (!reading_data && (PyFloat_Check(v) || PyComplex_Check(v))) { /* not even a fraction may be beyond the range */
+    double x = PyComplex_RealAsDouble(v);
+    if (PyComplex_ImagAsDouble(v) == 0 && x >= bottom[dtype] && x <= top[dtype]) i = PyLong_FromDouble(x);
+    else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
+    if (!i) return -1;
+  } else i = PyFloat_Check(v) ? PyNumber_Long(v) : PyNumber_Index(v);
   if (!i && PyErr_ExceptionMatches(PyExc_TypeError) && !(reading_data && tl_is_numpy_scalar(v))) {
     PyErr_Clear();
     i = PyNumber_Long(v);
   }
-  const char *type = reading_data ? tl_dtype_name[dtype] : c_type;
   if (!i && PyFloat_Check(v)) { /* NaN and infinities */
     PyErr_Clear();
     PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
@@ -58,8 +62,7 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   if (x == -1 && PyErr_Occurred()) return -1;
   static const long long lo[] = {0, 0, -128, -32768, -2147483648LL}, hi[] = {1, 255, 127, 32767, 2147483647LL};
   if (overflow || (dtype >= TL_U8 && dtype < TL_I64 && (x > hi[dtype] || x < (dtype == TL_U8 ? -255 : lo[dtype])))) {
-    if (overflow)
-      PyErr_SetString(reading_data ? PyExc_ValueError : PyExc_RuntimeError, "Overflow when unpacking long long");
+    if (overflow && reading_data) PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
     else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
     return -1;
   }
@@ -106,8 +109,9 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
     re = PyComplex_RealAsDouble(v);
     im = PyComplex_ImagAsDouble(v);
     if (!tl_is_complex(dtype) && im != 0) {
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow",
-                   dtype == TL_F64 ? "double" : "float");
+      if (reading_data) PyErr_SetString(PyExc_TypeError, "must be real number, not complex");
+      else
+        PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[dtype]);
       return -1;
     }
   } else {

@@ -133,16 +133,25 @@ static int put_masked(TlTensor *dst, PyObject *indices, TlTensor *value) {
   return rc < 0 ? -1 : 1;
 }
 
-/* is the only index a mask of bytes? PyTorch takes one value to fill there, and filling wants bools */
-static bool only_bytes(PyObject *indices) {
-  Py_ssize_t len = PySequence_Size(indices);
-  int bytes = 0, other = 0;
-  for (Py_ssize_t i = 0; i < len; i++) {
+/* the only index where that is a mask, else NULL */
+static const TlTensor *only_mask(PyObject *indices) {
+  const TlTensor *mask = NULL;
+  for (Py_ssize_t i = 0, len = PySequence_Size(indices); i < len; i++) {
     PyObject *o = PySequence_GetItem(indices, i);
-    if (o && TL_CHECK(o)) *(((TlTensor *)o)->dtype == TL_U8 ? &bytes : &other) += 1;
-    Py_XDECREF(o);
+    Py_XDECREF(o); /* the sequence keeps it */
+    if (!o || (o != Py_None && (mask || !TL_CHECK(o)))) return NULL;
+    if (o != Py_None) mask = (const TlTensor *)o;
   }
-  return bytes == 1 && !other;
+  return mask && (mask->dtype == TL_BOOL || mask->dtype == TL_U8) && !mask->device ? mask : NULL;
+}
+
+/* x[mask] = one element: it counts as a number, so it may be of another dtype that has room for it */
+static TlTensor *number_for(TlTensor *self, TlTensor *values) {
+  PyObject *number = tl_scalar_object((tl_dtype)values->dtype, tl_data(values));
+  TlTensor *r = number ? tl_empty((tl_dtype)self->dtype, 0, NULL) : NULL;
+  if (r && tl_fill(r, number) < 0) TL_CLEAR(r);
+  Py_XDECREF(number);
+  return r;
 }
 
 /* index_put(self, indices, values, accumulate=False) */
@@ -150,27 +159,38 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
   TlTensor *self = (TlTensor *)a[0], *values = (TlTensor *)a[2], *dst = NULL, *v = NULL, *u = NULL;
   int accumulate = n > 3 && a[3] != Py_None ? PyObject_IsTrue(a[3]) : 0;
   tl_row_fn fn = tl_row_op(accumulate ? TL_ROW_ADD : TL_ROW_ASSIGN, self->dtype);
+  const TlTensor *mask;
   tl_plan p;
   (void)k;
   if (!fn || accumulate < 0) return NULL;
-  dst = tl_index_begin(self, out, true);
-  if (!dst) return NULL;
+  mask = accumulate || values->numel != 1 || values->device ? NULL : only_mask(a[1]);
+  values = mask && mask->dtype == TL_BOOL && values->dtype != self->dtype ? number_for(self, values) : TL_INC(values);
+  dst = values ? tl_index_begin(self, out, true) : NULL;
+  if (!dst) {
+    TL_DEC(values);
+    return NULL;
+  }
   if (!accumulate && values->numel == 1 && values->ndim == 0 && values->dtype == self->dtype &&
       values->storage != dst->storage) {
     int rc = put_masked(dst, a[1], values);
     if (rc < 0) TL_CLEAR(dst);
-    if (rc) return tl_index_end(dst, out);
+    if (rc) {
+      TL_DEC(values);
+      return tl_index_end(dst, out);
+    }
   }
   if (tl_plan_index(&p, dst, a[1]) < 0) {
+    TL_DEC(values);
     TL_DEC(dst);
     return NULL;
   }
-  if (!accumulate && values->numel == 1 && only_bytes(a[1]))
+  u = values->storage == dst->storage ? tl_dense_clone(values) : TL_INC(values);
+  if (u) v = expand_values(u, &p);
+  if (v && mask && mask->dtype == TL_U8) {
     PyErr_SetString(PyExc_RuntimeError,
                     "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char");
-  else u = values->storage == dst->storage ? tl_dense_clone(values) : TL_INC(values);
-  if (u) v = expand_values(u, &p);
-  if (v && values->dtype != self->dtype) {
+    TL_CLEAR(v);
+  } else if (v && values->dtype != self->dtype) {
     PyErr_Format(
       PyExc_RuntimeError,
       "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
@@ -181,6 +201,7 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
   tl_plan_free(&p);
   TL_DEC(v);
   TL_DEC(u);
+  TL_DEC(values);
   return tl_index_end(dst, out);
 }
 

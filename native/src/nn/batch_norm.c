@@ -173,6 +173,7 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   }
   if (!tl_is_float(t->dtype))
     return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("batch_norm", t->dtype);
+  if (tl_check_params(t, args + 1, 4, false) < 0) return NULL;
   if ((!tl_none(args[6]) && tl_double(args[6], &momentum) < 0) || tl_double(args[7], &eps) < 0) return NULL;
   tl_dtype loop = tl_compute[t->dtype];
   /* mean, var, shift sums, weight, bias: six rows of doubles */
@@ -387,7 +388,9 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   if (!tl_is_float(t->dtype))
     return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("GroupNormKernelImpl", t->dtype);
   if (q.d == 0 || q.c % q.groups || t->numel != q.n * q.c * q.s) return TL_FALLBACK();
-  if (check_vector(args[1], "weight", q.c, t) < 0 || check_vector(args[2], "bias", q.c, t) < 0) return NULL;
+  if (check_vector(args[1], "weight", q.c, t) < 0 || check_vector(args[2], "bias", q.c, t) < 0 ||
+      tl_check_params(t, args + 1, 2, false) < 0)
+    return NULL;
   int64_t shape[2] = {q.n, q.groups}, len = q.d * q.s;
   tl_dtype sd = t->dtype;
   if (!tl_none(args[1]) && ((TlTensor *)args[1])->dtype != t->dtype) sd = loop;

@@ -17,10 +17,11 @@
     *mean = (T)((double)(T)c + s1 / (double)n); \
     *rstd = (T)(1 / sqrt((v < 0 ? 0 : v) + eps)); \
   } \
-  static void affine_##S(const T *x, T *y, T m, T r, const T *w, const T *b, int64_t n) { \
+  /* zero stands for a missing b: PyTorch's layer norm adds one, which makes 0 of -0; to add -0 changes nothing */ \
+  static void affine_##S(const T *x, T *y, T m, T r, const T *w, const T *b, T zero, int64_t n) { \
     if (w && b) for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m) * r * w[i] + b[i]; \
-    else if (w) for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m) * r * w[i]; \
-    else for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m) * r + (b ? b[i] : 0); \
+    else if (w) for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m) * r * w[i] + zero; \
+    else for (int64_t i = 0; i < n; i++) y[i] = (x[i] - m) * r + (b ? b[i] : zero); \
   } \
   static void row_back_##S(const T *g, const T *x, T *dx, T m, T r, const T *w, double *dw, double *db, int64_t n, \
       bool centred) { \
@@ -95,9 +96,11 @@ PyObject *tl_k_layer_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   double eps;
   int nd;
   (void)nargs, (void)out;
+  if (!tl_is_complex(t->dtype) && tl_check_params(t, args + 2, 2, true) < 0) return NULL;
   if (shape_check(t, args[1], args[2], args[3], false, shape, &nd) < 0 || tl_double(args[4], &eps) < 0) return NULL;
   if (!tl_is_float(t->dtype))
     return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("LayerNormKernelImpl", t->dtype);
+  if (tl_check_params(t, args + 2, 2, false) < 0) return NULL;
   tl_dtype loop = tl_compute[t->dtype];
   for (int i = 0; i < nd; i++) n *= shape[i];
   if (!(x = tl_contiguous_as(t, loop)) || tl_param(args[2], loop, &w, &wp) < 0 ||
@@ -110,7 +113,7 @@ PyObject *tl_k_layer_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     T *m = (T *)tl_data(mean) + i, *r = (T *)tl_data(rstd) + i; \
     const T *xi = (const T *)tl_data(x) + i * n; \
     stats_##S(xi, n, eps, m, r); \
-    affine_##S(xi, (T *)tl_data(y) + i * n, *m, *r, wp, bp, n); \
+    affine_##S(xi, (T *)tl_data(y) + i * n, *m, *r, wp, bp, 0, n); \
   }
     if (loop == TL_F32) ROW(f, float)
     else ROW(d, double)
@@ -226,7 +229,7 @@ PyObject *tl_k_rms_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     sq.row(&s, 0, 0, xi, n); \
     T r = (T)(1 / sqrt(s / (double)n + eps)); \
     ((T *)tl_data(rstd))[i] = r; \
-    affine_##S(xi, (T *)tl_data(y) + i * n, 0, r, wp, NULL, n); \
+    affine_##S(xi, (T *)tl_data(y) + i * n, 0, r, wp, NULL, (T)-0.0, n); \
   }
     if (loop == TL_F32) ROW(f, float)
     else ROW(d, double)

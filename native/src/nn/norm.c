@@ -10,6 +10,33 @@ static PyObject *elsewhere(const TlKernel *k, PyObject *const *args, Py_ssize_t 
   return TL_FALLBACK();
 }
 
+int tl_check_params(const TlTensor *input, PyObject *const *params, int n, bool mixed) {
+  const tl_dtype own = (tl_dtype)input->dtype;
+  tl_dtype first = own;
+  int rc = 0, found = 0;
+  for (int i = 0; i < n && !found; i++)
+    if (tl_opt(params[i])) {
+      first = (tl_dtype)tl_opt(params[i])->dtype;
+      found = 1;
+    }
+  for (int i = 0; i < n && rc == 0; i++) {
+    const TlTensor *p = tl_opt(params[i]);
+    if (p && first != own && p->dtype != TL_F32) {
+      PyErr_SetString(PyExc_RuntimeError, "mixed dtype (CPU): expect parameter to have scalar type of Float");
+      rc = -1;
+    } else if (p && first == own && p->dtype != own && !mixed) {
+      PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[own],
+                   tl_scalar_type[p->dtype]);
+      rc = -1;
+    }
+  }
+  if (rc == 0 && first != own && own != TL_F16 && own != TL_BF16) {
+    PyErr_SetString(PyExc_RuntimeError, "mixed dtype (CPU): all inputs must share same datatype.");
+    rc = -1;
+  }
+  return rc;
+}
+
 const TlKernel tl_kernels_norm[] = {
   {"softmax", tl_k_softmax, 0, 0, NULL}, /* (self, dim, dtype) */
   {"log_softmax", tl_k_softmax, 1, 0, NULL},

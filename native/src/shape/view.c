@@ -169,10 +169,12 @@ static PyObject *k_expand(ARGS) {
   int nd;
   if (tl_ints(a[1], shape, &nd) < 0) return NULL;
   if (nd < t->ndim) {
+    const bool old = t->dtype != TL_BOOL && t->dtype != TL_BF16 && !tl_is_complex(t->dtype); /* has a legacy type */
     PyErr_Format(PyExc_RuntimeError,
-                 "expand(torch.%s{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the "
+                 "expand(%s%s%s{%s}, size=%s): the number of sizes provided (%d) must be greater or equal to the "
                  "number of dimensions in the tensor (%d)",
-                 "FloatTensor", tl_fmt_shape(t->ndim, t->shape), tl_fmt_shape(nd, shape), nd, t->ndim);
+                 old ? "torch." : "CPU", tl_scalar_type[t->dtype], old ? "Tensor" : "Type",
+                 tl_fmt_shape(t->ndim, t->shape), tl_fmt_shape(nd, shape), nd, t->ndim);
     return NULL;
   }
   for (int i = nd - 1; i >= 0; i--) {
@@ -509,11 +511,11 @@ static PyObject *k_view_as_complex(ARGS) {
   UNUSED;
   T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
-  if (t->dtype != TL_F32 && t->dtype != TL_F64) {
+  if (t->dtype != TL_F16 && t->dtype != TL_F32 && t->dtype != TL_F64) {
     PyErr_Format(
       PyExc_RuntimeError,
       "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: %s",
-      tl_dtype_name[t->dtype]);
+      tl_scalar_type[t->dtype]);
     return NULL;
   }
   if (t->ndim == 0) {
@@ -533,12 +535,17 @@ static PyObject *k_view_as_complex(ARGS) {
     return NULL;
   }
   for (int i = 0; i < t->ndim - 1; i++) {
-    if (t->strides[i] % 2) {
+    if (t->strides[i] % 2 && t->shape[i] != 1) {
       PyErr_SetString(PyExc_RuntimeError, "Tensor must have a stride divisible by 2 for all but last dimension");
       return NULL;
     }
     shape[i] = t->shape[i];
     strides[i] = t->strides[i] / 2;
+  }
+  if (t->dtype == TL_F16) {
+    PyErr_SetString(PyExc_NotImplementedError,
+                    "view_as_complex: complex numbers of half precision (complex32) are not supported");
+    return NULL;
   }
   return retyped(t, t->dtype == TL_F32 ? TL_C64 : TL_C128, t->ndim - 1, shape, strides, t->offset / 2);
 }

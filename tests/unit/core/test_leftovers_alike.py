@@ -189,3 +189,122 @@ torch.lu_solve(A, *torch.linalg.lu_factor(A))
 """)
 def test_old_names_of_linalg(line):
     alike("A = torch.tensor([[2., 1.], [1., 3.]]); " + line)
+
+
+NUMBERS = (
+    "7",
+    "2.5",
+    "1j",
+    "1e30",
+    "torch.tensor(2.5)",
+    "torch.tensor([[3]])",
+    "torch.tensor(1+2j)",
+    "torch.ones(1, 2, 3)",
+    "torch.ones(0)",
+    "t",
+    "None",
+)
+
+
+@cases("""
+True
+False
+None
+...
+torch.tensor(True)
+torch.tensor(0, dtype=torch.uint8)
+torch.tensor(1)
+torch.tensor([True, False])
+(None, torch.tensor(True), 1)
+torch.ones(2, 3, dtype=torch.bool)
+(0, True)
+""")
+def test_what_is_written_at_an_index(line):
+    for dtype in ("float", "half", "long", "complex64"):
+        for value in NUMBERS:
+            alike(f"t = torch.zeros(2, 3, dtype=torch.{dtype}); t[{line}] = {value}; t")
+
+
+@cases("""
+t[1]
+t[True]
+t[...]
+t[torch.tensor([True, False])]
+t[:, torch.tensor(False)]
+""")
+def test_history_of_what_is_written(line):
+    for value in ("v", "v.double()", "v + 1j", "v.reshape(1)"):
+        alike(
+            f"t = torch.zeros(2, 3); v = torch.tensor(2.).requires_grad_(); {line} = {value}; "
+            "(t * 2).sum().backward(); (v.grad, t._version)"
+        )
+
+
+@cases("""
+t.fill_(torch.tensor(1 + 2j))
+t.fill_(torch.tensor(300.))
+t.fill_(torch.tensor(1e30))
+t.fill_(t[0, 0])
+t.fill_(1 + 2j)
+t.fill_(1e300)
+t.fill_(-.5)
+t.fill_(1 + 0j)
+t[:1].expand(3, 3).fill_(torch.tensor(2.))
+t.masked_fill_(torch.tensor(True), -.5)
+t.index_put_((torch.tensor([True, False]),), torch.tensor(2))
+t.index_put_((torch.tensor([True, False]),), torch.tensor(1e30))
+torch.fill(t, torch.tensor(2 + 1j))
+torch.full((2,), 1 + 2j, dtype=t.dtype)
+torch.full((2,), 2 ** 63, dtype=t.dtype)
+t[torch.tensor([1, 0], dtype=torch.uint8)] = 2
+t[torch.tensor([1, 0], dtype=torch.uint8), torch.tensor([1, 0, 1], dtype=torch.uint8)] = 2
+t.expand(2)
+torch.scalar_tensor(1e300, dtype=t.dtype)
+torch.scalar_tensor(1 + 2j, dtype=t.dtype)
+""")
+def test_filled(line):
+    for dtype in ("float", "half", "bfloat16", "int8", "uint8", "long", "bool", "complex64"):
+        if dtype != "long" or "1e30" not in line:  # a cast of what has no room is undefined
+            alike(f"t = torch.zeros(2, 3, dtype=torch.{dtype}); {line}")
+
+
+@cases("""
+F.layer_norm(x, (4,), w, b)
+F.layer_norm(x, (4,), None, b)
+F.group_norm(x, 2, w, b)
+F.batch_norm(x, None, None, w, b, True)
+F.batch_norm(x, w, b, None, None, False)
+F.batch_norm(x, b.abs(), w.abs(), w, None, True)
+F.rms_norm(x, (4,), w)
+""")
+def test_dtypes_of_norms(line):
+    for x in ("float", "half", "double"):
+        for w in ("float", "half", "double"):
+            for b in ("float", "half"):
+                alike(
+                    f"x = torch.arange(8.).reshape(2, 4).to(torch.{x}); w = torch.ones(4, dtype=torch.{w}); "
+                    f"b = torch.full((4,), 3, dtype=torch.{b}); {line}"
+                )
+
+
+@cases("""
+torch.lerp(x, x, .5, out=torch.zeros(2, dtype=torch.half))
+torch.lerp(x, x, .5, out=torch.zeros(2, dtype=torch.long))
+torch.lerp(x, x, x, out=torch.zeros(2, dtype=torch.half))
+torch.view_as_complex(x.half().reshape(1, 2)[:, :1])
+torch.view_as_complex(x.long())
+torch.view_as_complex(x.as_strided((1, 2), (1, 1))).stride()
+torch.view_as_complex(torch.ones(6).as_strided((1, 2, 1, 2), (3, 4, 5, 1))).stride()
+torch.view_as_complex(torch.ones(6).as_strided((2, 2), (3, 1)))
+torch.grid_sampler(torch.ones(1, 1, 2, 2), torch.full((1, 1, 2, 2), math.nan), 2, 0, True)
+torch.grid_sampler(torch.ones(1, 1, 2, 2), torch.full((1, 1, 2, 2), math.nan), 2, 1, False)
+torch.grid_sampler(torch.ones(1, 1, 2, 2), torch.tensor([math.nan, .5]).expand(1, 1, 2, 2), 2, 2, False)
+torch.signbit(F.layer_norm(x[:1], (1,), -x[:1]))
+torch.signbit(F.rms_norm(x[:1] * 0, (1,), -x[:1]))
+torch.conv_tbc(torch.ones(1, 1, 1), torch.ones(1, 1, 1), x[:1].double(), 1)
+m = torch.ones(2, 3).t().requires_grad_(); torch.autograd.grad(m.angle().sum(), m, create_graph=True)[0].stride()
+s = torch.ones(2, 2).requires_grad_(); r = torch.as_strided_scatter(torch.ones(4, 3), s, (2, 2), (3, 1), 1); g, h = torch.autograd.grad(r.sum(), [s, r]); g[0] = 5; (h, h._version)
+s = torch.tensor(2.).requires_grad_(); t = torch.zeros(1, 1); t[-1] = s; g, = torch.autograd.grad(t.sum(), [s]); g.mul_(s)
+""")
+def test_rare(line):
+    alike("x = torch.ones(2); " + line)
