@@ -82,7 +82,8 @@ def _views(t: Tensor, index: Any, writing: bool = False) -> tuple[Tensor, list[T
         raise IndexError("too many indices for tensor of dimension %d" % t.dim())
     if not any(x is Ellipsis for x in items):
         items = items + (Ellipsis,)
-    dim, rest, ndim = 0, [], t.dim()
+    rest: list[Tensor | None] = []
+    dim, ndim = 0, t.dim()
     for x in items:
         if x is None:
             t = t.unsqueeze(dim)
