@@ -3,7 +3,7 @@ import type { OpDef } from "../src/kernels/elementwise/op_def";
 import { OPS } from "../src/kernels/elementwise/op_table";
 
 /** Items in lines of at most 110 columns. */
-function wrapped(items: readonly string[]): string {
+export function wrapped(items: readonly string[]): string {
   const lines: string[] = [];
   for (const item of items) {
     const last = lines.at(-1);
@@ -21,7 +21,7 @@ function text({ arity, result, ...forms }: OpDef): string {
 
 export function operationsText(): string {
   const items = Object.entries<OpDef>(OPS).map(([name, op]) => `${name}:${text(op)}`);
-  return `"""The kernels' element-wise operations. \`npm run operations\` (js_bridge) writes this.
+  return `"""The kernels' element-wise operations. \`npm run tables\` (js_bridge) writes this.
 
 name:arity and letters. f, i, l: there is a form for floats, for integers and bools, for int64; b: one of its own for
 bools; r: integers are computed as floats; t: the result is a bool. Their order is the one that plans count in."""

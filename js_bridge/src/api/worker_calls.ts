@@ -5,6 +5,8 @@
  * synchronous
  * code, or by a promise that a message resolves.
  *
+ * Python speaks this too (torchlite/webgpu/transport/link.py), by tables that `npm run tables` writes from these.
+ *
  * An answer on shared memory is a piece as long as the memory; the next one is asked for, so there is no limit to its
  * length.
  */
@@ -76,6 +78,12 @@ export const Word = { ANSWER: 0, KIND: 1, BYTES: 2, FAILED: 3, PRESSING: 4, EPOC
 export const HEAD_BYTES = 64;
 /** What an answer is: JSON, the bytes that were asked for, or an error as JSON. */
 export const Kind = { VALUE: 0, BYTES: 1, ERROR: 2 } as const;
+
+/** Messages, and bytes in them, that are posted before the caller looks whether the GPU worker follows. */
+export const MOST_POSTED = 64;
+export const MOST_BYTES = 64 << 20;
+
+export const DEFAULTS = { shared: 1 << 20, tick: 1000, silent: 60, patient: 1800 } as const;
 
 export interface WorkerOptions {
   /** Bytes of shared memory for answers. */

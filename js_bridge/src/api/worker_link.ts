@@ -2,8 +2,11 @@
 import { DeviceLostError, ReadError } from "../runtime/errors";
 import { State } from "./bridge";
 import {
+  DEFAULTS,
   HEAD_BYTES,
   Kind,
+  MOST_BYTES,
+  MOST_POSTED,
   told,
   Word,
   type Answer,
@@ -21,10 +24,6 @@ export interface Port {
   onmessage: ((event: MessageEvent<Answer>) => void) | null;
   onerror: ((event: ErrorEvent) => void) | null;
 }
-
-/** Messages, and bytes in them, that are posted before this thread looks whether the GPU worker follows. */
-const MOST_POSTED = 64;
-const MOST_BYTES = 64 << 20;
 
 interface Waiting {
   /** Ticks. */
@@ -47,7 +46,7 @@ export class WorkerLink {
   #watch: ReturnType<typeof setInterval> | undefined;
 
   constructor(options: WorkerOptions = {}) {
-    this.#options = { shared: 1 << 20, tick: 1000, silent: 60, patient: 1800, ...options };
+    this.#options = { ...DEFAULTS, ...options };
   }
 
   get open(): boolean {

@@ -1,4 +1,4 @@
-"""The kernels' element-wise operations. `npm run operations` (js_bridge) writes this.
+"""The kernels' element-wise operations. `npm run tables` (js_bridge) writes this.
 
 name:arity and letters. f, i, l: there is a form for floats, for integers and bools, for int64; b: one of its own for
 bools; r: integers are computed as floats; t: the result is a bool. Their order is the one that plans count in."""

@@ -1,4 +1,4 @@
-"""The wire to a GPU worker from Python. Used by _worker.py, which says when."""
+"""The wire to a GPU worker from Python. Used by worker.py, which says when."""
 
 from __future__ import annotations
 
@@ -11,30 +11,13 @@ import js
 from pyodide.ffi import can_run_sync, create_proxy, run_sync, to_js
 
 from . import bridge
+from .protocol import DEFAULTS, GONE, HEAD_BYTES, MOST_BYTES, MOST_POSTED, Kind, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 
-HEAD, ANSWER, KIND, BYTES, FAILED, PRESSING, EPOCH, BEAT = 64, 0, 1, 2, 3, 4, 5, 6  # words of the shared memory's head
-VALUE, ERROR = 0, 2  # kinds of answers
-MOST_POSTED, MOST_BYTES = 64, 64 << 20  # posted before this thread looks whether the worker follows
-NO_SPANS = '{"kernels":[],"rows":[],"lost":0,"pending":0}'
-GONE = {
-    "emptyCache": 0,
-    "state": bridge.LOST,
-    "reason": "",
-    "figures": "{}",
-    "notes": "[]",
-    "times": "[]",
-    "spans": NO_SPANS,
-    "reset": False,
-    "resetPeaks": None,
-    "setBudget": None,
-    "setTiming": False,
-    "watch": 0,
-}  # answers where the worker has ended
 APART = "the page is not cross-origin isolated (COOP and COEP headers), so Python cannot block for its answer"
 REFUSED = "its script was not loaded; a Content-Security-Policy must allow blob: in worker-src"
 
@@ -58,7 +41,7 @@ class Link:
     """Messages to the worker, answers from it, and whether it is alive (js_bridge/src/api/worker_link.ts)."""
 
     def __init__(self, options: Any, source: Any) -> None:
-        settings = {"shared": 1 << 20, "tick": 1000, "silent": 60, "patient": 1800, **options.get("worker", {})}
+        settings = {**DEFAULTS, **options.get("worker", {})}
         self._tick, self._silent, self._patient, self._room = (
             settings[k] for k in ("tick", "silent", "patient", "shared")
         )
@@ -81,8 +64,8 @@ class Link:
     # --- the wire ---
 
     def _begin(self, plans: Any) -> None:
-        self._memory = js.SharedArrayBuffer.new(HEAD + self._room) if isolated() else None
-        self._head = None if self._memory is None else js.Int32Array.new(self._memory, 0, HEAD // 4)
+        self._memory = js.SharedArrayBuffer.new(HEAD_BYTES + self._room) if isolated() else None
+        self._head = None if self._memory is None else js.Int32Array.new(self._memory, 0, HEAD_BYTES // 4)
         self._said.update(failed=False, pressing=False, epoch=0)
         self._posted = self._bytes = self._asked = 0
         self._loop = asyncio.get_running_loop()
@@ -103,7 +86,7 @@ class Link:
         self._proxies = create_proxy(heard), create_proxy(failed)
         port.onmessage, port.onerror = self._proxies
         start = message(start={"options": self._options, "plans": plans, "beat": self._tick / 2})
-        start.start.memory = js.ArrayBuffer.new(HEAD) if self._memory is None else self._memory
+        start.start.memory = js.ArrayBuffer.new(HEAD_BYTES) if self._memory is None else self._memory
         port.postMessage(start)
 
     def end(self, reason: Any, state: Any = bridge.LOST) -> None:
@@ -175,7 +158,7 @@ class Link:
                 self.end("the GPU worker gave no answer for %g s" % (self._patient * self._tick / 1000))
 
     def _beat(self) -> Any:
-        return self._beats if self._head is None else self._word(BEAT)
+        return self._beats if self._head is None else self._word(Word.BEAT)
 
     def _word(self, at: Any) -> Any:
         return js.Atomics.load(self._head, at)
@@ -195,9 +178,9 @@ class Link:
 
     def _wait(self, number: Any) -> None:
         head, wait, beat, still, waited = self._head, js.Atomics.wait, self._beat(), 0, 0
-        while (answered := self._word(ANSWER)) != number:
+        while (answered := self._word(Word.ANSWER)) != number:
             self._alive()
-            if wait(head, ANSWER, answered, self._tick) != "timed-out":
+            if wait(head, Word.ANSWER, answered, self._tick) != "timed-out":
                 continue
             # in ticks and not by the clock, which goes on while the machine sleeps
             now = self._beat()
@@ -212,14 +195,14 @@ class Link:
         """(kind, bytes) of a call that this thread blocks for."""
         self._exchange(name=name, args=args)
         self._posted = self._bytes = 0
-        kind, length = self._word(KIND), self._word(BYTES) & 0xFFFFFFFF
+        kind, length = self._word(Word.KIND), self._word(Word.BYTES) & 0xFFFFFFFF
         out = bytearray(length)
         for at in range(0, length, self._room):
             if at:
                 self._exchange(**{"from": at})
             n = min(self._room, length - at)
-            js.Uint8Array.new(self._memory, HEAD, n).assign_to(memoryview(out)[at : at + n])
-        if kind == ERROR:
+            js.Uint8Array.new(self._memory, HEAD_BYTES, n).assign_to(memoryview(out)[at : at + n])
+        if kind == Kind.ERROR:
             told = json.loads(out)
             raise bridge.error(told["name"], told["message"])
         return kind, out
@@ -230,7 +213,7 @@ class Link:
             return GONE[name]
         if self._head is not None:
             kind, out = self._answer(name, args)
-            return json.loads(out) if kind == VALUE else out
+            return json.loads(out) if kind == Kind.VALUE else out
         if not can_run_sync():
             self._alive()
             raise bridge.CannotWait(
@@ -249,5 +232,7 @@ class Link:
                 after.value = 0
         self._posted += 1
         self._bytes += nbytes
-        if self._head is not None and (self._posted > MOST_POSTED or self._bytes > MOST_BYTES or self._word(FAILED)):
+        if self._head is not None and (
+            self._posted > MOST_POSTED or self._bytes > MOST_BYTES or self._word(Word.FAILED)
+        ):
             self._ask("check")

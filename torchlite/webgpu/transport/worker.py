@@ -1,7 +1,7 @@
 """The device in a GPU worker that Python itself talks to,
 for threads in which a Content-Security-Policy lets nobody run a package's script.
 
-It has the methods of js_bridge/src/api/worker_bridge.ts and speaks its protocol (worker_calls.ts).
+It has the methods of js_bridge/src/api/worker_bridge.ts and speaks its protocol, whose tables are in protocol.py.
 In a page that is cross-origin isolated Python blocks on shared memory for what it needs at once.
 Elsewhere answers come by messages alone: Python waits for them by stack switching or by `await`,
 commands are posted without waiting for anything, and what fails is told later.
@@ -19,11 +19,10 @@ from pyodide.ffi import can_run_sync, to_js
 
 from . import bridge
 from .bridge import ALLOC, command
-from .link import APART, EPOCH, GONE, PRESSING, Link, message
+from .link import APART, Link, message
+from .protocol import CALLS, GONE, KEPT, PROMISED, Word
 
 WORKER = 4  # a bit of rungProblem()
-KEPT = "setBudget", "setTiming", "watch"  # settings, which the next worker gets as well
-SETTINGS = *KEPT, "resetPeaks"
 
 
 def _binary(data: Any, **fields: Any) -> tuple[Any, Any]:
@@ -85,7 +84,7 @@ class WorkerBridge(Link):
         return self._ended[1]
 
     def epoch(self) -> Any:
-        epoch: Any = self._said["epoch"] if self._head is None else self._word(EPOCH)
+        epoch: Any = self._said["epoch"] if self._head is None else self._word(Word.EPOCH)
         return self._before + epoch
 
     def info(self) -> Any:
@@ -120,18 +119,12 @@ class WorkerBridge(Link):
         self._post(*_binary(to_js(memory), handle=handle, offset=offset), memory.nbytes)
 
     def pressing(self) -> Any:
-        return self._said["pressing"] if self._head is None else self._word(PRESSING) != 0
+        return self._said["pressing"] if self._head is None else self._word(Word.PRESSING) != 0
 
     def barrier(self) -> None:
         self._ask("synchronize")
 
-    def synchronize(self) -> Any:
-        return self._promise("synchronize")
-
     # --- reads ---
-
-    def read(self, handle: Any, offset: Any, nbytes: Any) -> Any:
-        return self._promise("read", handle, offset, nbytes)
 
     def readNow(self, handle: Any, offset: Any, nbytes: Any) -> Any:
         data = self._answer("read", (handle, offset, nbytes))[1]
@@ -161,21 +154,20 @@ class WorkerBridge(Link):
     def spansNow(self) -> Any:
         return self._ask("spans")
 
-    def times(self) -> Any:
-        return self._promise("times")
-
-    def spans(self) -> Any:
-        return self._promise("spans")
+    # --- all other calls, by the table ---
 
     def __getattr__(self, name: str) -> Any:
-        if name not in GONE:
+        if name not in CALLS:
             raise AttributeError(name)
 
         def call(*args: Any) -> Any:
+            if name in PROMISED:
+                return self._promise(name, *args)
             if name in KEPT:
                 self._kept[name] = args
-            if name in SETTINGS and self._head is None and not can_run_sync():  # nobody waits for a setting
-                self._alive().postMessage(message(promise=next(self._numbers), name=name, args=args))
+            setting = name in KEPT or GONE.get(name, name) is None  # nobody waits for its answer
+            if setting and self._port is not None and self._head is None and not can_run_sync():
+                self._port.postMessage(message(promise=next(self._numbers), name=name, args=args))
                 return GONE[name]
             return self._ask(name, *args)
 

@@ -1,0 +1,57 @@
+"""What Python and a GPU worker say to each other. `npm run tables` (js_bridge) writes this from
+js_bridge/src/api/worker_calls.ts, which says what each thing is."""
+
+HEAD_BYTES = 64
+
+
+class Word:
+    ANSWER = 0
+    KIND = 1
+    BYTES = 2
+    FAILED = 3
+    PRESSING = 4
+    EPOCH = 5
+    BEAT = 6
+
+
+class Kind:
+    VALUE = 0
+    BYTES = 1
+    ERROR = 2
+
+
+MOST_POSTED = 64
+MOST_BYTES = 67108864
+DEFAULTS = {
+    "shared": 1048576,
+    "tick": 1000,
+    "silent": 60,
+    "patient": 1800,
+}
+CALLS = frozenset(
+    """
+open reset synchronize read times spans check plan claim emptyCache info limit has state reason figures
+resetPeaks resetStats setBudget setTiming watch notes
+""".split()
+)
+# answered by a message, however long it takes
+PROMISED = frozenset("open reset synchronize read times spans".split())
+# settings, which the next worker gets as well
+KEPT = frozenset("setBudget setTiming watch".split())
+# answers where the worker has ended
+GONE = {
+    "reset": False,
+    "times": "[]",
+    "spans": '{"kernels":[],"rows":[],"lost":0,"pending":0}',
+    "emptyCache": 0,
+    "has": False,
+    "state": 2,
+    "reason": "",
+    "figures": "{}",
+    "resetPeaks": None,
+    "resetStats": None,
+    "setBudget": None,
+    "setTiming": False,
+    "watch": 0,
+    "notes": "[]",
+}
