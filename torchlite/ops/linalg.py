@@ -87,6 +87,16 @@ def _columns(x):
     return x.mT.clone(memory_format=torch.contiguous_format).mT
 
 
+@_hidden("_gradient_by_columns(Tensor self) -> Tensor", grad={"self": lambda c, g: _columns(g)})
+def _gradient_by_columns(self):
+    """The tensor itself; its gradient comes by columns, as that of what LAPACK reads does in PyTorch."""
+    return self
+
+
+def _read_by_columns(x):
+    return _gradient_by_columns(x) if x.requires_grad and torch.is_grad_enabled() else x
+
+
 def _compatible(name, A, B, left=True):
     _matrix(name, B, "B")
     if A.shape[-2 if left else -1] != B.shape[-2 if left else -1]:
@@ -573,9 +583,15 @@ def ormqr(self, input2, input3, left=True, transpose=False):
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be greater than or equal to tau.shape[-1]")
     if c.shape[side] != a.shape[-2]:
         raise RuntimeError(f"torch.ormqr: other.shape[{side}] must be equal to input.shape[-2]")
+    a, c = _read_by_columns(a) if a.mT.is_contiguous() else a, _read_by_columns(c)
     if not left:
-        return _columns(ormqr(a, tau, c.mH, True, not transpose).mH)
+        return _columns(_reflected(a, tau, c.mH, not transpose).mH)
+    return _columns(_reflected(a, tau, c, transpose))
+
+
+def _reflected(a, tau, c, transpose):
+    """Q C or Q^H C."""
     steps = range(tau.shape[-1])
     for i in steps if transpose else reversed(steps):
         c = _reflect(a, tau, i, c, transpose)
-    return _columns(c)
+    return c

@@ -16,6 +16,7 @@ from .linalg import (
     _linalg,
     _matrix,
     _no_half,
+    _read_by_columns,
     _square,
     qr,
 )
@@ -674,7 +675,7 @@ def lstsq(self, b, rcond=None, driver=None):
             if B.dim() >= 2
             else f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
         )
-    a, B = _expand_batch(A, B)
+    a, B = _expand_batch(_read_by_columns(A), B)
     m, n = a.shape[-2:]
     batch = tuple(a.shape[:-2])
     real = A.dtype.to_real()

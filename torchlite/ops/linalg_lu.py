@@ -14,6 +14,7 @@ from .linalg import (
     _hidden,
     _linalg,
     _no_half,
+    _read_by_columns,
     _square,
     _triangular,
 )
@@ -214,7 +215,7 @@ def lu_solve(LU, pivots, B, left=True, adjoint=False):
     _compatible("linalg.lu_solve", LU, B, left)
     if pivots.dim() < 1 or pivots.shape[-1] != LU.shape[-1]:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
-    x = _lu_solve_of(LU, pivots, B, left, adjoint)
+    x = _lu_solve_of(LU, pivots, _read_by_columns(B) if left else B, left, adjoint)
     return _columns(x) if left else x.contiguous()
 
 

@@ -683,6 +683,32 @@ def _attention(query, key, value, attn_mask, is_causal, scale):
     return y.to(query.dtype), torch.logsumexp(_scores(q, k, attn_mask, is_causal, scale), -1).float()
 
 
+@op(
+    "_gradient_by_heads(Tensor self) -> Tensor",
+    module="_hidden",
+    grad={"self": lambda c, g: g.transpose(1, 2).contiguous().transpose(1, 2)},
+)
+def _gradient_by_heads(self):
+    """The tensor itself; its gradient lies in memory as (batch, position, head, element), in which order the layers
+    around attention hold it."""
+    return self
+
+
+def _flash(query, key, value, attn_mask, dropout_p):
+    """Whether PyTorch takes its flash kernel for the CPU."""
+    q, k, v = query.shape, key.shape, value.shape
+    return (
+        query.is_cpu
+        and len(q) == len(k) == len(v) == 4
+        and not dropout_p
+        and q[:2] == k[:2] == v[:2]
+        and q[3] == k[3] == v[3]
+        and q[2] * k[2] * v[2] > 0
+        and all(t.stride(-1) == 1 for t in (query, key, value))
+        and (attn_mask is None or not attn_mask.requires_grad)
+    )
+
+
 def _one_kernel(query, key, value, attn_mask):
     """Whether a device's attention kernel takes these arguments."""
     if (
@@ -740,6 +766,8 @@ def scaled_dot_product_attention(
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     if not query.is_cpu and not dropout_p and _one_kernel(query, key, value, attn_mask):
         return torch.ops.aten._attention(query, key, value, attn_mask, is_causal, scale)[0]
+    if torch.is_grad_enabled() and _flash(query, key, value, attn_mask, dropout_p):
+        query, key, value = (_gradient_by_heads(t) if t.requires_grad else t for t in (query, key, value))
     if dtype in (torch.float16, torch.bfloat16):  # sums and exponentials in float32
         query, key, value = query.float(), key.float(), value.float()
     weights = _attention_weights(query, key, attn_mask, is_causal, scale)

@@ -499,7 +499,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """Group norm with the means and the reciprocal deviations it used, of shape [N, group]."""
     _real_only(input, "GroupNormKernelImpl")
-    x = input.reshape(N, group, -1)
+    x = input.reshape(N, group, C // group * HxW)
     mean = x.mean(-1, True)
     rstd = torch.rsqrt(((x - mean) ** 2).mean(-1, True) + eps)
     out = ((x - mean) * rstd).view(input.shape)
@@ -518,13 +518,13 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 )
 def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
     """Gradients of native_group_norm; None for what `output_mask` leaves out."""
-    x = input.reshape(N, group, -1)
+    x = input.reshape(N, group, C // group * HxW)
     mean_x = x.mean(-1, True)
     var = ((x - mean_x) ** 2).mean(-1, True)
     rstd_x = torch.rsqrt(var + (rstd.detach().view(N, group, 1) ** -2 - var.detach()))
     xhat = (x - mean_x) * rstd_x
     g = grad_out.reshape(N, C, HxW)
-    h = (g if weight is None else g * weight.view(1, C, 1)).reshape(N, group, -1)
+    h = (g if weight is None else g * weight.view(1, C, 1)).reshape(N, group, C // group * HxW)
     return (
         _row_grads(h, xhat, rstd_x, -1).view(input.shape) if output_mask[0] else None,
         (g * xhat.view(N, C, HxW)).sum((0, 2)) if output_mask[1] else None,

@@ -50,6 +50,11 @@ L = (A.detach() + 1).requires_grad_(); [G(torch.linalg.eigvalsh(L, UPLO=u).sin()
 b = torch.ones(3, 4, 5).double().requires_grad_(); w = torch.linspace(-1, 1, 40).double().reshape(4, 2, 5).requires_grad_(); F.bilinear(R, b, w), torch.autograd.grad(F.bilinear(R, b, w).sin().sum(), [R, b, w])
 torch.angle(Z.detach()), torch.angle(Z.detach(), out=Z.detach().clone()), torch.abs(Z.detach(), out=Z.detach().clone()), Z.detach().clone().abs_()
 torch.fft.fftfreq(4, 0.5, out=torch.empty(4, 1)), torch.fft.rfftfreq(4, out=torch.empty(3, 1)), torch.fft.fftfreq(4, out=torch.empty(0))
+c = torch.linspace(-1, 2, 8).double().reshape(4, 2).requires_grad_(); t = torch.tensor([.4, .7]).double().requires_grad_(); M = torch.linspace(0, 3, 8).double().cos().reshape(4, 2).requires_grad_(); [torch.autograd.grad(torch.ormqr(M, t, o, l).sin().sum(), [M, t, o]) for o, l in ((c, True), (c.detach().t().contiguous().requires_grad_(), False))]
+[torch.autograd.grad(torch.linalg.lstsq(m, b)[0].sin().sum(), [m, b]) for m, b in ((R, torch.ones(3, 4, 2).double().requires_grad_()), (R.detach().contiguous().requires_grad_(), torch.ones(3, 4, 1).double().requires_grad_()))]
+b = torch.ones(2, 3).double().requires_grad_(); G(torch.linalg.lu_solve(*torch.linalg.lu_factor(B), b).sin(), b), torch.autograd.grad(torch.lu_solve(b, *torch.linalg.lu_factor(B)), [b], torch.ones(2, 3).double())
+q = torch.linspace(0, 5, 96).cos().reshape(2, 2, 4, 6).requires_grad_(); k = q.detach()[:, :, :3].sin().requires_grad_(); [[t.contiguous().double().round(decimals=4).as_strided(t.shape, t.stride()).stride() for t in torch.autograd.grad(F.scaled_dot_product_attention(q, k, k, **o).sin().sum(), [q, k])] for o in ({}, {'attn_mask': torch.ones(4, 3).bool()}, {'scale': .3})]
+q = torch.linspace(0, 5, 96).cos().reshape(2, 2, 4, 6).requires_grad_(); m = torch.zeros(4, 4).requires_grad_(); [t.stride() for t in torch.autograd.grad(F.scaled_dot_product_attention(q, q, q, m).sum(), [q, m])], [t.stride() for t in torch.autograd.grad(F.scaled_dot_product_attention(q[0], q[0], q[0]).sum(), [q])]
 """
 
 
