@@ -185,7 +185,7 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
     """op(..., out=out): computes, then resizes and copies, with PyTorch's checks."""
     outs = out if isinstance(out, (list, tuple)) else (out,)
     name = ov.spec.name
-    for o in outs:
+    for o in outs if outs is not out or not ov.schema.endswith("-> Tensor") else (None,):
         if not isinstance(o, _C.TensorBase):
             raise TypeError("%s(): argument 'out' must be Tensor, not %s" % (name, type(out).__name__))
     spec = ov.spec
@@ -226,6 +226,10 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
         if r.shape == o.shape:
             _C.check_overlap(o)
         else:
+            if "pointwise" in spec.tags and any(o is t for t in _tensors(args)):  # as in place, where nothing grows
+                raise RuntimeError(
+                    "output with shape %s doesn't match the broadcast shape %s" % (list(o.shape), list(r.shape))
+                )
             if o.numel():
                 import warnings
 

@@ -404,6 +404,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         taken = _C.tensor_from_storage(storage, self.dtype, storage_offset, tuple(size), tuple(stride))
         taken._conj_bit, taken._neg_bit = self.is_conj(), self.is_neg()
         self.data = taken
+        self._bump_version()  # what was saved of it is gone
         return self
 
     def resize_(self, *sizes: int, memory_format: Any = None) -> Tensor:
@@ -419,6 +420,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if tuple(self.shape) != tuple(sizes):
             before = self.untyped_storage().nbytes()
             _C.resize(self, tuple(sizes))
+            self._bump_version()
             if _C.fill_empty() and self.untyped_storage().nbytes() > before:
                 size = self.itemsize
                 _C.fill_fresh(

@@ -340,7 +340,7 @@ def _node_name(spec: Any, schema: str) -> str:
         return spec.node[spec.schemas.index(schema)] if isinstance(spec.node, tuple) else spec.node
     base = _schema.split(schema)[0].strip("_")
     index = spec.schemas.index(schema) if len(spec.schemas) > 1 and "Scalar" not in schema.partition("(")[0] else 0
-    return "".join(p[:1].upper() + p[1:] for p in base.split("_")) + "Backward%d" % min(index, 1)
+    return "".join(p.title() for p in base.split("_")) + "Backward%d" % min(index, 1)
 
 
 def _node_class(name: str) -> type:
@@ -661,6 +661,13 @@ class OpNode(Node):
             return {lists[0]: total}
         return self.metadata["lengths"] if lists else {}
 
+    def __dir__(self) -> list[str]:
+        """With what is saved, by PyTorch's names: tools that draw graphs ask for these."""
+        rec = self.rec
+        kept = [n for n, *_ in (*rec.saved, *rec.results)]
+        names = kept + [n for n, _ in rec.plain] + [n[:-6] + "_sym_sizes" for n, _ in rec.shapes]
+        return [*super().__dir__(), *("_saved_" + n for n in names), *("_raw_saved_" + n for n in kept)]
+
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_raw_saved_"):
             rec = self.rec
@@ -673,8 +680,10 @@ class OpNode(Node):
         if name.startswith("_saved_"):
             if self.kept is FREED or self.plain is FREED:
                 raise freed_error()
+            field = name[7:-10] + "_shape" if name.endswith("_sym_sizes") else name[7:]
             try:
-                return getattr(self.make_context({}), name[7:])
+                found = getattr(self.make_context({}), field)
+                return tuple(found) if isinstance(found, (list, tuple)) else found
             except AttributeError:
                 pass
         raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))

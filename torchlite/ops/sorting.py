@@ -28,7 +28,7 @@ def sort(self, dim=-1, descending=False):
     kernel="sort_stable",
     out=True,
     nondiff=(1,),
-    node="SortBackward0",
+    node="SortBackward1",
     grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
     samples=lambda t: [(t(3, 4), {"stable": True})],
 )

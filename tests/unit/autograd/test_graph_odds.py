@@ -6,7 +6,7 @@ import re
 import pytest
 
 import torchlite
-from alike import cases, outcome, torch
+from alike import alike, cases, outcome, torch
 
 LEAD = "x = torch.ones(2, 2, requires_grad=True); "
 
@@ -79,3 +79,51 @@ def test_allow_mutation_on_saved_tensors(lib):
         with pytest.raises(RuntimeError, match="allow_mutation_on_saved_tensors contexts cannot be nested"):
             with graph.allow_mutation_on_saved_tensors():
                 pass
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "y = x + 1; z = y * y; y.set_(torch.ones(3)); z.sum().backward()",
+        "y = torch.ones(3); z = x * y; y.set_(torch.zeros(3)); z.sum().backward()",
+        "y = x.detach().clone(); z = x * y; y.resize_(5); z.sum().backward()",
+        "y = torch.ones(3); y.set_(torch.zeros(3)); y.resize_(3); y.resize_(2); y._version",
+        "y = x.exp()\nwith torch.no_grad(): y.set_(torch.ones(3))\ny.sum().backward()",
+    ],
+)
+def test_what_was_saved_is_not_taken_from_other_memory(line):
+    """set_ and resize_ change a tensor as writing to it does: what was saved of it is gone."""
+    alike("x = torch.tensor([1., 2, 3], requires_grad=True)\n" + line)
+
+
+@cases("""
+x.exp()
+x * x
+x.sum(0)
+torch.cat([x, x], 1)
+x.relu()
+x.log1p()
+F.gelu(x)
+x ** x
+x.masked_fill(x > 0, 1)
+""")
+def test_saved_values_are_listed(line):
+    """Tools that draw graphs read `dir` of a node."""
+    alike(f"x = torch.ones(2, 3, requires_grad=True); n = ({line}).grad_fn; type(n).__name__")
+    alike(
+        f"x = torch.ones(2, 3, requires_grad=True); n = ({line}).grad_fn; "
+        "[(a, getattr(n, a)) for a in dir(n) if a in ('_saved_self', '_saved_result', '_saved_other', '_saved_dim', "
+        "'_saved_mat2')]"
+    )
+
+
+@cases("""
+F.avg_pool2d(x[None], 1), F.max_pool2d(x[None], 1), F.adaptive_avg_pool2d(x[None], 2), F.avg_pool3d(x[None, None], 1)
+x ** x, x ** 2, 2 ** x, x.log1p(), torch.special.i0e(x), torch.special.i1e(x)
+torch.remainder(x, x), torch.remainder(x, 2), torch.fmod(x, x), torch.fmod(x, 2), torch.copysign(x, x), torch.copysign(x, 1)
+torch.lerp(x, x, x), torch.lerp(x, x, .5), x.clamp_min(0), x.clamp_min(x), x.clamp_max(0), x.clamp_max(x)
+x / x, torch.div(x, x, rounding_mode='floor'), torch.div(x, 2, rounding_mode='trunc'), torch.div(x, 2)
+x.sort()[0], x.sort(stable=True)[0]
+""")
+def test_nodes_have_names_of_their_overloads(line):
+    alike("x = torch.ones(1, 2, 2, requires_grad=True); [type(y.grad_fn).__name__ for y in (" + line + ")]")

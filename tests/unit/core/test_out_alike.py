@@ -160,3 +160,18 @@ x=torch.zeros(3,dtype=torch.float64); torch.quantile(torch.ones(3,3),.5,1,out=x)
 def test_out(line):
     """Which dtypes an op takes, what keeps its shape, what is resized."""
     alike(line)
+
+
+@cases("""
+torch.add(x, torch.ones(2, 2, 3), out=x)
+torch.mul(torch.ones(4, 2, 3), x, out=x)
+torch.where(torch.ones(4, 2, 3) > 0, x, x, out=x)
+torch.add(x, 1, out=x)
+torch.add(x, x, out=[torch.empty(2, 3)])
+torch.exp(x, out=(torch.empty(2, 3),))
+torch.sum(x, 1, out=[torch.empty(2)])
+torch.max(x, 1, out=[torch.empty(2), torch.empty(2, dtype=torch.int64)])
+""")
+def test_what_cannot_be_out(line):
+    """An operand is not resized, as in place; one result takes no list."""
+    alike("x = torch.ones(2, 3); " + line)
