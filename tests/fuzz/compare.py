@@ -163,8 +163,8 @@ class Rounding:
         # a tensor of lower precision on the way rounds more
         traits = (t[0].removeprefix("torch.") for now in self.theirs.traits for t in now.values())
         coarse = max((EPS.get(dtype, 0.0) for dtype in traits), default=0.0)
-        for jitter in (1, 2, 3, 4, 5, 6, 0):
-            shaken = jitter in (5, 6, 0)
+        for jitter in (1, 2, 3, 4, 5, 6, 7, 8, 9, 0):
+            shaken = jitter in (5, 6, 7, 8, 9, 0)
             other = execute(
                 self.torch, self.lines, jitter=jitter, look=False, coarse=coarse, own=self.floor > 0, shaken=shaken
             )

@@ -17,6 +17,13 @@ class Meant(NamedTuple):
 
 MEANT = [
     Meant("value|grad", r"hardsigmoid|hardswish", "", 1e-6, "PyTorch's derivative has 1/6 as a float32 in float64 too"),
+    Meant(
+        "value.*|grad",
+        r"(hardsigmoid|hardswish)(?s:.*)(//|%|floor|ceil|round|trunc|remainder|fmod|frac)",
+        "",
+        0,
+        "the same 1/6, rounded to a whole number afterwards",
+    ),
     Meant("value|grad", r"celu\(.*0\.7", "", 1e-6, "PyTorch's derivative has 1/alpha as a float32"),
     Meant(
         "version",
@@ -35,6 +42,21 @@ MEANT = [
     ),
     Meant("value|grad", r"gamma", "", 1e-7, "PyTorch's trigamma has ten digits"),
     Meant("value|grad", r"bessel_[jy][01]", "", 1e-6, "PyTorch's Bessel functions have nine digits"),
+    Meant("value|grad", r"bessel_[jy][01]", r"PyTorch \[-?nan", 0, "PyTorch's Bessel functions are NaN at infinity"),
+    Meant(
+        "value|grad",
+        r"hardtanh|relu6",
+        r"PyTorch \[-?0\.0(, -?0\.0)*\] at",
+        0,
+        "PyTorch's gradient at NaN is 0 in its loop over vectors, and that of the result in the one over what is left",
+    ),
+    Meant(
+        "value|grad",
+        r"bilinear\(",
+        r"PyTorch \[-?nan(, -?nan)*\] at .*torchlite \[-?inf(, -?inf)*\]",
+        0,
+        "of the two sums of a bilinear form another one comes first",
+    ),
     Meant(
         "value of integers",
         r"kthvalue|median|mode|topk|sort|(min|max)\(",
@@ -73,7 +95,7 @@ MEANT = [
     Meant(
         "raises (AttributeError|TypeError), (nothing|RuntimeError)",
         "register_hook",
-        "PyTorch .*'?NoneType'?.*, torchlite (nothing|The differentiated Tensor at index)",
+        "PyTorch .*'?NoneType'?.*, torchlite (nothing|The differentiated Tensor at index|element 0 of)",
         0,
         "PyTorch calls the hook of a part of split with None where no gradient reaches that part",
     ),
@@ -83,6 +105,13 @@ MEANT = [
         "torchlite one of the variables needed for gradient computation has been modified by an inplace operation",
         0,
         "PyTorch's kron does not notice that its input was changed, and its gradient is wrong",
+    ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"logsumexp\(.*out=",
+        r"torchlite result type Complex\w+ can't be cast",
+        0,
+        "PyTorch takes the logarithm of the real part of the sum there",
     ),
     Meant(
         "raises nothing, RuntimeError",
@@ -104,7 +133,7 @@ MEANT = [
     Meant(
         "raises nothing, RuntimeError",
         r"floor_divide_\(|heaviside_\(",
-        r"torchlite derivative for aten::(floor_divide|heaviside)_ is not implemented",
+        r"torchlite (derivative for aten::(floor_divide|heaviside)_ is not implemented|one of the variables needed)",
         0,
         "an error instead of a gradient that is silently missing",
     ),
@@ -365,8 +394,15 @@ MEANT = [
         "the same, where such statistics get a hook",
     ),
     Meant(
+        "raises nothing, RuntimeError",
+        r"native_(group|layer|batch)_norm(?s:.*)autograd\.grad",
+        "torchlite One of the differentiated Tensors does not require grad",
+        0,
+        "the same, where their gradient is asked for",
+    ),
+    Meant(
         "raises nothing, NotImplementedError",
-        "view_as_complex",
+        r"complex\(",
         "torchlite view_as_complex: complex numbers of half precision",
         0,
         "there is no complex32 here",

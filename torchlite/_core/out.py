@@ -160,6 +160,9 @@ def check(ov: Overload, args: tuple[Any, ...], results: Any, outs: Any) -> None:
                 text = None
             else:
                 r = args[0]
+        elif name == "logsumexp":
+            if not (o.is_floating_point() or o.is_complex()):
+                text = "logsumexp(): Expected floating point type for result tensor, but got: {o}"
         elif name == "lerp" and not isinstance(args[2], _C.TensorBase):
             text = None
         elif (

@@ -201,12 +201,17 @@ def polygamma_(self, n):
     return self.copy_(torch.polygamma(n, before_change(self)))
 
 
+def _mvlgamma_terms(x, p):
+    return x.unsqueeze(-1) + torch.arange(-p / 2 + 0.5, 0.25, 0.5, dtype=x.dtype, device=x.device)
+
+
 @op(
     "mvlgamma(Tensor self, int p) -> Tensor",
     inplace=True,
     out=True,
     tags="pointwise",
     alias=("special.multigammaln",),
+    grad={"self": lambda c, g: g * torch.digamma(_mvlgamma_terms(c.self, c.p)).sum(-1)},
     samples=lambda t: [(t(3, 4, lo=2.1, hi=6), 3)],
 )
 def mvlgamma(self, p):
@@ -216,8 +221,7 @@ def mvlgamma(self, p):
     if self.dtype == torch.bool:
         raise RuntimeError("The input tensor may not be a boolean tensor.")
     x = self if self.is_floating_point() or self.is_complex() else self.to(torch.get_default_dtype())
-    shift = torch.arange(-p / 2 + 0.5, 0.25, 0.5, dtype=x.dtype, device=x.device)
-    return torch.lgamma(x.unsqueeze(-1) + shift).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
+    return torch.lgamma(_mvlgamma_terms(x, p)).sum(-1) + p * (p - 1) / 4 * math.log(math.pi)
 
 
 def _igamma_slope(a, x):
