@@ -33,7 +33,7 @@ class GpuWorker {
   readonly #shared: boolean;
   readonly #head: Int32Array;
   readonly #data: Uint8Array;
-  /** What was told last where no memory is shared. */
+  /** What was reported last where no memory is shared. */
   #words = "";
   /** The answer that Python takes piece by piece. */
   #answer = new Uint8Array(0);

@@ -151,7 +151,7 @@ export class WorkerBridge {
 
   // --- figures ---
 
-  /** Reads that blocked this thread are told as synchronous ones, whatever the GPU worker did for them. */
+  /** Reads that blocked this thread are counted as synchronous ones, whatever the GPU worker did for them. */
   figures(): string {
     const figures = JSON.parse(this.#now("figures") as string) as Record<string, number>;
     if (figures["reads"] === undefined) return "{}";

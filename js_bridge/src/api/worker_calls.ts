@@ -105,7 +105,7 @@ export interface PageOptions extends RuntimeOptions {
 
 export interface Start {
   /**
-   * Where it is not shared, all calls are made by promise, and what its head would tell is told by messages (Words).
+   * Without shared memory all calls are promises, and the status words of its head arrive as messages (Words).
    */
   readonly memory: SharedArrayBuffer | ArrayBuffer;
   readonly options: RuntimeOptions;
@@ -125,7 +125,7 @@ export type Message =
   | { readonly promise: number; readonly name: CallName; readonly args: readonly unknown[] }
   | { readonly ask: number; readonly from: number };
 
-export interface Told {
+export interface SentError {
   readonly name: string;
   readonly message: string;
 }
@@ -133,19 +133,19 @@ export interface Told {
 export interface Answer {
   readonly promise: number;
   readonly value?: unknown;
-  readonly error?: Told;
+  readonly error?: SentError;
 }
 
-/** What a caller without shared memory is told unasked: JSON of failed, pressing, epoch, state, reason. */
+/** What a caller without shared memory gets unasked: JSON of failed, pressing, epoch, state, reason. */
 export interface Words {
   readonly words: string;
 }
 
-export function tell(e: unknown): Told {
+export function tell(e: unknown): SentError {
   return e instanceof Error ? { name: e.name, message: e.message } : { name: "Error", message: String(e) };
 }
 
-export function told({ name, message }: Told): Error {
+export function errorOf({ name, message }: SentError): Error {
   return Object.assign(new Error(message), { name });
 }
 

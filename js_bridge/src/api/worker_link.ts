@@ -7,13 +7,13 @@ import {
   Kind,
   MOST_BYTES,
   MOST_POSTED,
-  told,
+  errorOf,
   Word,
   type Answer,
   type CallName,
   type Message,
   type Start,
-  type Told,
+  type SentError,
   type WorkerOptions,
 } from "./worker_calls";
 
@@ -141,7 +141,7 @@ export class WorkerLink {
     this.#wait(ask);
     this.#posted = this.#bytes = 0;
     const kind = this.#head[Word.KIND] ?? 0;
-    if (kind === Kind.ERROR) throw told(this.#json() as Told);
+    if (kind === Kind.ERROR) throw errorOf(this.#json() as SentError);
     return kind;
   }
 
@@ -199,7 +199,7 @@ export class WorkerLink {
     const waiting = this.#waiting.get(promise);
     this.#waiting.delete(promise);
     if (this.#waiting.size === 0) clearInterval(this.#watch);
-    if (error) waiting?.reject(told(error));
+    if (error) waiting?.reject(errorOf(error));
     else waiting?.resolve(value);
   }
 

@@ -76,7 +76,7 @@ export class Batches {
     this.#failures.push(error);
   }
 
-  /** Takes the first failure that was not told yet. */
+  /** Takes the first failure that was not reported yet. */
   takeFailure(): WebgpuError | undefined {
     const first = this.#failures[0];
     this.#failures = [];
@@ -163,7 +163,7 @@ export class Batches {
         await before;
         return (await this.#check(batch, validation ?? memory, epoch)) ?? refused;
       },
-      () => refused, // the device is lost, which is told elsewhere
+      () => refused, // the device is lost, which is reported elsewhere
     );
     this.#submitted = batch.number;
     if (batch.number % 8 === 0 || this.pressing) this.#watch(batch.number);

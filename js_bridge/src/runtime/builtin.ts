@@ -20,7 +20,7 @@ fn main(
 }`,
 };
 
-/** Batches of which it can be told at a time whether the GPU took them. */
+/** Batches whose acceptance by the GPU is known at a time. */
 export const MARKS = 1024;
 
 /** Three header words, which tell one read from another. */

@@ -88,12 +88,12 @@ export class DeviceHolder {
     return this.#state === "ready" ? "" : this.#reason;
   }
 
-  /** Counts the devices that were opened: what belongs to an older one is void. */
+  /** Counts the devices that were opened: what belongs to an older one is gone. */
   get epoch(): number {
     return this.#epoch;
   }
 
-  /** Whether what is told late is still about the device in use. */
+  /** Whether a late report is still about the device in use. */
   current(epoch: number): boolean {
     return this.#epoch === epoch && this.#state === "ready";
   }
@@ -156,7 +156,7 @@ export class DeviceHolder {
     device?.destroy();
   }
 
-  /** Marks the device as lost, for a caller that learns of it before `device.lost` is told. */
+  /** Marks the device as lost, for a caller that learns of it before `device.lost` resolves. */
   lose(reason: string): void {
     if (this.#state !== "ready") return;
     this.#state = "lost";

@@ -39,7 +39,7 @@ export async function readsHalves(device: GPUDevice): Promise<boolean> {
   device.pushErrorScope("validation");
   const halves = device.createBuffer({ size: 2 * COUNT, usage: Usage.STORAGE | Usage.COPY_DST });
   const wrong = device.createBuffer({ size: 16, usage: Usage.STORAGE | Usage.COPY_SRC });
-  const told = device.createBuffer({ size: 16, usage: Usage.MAP_READ | Usage.COPY_DST });
+  const readBack = device.createBuffer({ size: 16, usage: Usage.MAP_READ | Usage.COPY_DST });
   try {
     device.queue.writeBuffer(
       halves,
@@ -62,14 +62,14 @@ export async function readsHalves(device: GPUDevice): Promise<boolean> {
     );
     pass.dispatchWorkgroups(COUNT / 4 / GROUP);
     pass.end();
-    encoder.copyBufferToBuffer(wrong, 0, told, 0, 16);
+    encoder.copyBufferToBuffer(wrong, 0, readBack, 0, 16);
     device.queue.submit([encoder.finish()]);
     // together: on a device that was lost both may reject
-    const [error] = await Promise.all([device.popErrorScope(), told.mapAsync(MAP_READ)]);
-    return error === null && new Uint32Array(told.getMappedRange())[0] === 0;
+    const [error] = await Promise.all([device.popErrorScope(), readBack.mapAsync(MAP_READ)]);
+    return error === null && new Uint32Array(readBack.getMappedRange())[0] === 0;
   } catch {
     return false; // a device that was lost meanwhile says so elsewhere
   } finally {
-    for (const b of [halves, wrong, told]) b.destroy();
+    for (const b of [halves, wrong, readBack]) b.destroy();
   }
 }

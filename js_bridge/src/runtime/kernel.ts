@@ -10,7 +10,7 @@
  *   The kernel's index is
  *   `(wg.x + wg.y * nwg.x + wg.z * nwg.x * nwg.y) * WORKGROUP_SIZE + local_index`, and it must test its bound, because
  *   the box may hold more workgroups than were asked for.
- * - An input whose buffer is also an output of the same dispatch is copied aside first (WebGPU forbids the aliasing),
+ * - An input whose buffer is also an output of the same dispatch is copied to scratch first (WebGPU forbids the aliasing),
  *   so
  *   in-place kernels should have one read_write binding instead.
  */
@@ -24,7 +24,7 @@ export interface KernelSource {
   readonly features?: readonly GPUFeatureName[];
   /** What the uniform words are, where somebody knows; for those who watch (profile.ts). */
   readonly words?: readonly WordName[];
-  /** Never to be compiled for certain words (hot.ts): it counts in floats. */
+  /** Never to be compiled for certain words (specialised.ts): it counts in floats. */
   readonly general?: boolean;
 }
 

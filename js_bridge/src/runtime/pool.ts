@@ -129,7 +129,7 @@ export class Pool {
     this.#doomedBytes = 0;
   }
 
-  /** Told when the GPU reports, some time after the fact, that it had no memory for a buffer. */
+  /** SentError when the GPU reports, some time after the fact, that it had no memory for a buffer. */
   onFailure(listener: (error: OutOfMemoryError) => void): void {
     this.#onFailure = listener;
   }
@@ -246,7 +246,7 @@ export class Pool {
         (error) => {
           if (error && made && this.#holder.current(epoch)) this.#failed(made, error.message);
         },
-        () => undefined, // the device is lost, which is told elsewhere
+        () => undefined, // the device is lost, which is reported elsewhere
       );
     }
     this.#created++;

@@ -19,7 +19,7 @@ export type Rung = "map" | "canvas";
 export interface ReaderOptions {
   /** Largest staging buffer, in bytes; longer reads go in pieces. */
   readonly chunk?: number;
-  /** Bytes copied aside at once. A read beyond that is no longer a snapshot: later commands show in its later parts. */
+  /** Bytes copied to scratch at once. A read beyond that is no longer a snapshot: later commands show in its later parts. */
   readonly snapshot?: number;
   /** Whether mapAsync needs to be driven (Firefox); found out when left out. */
   readonly pump?: boolean;
@@ -188,7 +188,7 @@ export class Reader {
     }
   }
 
-  /** mapAsync says little when it fails; most often the device went away, which is told a moment later. */
+  /** mapAsync says little when it fails; most often the device went away, which is reported a moment later. */
   async #explain(e: unknown, epoch: number): Promise<WebgpuError> {
     if (e instanceof WebgpuError) return e;
     for (let i = 0; i < 24 && this.#holder.epoch === epoch && this.#holder.state === "ready"; i++) {

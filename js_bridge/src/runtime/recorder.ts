@@ -6,7 +6,7 @@ import { Aliases } from "./aliases";
 import { Batches } from "./batches";
 import { BindGroups, type Binding } from "./bindings";
 import type { DeviceHolder } from "./device";
-import { Hot } from "./hot";
+import { Specialised } from "./specialised";
 import { asWebgpuError, KernelError, StreamError, type WebgpuError } from "./errors";
 import { FILL } from "./builtin";
 import type { Compiled, Pipelines } from "./pipelines";
@@ -20,7 +20,7 @@ export interface RecorderOptions {
   readonly maxDispatches?: number;
   /** Submitted batches after which the caller is asked to wait (`pressure`). */
   readonly maxInFlight?: number;
-  /** After how many dispatches with the same words a kernel is compiled for them (hot.ts); 0: never. */
+  /** After how many dispatches with the same words a kernel is compiled for them (specialised.ts); 0: never. */
   readonly specialise?: number;
 }
 
@@ -33,7 +33,7 @@ export class Recorder {
   readonly #groups: BindGroups;
   readonly batches: Batches;
   readonly #aliases: Aliases;
-  readonly hot: Hot;
+  readonly specialised: Specialised;
   readonly #offsets = new Uint32Array(1);
   readonly #maxDispatches: number;
   readonly #fill: number;
@@ -52,7 +52,7 @@ export class Recorder {
     this.batches = new Batches(holder, pipelines, options.maxInFlight ?? 64);
     pool.attach(this);
     this.#aliases = new Aliases(this, pool);
-    this.hot = new Hot(holder, pipelines, options.specialise);
+    this.specialised = new Specialised(holder, pipelines, options.specialise);
     this.#maxDispatches = options.maxDispatches ?? 512;
     this.#fill = pipelines.define("torchlite.fill", FILL);
   }
@@ -75,7 +75,7 @@ export class Recorder {
     this.#check(general, bindings.length, count);
     if (workgroups === 0) return;
     const [gx, gy, gz] = this.#grid(general, workgroups);
-    const kernel = this.hot.take(id, general, words, from, count, gx * gy * gz);
+    const kernel = this.specialised.take(id, general, words, from, count, gx * gy * gz);
     try {
       const bound = this.#aliases.resolve(kernel, bindings, this.#holder.limits);
       if (this.#dispatches >= this.#maxDispatches || (count > 0 && this.#uniforms.full)) this.flush();
@@ -183,7 +183,7 @@ export class Recorder {
       this.batches.sign(encoder);
       this.#holder.device.queue.submit([encoder.finish()]);
     } catch (e) {
-      // told as that of any batch, since the command at hand may not be part of it
+      // reported as that of any batch, since the command at hand may not be part of it
       failure = asWebgpuError(e, "submit");
     }
     this.#encoder = null;
@@ -208,7 +208,7 @@ export class Recorder {
     this.#dispatches = 0;
     this.#uniforms.clear();
     this.#groups.clear();
-    this.hot.clear();
+    this.specialised.clear();
     this.#pipelines.clear();
     this.#profile.clear();
     this.batches.clear();

@@ -152,7 +152,7 @@ describe.skipIf(!gpu)("GPU worker", () => {
   });
 
   it("tells errors as the bridge itself does, those of posted commands too", async () => {
-    const told = async (bridge: PageBridge | WorkerBridge): Promise<string[]> => {
+    const reports = async (bridge: PageBridge | WorkerBridge): Promise<string[]> => {
       const all = [];
       all.push(await problem(() => bridge.plan("nonsense:{}")));
       all.push(await problem(() => bridge.claim(1, 2 ** 45)));
@@ -161,7 +161,7 @@ describe.skipIf(!gpu)("GPU worker", () => {
         all.push(
           await problem(() => {
             run(bridge, stream);
-            bridge.check(); // the bridge itself told it already
+            bridge.check(); // the bridge itself reports it already
           }),
         );
         expect(await problem(() => bridge.check())).toBe("");
@@ -185,7 +185,7 @@ describe.skipIf(!gpu)("GPU worker", () => {
       return all;
     };
     const budget = 64 << 20;
-    const [here, there] = [await told(await local({ budget })), await told(await start({ budget }))];
+    const [here, there] = [await reports(await local({ budget })), await reports(await start({ budget }))];
     expect(here.filter((text) => /Error: /.test(text)).length).toBeGreaterThan(8);
     expect(there).toEqual(here);
   });

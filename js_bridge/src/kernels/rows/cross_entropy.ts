@@ -85,7 +85,7 @@ export function crossEntropy(params: CrossEntropyParams): Kernel {
   let ignored = all(raw == tl_i64(p.ignore));`;
   const weights = weight ? blockSum(params, "weights", w) : "  let weights = f32(p.n);";
   const back = `${head}
-  // forward told of targets out of range; they have no gradient here either
+  // the forward pass reported targets out of range; they have no gradient here either
   let valid = !ignored && raw.y == 0u && raw.x < p.n;
   let class_at = select(-1, i32(raw.x), valid);
   let share = ${w("max(class_at, 0)")};

@@ -3,7 +3,7 @@
  * pipeline
  * serves every shape. What is dispatched again and again with the same words is compiled once more with them as
  * constants:
- * the compiler then divides by constants, unrolls loops and drops tests. That happens aside, one kernel at a time;
+ * the compiler then divides by constants, unrolls loops and drops tests. That happens in the background, one kernel at a time;
  * until it is
  * done, and where it fails, the general kernel runs.
  *
@@ -35,7 +35,7 @@ interface Known {
   compiled: Compiled | null;
 }
 
-export class Hot {
+export class Specialised {
   readonly #holder: DeviceHolder;
   readonly #pipelines: Pipelines;
   #known = new Map<number, Known[]>();

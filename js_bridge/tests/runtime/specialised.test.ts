@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, it } from "vitest";
 import type { Runtime } from "../../src/runtime/runtime";
-import { USES, constantText } from "../../src/runtime/hot";
+import { USES, constantText } from "../../src/runtime/specialised";
 import { planOf } from "../../src/kernels/plan";
 import { FAMILIES } from "../../test_support/families";
 import { Writer, bits, closeAll, floats, gpu, open, define, newHandle } from "../../test_support/gpu";
@@ -38,7 +38,7 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
     for (let i = 0; i < times; i++) {
       new Writer().plan(plan, [a, o], words).run(r);
       await r.synchronize();
-      await r.recorder.hot.settled();
+      await r.recorder.specialised.settled();
     }
     const out = await floats(r, o, rows * columns);
     expect(out).toEqual(Array.from(out, (_, i) => ((i % rows) * columns + Math.floor(i / rows)) * by));
@@ -48,15 +48,15 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
   it("are compiled after some uses, and give the same", async () => {
     const r = await open({ specialise: 4 });
     await transposed(r, 64, 48, 2, 3);
-    expect(r.recorder.hot.made).toBe(0);
+    expect(r.recorder.specialised.made).toBe(0);
     await transposed(r, 64, 48, 2, 6);
-    expect(r.recorder.hot.made).toBe(1);
+    expect(r.recorder.specialised.made).toBe(1);
     await transposed(r, 48, 64, 2, 2);
     await transposed(r, 64, 48, -0.5, 2);
-    expect(r.recorder.hot.made).toBe(1);
+    expect(r.recorder.specialised.made).toBe(1);
     await transposed(r, 64, 48, 2, 1);
     await r.reset();
-    expect(r.recorder.hot.made).toBe(0);
+    expect(r.recorder.specialised.made).toBe(0);
     await transposed(r, 64, 48, 2, 2);
   });
 
@@ -64,7 +64,7 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
     const r = await open({ specialise: 2 });
     await transposed(r, 64, 48, -4, 6);
     await transposed(r, 4, 4, 2, 6);
-    expect(r.recorder.hot.made).toBe(1);
+    expect(r.recorder.specialised.made).toBe(1);
     const [a, o] = [newHandle(), newHandle()];
     const plan = r.plans.id(SCALED);
     new Writer().alloc(a, 16384).alloc(o, 16384).run(r);
@@ -87,11 +87,11 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
             planOf(SCALED).words.map((w) => values[w.name]!),
           )
           .run(r);
-        await r.recorder.hot.settled();
+        await r.recorder.specialised.settled();
       }
       expect((await floats(r, o, 4096)).every((v) => Number.isNaN(v))).toBe(true);
     }
-    expect(r.recorder.hot.made).toBe(3);
+    expect(r.recorder.specialised.made).toBe(3);
   });
 
   it("that do not compile with constants stay general", async () => {
@@ -113,16 +113,16 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
     for (let i = 0; i < 8; i++) {
       new Writer().dispatch(id, 16, [o], [1024, 0, 0, 0]).run(r);
       await r.synchronize();
-      await r.recorder.hot.settled();
+      await r.recorder.specialised.settled();
     }
-    expect(r.recorder.hot.made).toBe(0);
+    expect(r.recorder.specialised.made).toBe(0);
     expect([...new Uint32Array(Float32Array.from(await floats(r, o, 4)).buffer)]).toEqual([7, 7, 7, 7]);
   });
 
   it("are not for software adapters unless asked for", async () => {
     const r = await open();
     await transposed(r, 64, 48, 2, USES + 4);
-    expect(r.recorder.hot.made > 0).toBe(!r.holder.software);
+    expect(r.recorder.specialised.made > 0).toBe(!r.holder.software);
   });
 });
 
@@ -347,14 +347,14 @@ describe.skipIf(!gpu)("kernels for words and general ones give the same bits", (
       const out = await Promise.all(
         buffers.map((b, i) => (b.writes ? r.reader.read(slots[i]!, 0, size * 8) : new Uint8Array())),
       );
-      await r.recorder.hot.settled();
+      await r.recorder.specialised.settled();
       return out.map((x) => Buffer.from(x).toString("base64")).join();
     };
     const before = await run();
-    expect(r.recorder.hot.made).toBe(0);
+    expect(r.recorder.specialised.made).toBe(0);
     for (let n = 0; n < 6; n++) await run();
     expect((await run()) === before).toBe(true);
-    expect(r.recorder.hot.made > 0).toBe(compiled);
+    expect(r.recorder.specialised.made > 0).toBe(compiled);
   });
 
   it("texts keep floats, and those that make floats of integers are none", () => {
