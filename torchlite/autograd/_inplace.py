@@ -229,7 +229,12 @@ class CopySlices(Node):
     def name(self) -> str:
         return "torch::autograd::CopySlices"
 
-    def apply(self, grads: list[Tensor]) -> Any:
+    @property
+    def rec(self) -> Any:
+        """What the engine asks whether all arguments have a derivative."""
+        return getattr(self.inner, "rec", None)
+
+    def apply(self, grads: list[Tensor], wanted: Any = None) -> Any:
         import torchlite as torch
 
         if self.inner is None:
@@ -238,7 +243,8 @@ class CopySlices(Node):
         shape, strides, _ = self.base
         whole = torch.empty_strided(shape, strides, dtype=g.dtype, device=g.device).copy_(g)
         part = with_signs(_window(whole, self.view, self.parts), self.signs)
-        found = list(self.inner.apply((part.clone(memory_format=torch.contiguous_format),)))
+        given = (part.clone(memory_format=torch.contiguous_format),)
+        found = list(self.inner.apply(given) if wanted is None else self.inner.apply(given, wanted))
         old = found[self.slot]
         if old is None:
             part.zero_()

@@ -95,6 +95,8 @@ torch.autograd.grad(torch.igammac(a * 1, b * 2), b)
 z = b * 2; torch.autograd.grad(torch.igammac(a * 1, z), z)
 torch.autograd.grad(torch.special.zeta(a, b), b)
 torch.igamma(a, b).backward()
+y = a.reshape(1) * 1; z = y.view(1); z.igamma_(b); torch.autograd.grad(z.sum(), b)
+y = a.reshape(1) * 1; z = y.view(1); z.igamma_(b); torch.autograd.grad(z.sum(), a)
 """)
 def test_an_argument_without_a_derivative(line):
     """It is an error only where its gradient is asked for."""
