@@ -66,7 +66,8 @@ export interface Kernel {
   readonly bindings: readonly Binding[];
   readonly uniforms: readonly UniformWord[];
   /**
-   * It counts in floats, which constants would change in their last bits: never compiled for certain words (specialised.ts).
+   * It counts in floats, which constants would change in their last bits: never compiled for certain words
+   * (specialised.ts).
    */
   readonly general?: boolean;
   /** Workgroups to dispatch for these uniform values; a zero means there is nothing to do. */

@@ -10,9 +10,8 @@
  *   The kernel's index is
  *   `(wg.x + wg.y * nwg.x + wg.z * nwg.x * nwg.y) * WORKGROUP_SIZE + local_index`, and it must test its bound, because
  *   the box may hold more workgroups than were asked for.
- * - An input whose buffer is also an output of the same dispatch is copied to scratch first (WebGPU forbids the aliasing),
- *   so
- *   in-place kernels should have one read_write binding instead.
+ * - An input whose buffer is also an output of the same dispatch is copied to scratch first (WebGPU forbids the
+ *   aliasing), so in-place kernels should have one read_write binding instead.
  */
 export interface KernelSource {
   readonly wgsl: string;

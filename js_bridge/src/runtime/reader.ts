@@ -19,7 +19,9 @@ export type Rung = "map" | "canvas";
 export interface ReaderOptions {
   /** Largest staging buffer, in bytes; longer reads go in pieces. */
   readonly chunk?: number;
-  /** Bytes copied to scratch at once. A read beyond that is no longer a snapshot: later commands show in its later parts. */
+  /**
+   * Bytes copied to scratch at once. A read beyond that is no longer a snapshot: later commands show in its last parts.
+   */
   readonly snapshot?: number;
   /** Whether mapAsync needs to be driven (Firefox); found out when left out. */
   readonly pump?: boolean;

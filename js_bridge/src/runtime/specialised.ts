@@ -1,11 +1,8 @@
 /**
  * Kernels with the sizes and strides of a dispatch in their text. They come as uniform words at first, so that one
- * pipeline
- * serves every shape. What is dispatched again and again with the same words is compiled once more with them as
- * constants:
- * the compiler then divides by constants, unrolls loops and drops tests. That happens in the background, one kernel at a time;
- * until it is
- * done, and where it fails, the general kernel runs.
+ * pipeline serves every shape. What is dispatched again and again with the same words is compiled once more with them
+ * as constants: the compiler then divides by constants, unrolls loops and drops tests. That happens in the background,
+ * one kernel at a time; until it is done, and where it fails, the general kernel runs.
  *
  * When it is done is chance, so the results must be the same bit for bit. Integers are: constants or not, they are
  * exact.

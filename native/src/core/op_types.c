@@ -224,7 +224,6 @@ static PyType_Spec op_method_spec = {"torchlite._C.OpMethod", sizeof(Op), 0, OP_
                                      op_method_slots};
 
 /* ---- kernels as Python callables */
-int tl_op_fit(Overload *ov, PyObject *const *from, Py_ssize_t n, PyObject **a, PyObject **made);
 /* overloads: of the ops that name the kernel; what they say of the arguments holds for calls by name too */
 typedef struct {
   PyObject_HEAD vectorcallfunc vectorcall;
