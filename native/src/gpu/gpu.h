@@ -106,9 +106,8 @@ uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out); /* words writte
 
 int gpu_op_id(PyObject *name); /* -1: an exception */
 int gpu_op_named(const char *text);
-PyObject *gpu_op_name(int id);   /* borrowed */
-int gpu_dtype(PyObject *name);   /* by a dtype's name; -1: an exception */
-PyObject *gpu_dtype_name(int d); /* borrowed */
+PyObject *gpu_op_name(int id); /* borrowed */
+int gpu_dtype(PyObject *name); /* by a dtype's name; -1: an exception */
 TlLeaf *gpu_leaf(TlBuffer *b, int dtype, int ndim, const int64_t *strides, int64_t offset);
 bool gpu_same_view(const TlLeaf *a, const TlLeaf *b);
 TlNumber *gpu_number(PyObject *value, int dtype);

@@ -81,7 +81,6 @@ static PyObject *f_operations(PyObject *m, PyObject *table) {
 }
 
 PyObject *gpu_op_name(int id) { return PyList_GetItem(op_names, id); }
-PyObject *gpu_dtype_name(int d) { return dtype_names[d]; }
 int gpu_dtype(PyObject *name) {
   for (int i = 0; i < TL_NUM_DTYPES; i++)
     if (dtype_names[i] == name) return i;
