@@ -1,7 +1,6 @@
 /**
  * PageBridge's methods where the device lives in a GPU worker: reads block this thread on shared memory. Needs a thread
- * that
- * may wait (a worker) in a page that is cross-origin isolated.
+ * that may wait (a worker) in a page that is cross-origin isolated.
  */
 import { State } from "./bridge";
 import { Blocking, type Heap, type PageBridge, type PyBuffer } from "./page_bridge";

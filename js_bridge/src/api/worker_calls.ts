@@ -104,9 +104,7 @@ export interface PageOptions extends RuntimeOptions {
 }
 
 export interface Start {
-  /**
-   * Without shared memory all calls are promises, and the status words of its head arrive as messages (Words).
-   */
+  /** Without shared memory all calls are promises, and the status words of its head arrive as messages (Words). */
   readonly memory: SharedArrayBuffer | ArrayBuffer;
   readonly options: RuntimeOptions;
   /** Plans that Python knows the numbers of, from an earlier GPU worker. */

@@ -1,7 +1,6 @@
 /**
  * What each family needs to be planned from words alone: its buffers and words in order, and the kernels for given
- * words.
- * README.md holds the table that callers write their words by; keep the two alike.
+ * words. README.md holds the table that callers write their words by; keep the two alike.
  */
 import { attention } from "./products/attention";
 import type { AttentionParams } from "./products/attention_params";

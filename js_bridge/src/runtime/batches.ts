@@ -85,8 +85,7 @@ export class Batches {
 
   /**
    * What a synchronous read looks at, as the browser says only when its event loop turns whether it accepted a batch:
-   * the
-   * marks of all batches of which that is not known. Null where there are none.
+   * the marks of all batches of which that is not known. Null where there are none.
    */
   marks(): Marks | null {
     const last = this.#batch.number - 1;

@@ -1,10 +1,8 @@
 /**
  * Whether kernels may read float16 as WGSL's f16, which the feature shader-f16 brings. WGSL lets a device take
- * subnormal halves for 0, and
- * says nothing certain of infinities and NaN; so a device is asked once, when it is opened, about every half there is:
- * read from a buffer,
- * kept in workgroup memory, converted and multiplied, it must give what the bits say. Where it does not, kernels
- * convert the bits.
+ * subnormal halves for 0, and says nothing certain of infinities and NaN; so a device is asked once, when it is opened,
+ * about every half there is: read from a buffer, kept in workgroup memory, converted and multiplied, it must give what
+ * the bits say. Where it does not, kernels convert the bits.
  */
 import { MAP_READ, Usage } from "./constants";
 import { buildModule } from "../wgsl/module";

@@ -1,6 +1,6 @@
 /**
- * Plans: a caller names a family of kernels once and then only gives buffers and words. Which kernels that takes,
- * in what tiles and over which scratch buffers, is found out when words come that were not seen lately, and kept.
+ * Plans: a caller names a family of kernels once and then only gives buffers and words. Which kernels that takes, in
+ * what tiles and over which scratch buffers, is found out when words come that were not seen lately, and kept.
  */
 import type { Binding } from "./bindings";
 import { described, isExpression } from "./described";

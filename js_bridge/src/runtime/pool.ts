@@ -1,9 +1,7 @@
 /**
  * Buffers by size class. A freed buffer goes to a free list and is handed out again: work is queued in order, so a
- * buffer
- * may be reused as soon as the commands that used it are recorded. Reuse is what bounds memory: destroying instead
- * leaves
- * the memory with the GPU process until the work before it is done.
+ * buffer may be reused as soon as the commands that used it are recorded. Reuse is what bounds memory: destroying
+ * instead leaves the memory with the GPU process until the work before it is done.
  */
 import { Usage } from "./constants";
 import type { DeviceHolder } from "./device";
@@ -50,8 +48,7 @@ const COARSE = 1 << 20;
 
 /**
  * Into a list with the highest id first. A step that repeats then gets the same buffers each time, so its bind groups
- * are
- * found again; last in, first out would deal them anew at every step.
+ * are found again; last in, first out would deal them anew at every step.
  */
 function insert(list: PoolBuffer[], buffer: PoolBuffer): void {
   let low = 0,

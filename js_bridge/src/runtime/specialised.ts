@@ -5,12 +5,9 @@
  * one kernel at a time; until it is done, and where it fails, the general kernel runs.
  *
  * When it is done is chance, so the results must be the same bit for bit. Integers are: constants or not, they are
- * exact.
- * Floats need not be: a compiler replaces the division by a constant by a product, and joins constants in its own way.
- * So no float
- * is made a constant: words that are floats stay in the uniform block, and kernels that compute floats from integers (a
- * mean
- * from its row's length), or count in floats, stay general.
+ * exact. Floats need not be: a compiler replaces the division by a constant by a product, and joins constants in its
+ * own way. So no float is made a constant: words that are floats stay in the uniform block, and kernels that compute
+ * floats from integers (a mean from its row's length), or count in floats, stay general.
  */
 import type { DeviceHolder } from "./device";
 import type { KernelSource, WordName } from "./kernel";

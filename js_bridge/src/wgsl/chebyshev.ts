@@ -1,7 +1,6 @@
 /**
  * Chebyshev series of smooth parts of special functions, interpolated in 40 digits and cut where float32 ends. Each is
- * a
- * function of t in [-1, 1]; what t stands for is said where it is used.
+ * a function of t in [-1, 1]; what t stands for is said where it is used.
  */
 const SERIES: Readonly<Record<string, readonly number[]>> = {
   /* lgamma(x) / ((x - 1) (x - 2)) on [0.75, 1.5] and [1.5, 3] */

@@ -1,7 +1,7 @@
 /**
  * Complex functions on vec2<f32>(re, im). Inverse functions follow Kahan, "Branch cuts for complex elementary
- * functions" (1987),
- * divisions are scaled by the larger part of the divisor (Smith), as in the core (native/src/math/cmath.h).
+ * functions" (1987), divisions are scaled by the larger part of the divisor (Smith), as in the core
+ * (native/src/math/cmath.h).
  */
 const fn = (name: string, args: string, body: string): readonly [string, string] => [
   `tl_c_${name}`,

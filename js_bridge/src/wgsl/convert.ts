@@ -3,8 +3,7 @@
  */
 export const CONVERT: Readonly<Record<string, string>> = {
   // Four halves at once without a branch: three results, of which one is taken. Subnormals are 2^-14 more than meant,
-  // less 2^-14: no
-  // float32 on the way is subnormal, which an adapter may flush.
+  // less 2^-14: no float32 on the way is subnormal, which an adapter may flush.
   tl_half4_to_f32: /* wgsl */ `
 fn tl_half4_to_f32(w: vec2<u32>) -> vec4<f32> {
   let h = vec4<u32>(w.x << 16u, w.x & 0xffff0000u, w.y << 16u, w.y & 0xffff0000u);

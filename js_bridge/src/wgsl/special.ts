@@ -222,8 +222,10 @@ fn tl_normal_tail(x: f32) -> f32 {
   let t = 1.0 / (1.0 + 0.28284271 * abs(x));
   return t * ${NORMAL_TAIL};
 }`,
-  /* The adapter's own exp: its relative error grows with x^2, where what it is a part of is small against 1. PyTorch's
-     x * (1 + erf(x / sqrt 2)) / 2 loses more digits there. */
+  /*
+   * The adapter's own exp: its relative error grows with x^2, where what it is a part of is small against 1. PyTorch's
+   * x * (1 + erf(x / sqrt 2)) / 2 loses more digits there.
+   */
   tl_gelu: /* wgsl */ `
 fn tl_gelu(x: f32) -> f32 {
   let tail = exp(max(-0.5 * x * x, -200.0)) * tl_normal_tail(x);

@@ -1,7 +1,6 @@
 /**
  * What may follow a product, a convolution or a reduction before it is stored: a graph of element-wise operations over
- * the result
- * and other tensors of its shape, whose outputs are stored instead.
+ * the result and other tensors of its shape, whose outputs are stored instead.
  */
 import { accessors, castTo, input, narrow, outForm, output } from "../../wgsl/access";
 import { type Graph, type Node, nodeDtype, scalarWords, statements, usesCoords } from "./expression";

@@ -15,8 +15,7 @@ export type Node =
   | { readonly value: number | string; readonly dtype: DType }
   /**
    * Random numbers, one for each index of the output: uniform in [0, 1), normal, or bits of an integer that is not
-   * below 0.
-   * Words s<k>, s<k>h (seed) and s<k>o (offset: another one gives other numbers), k being the stream.
+   * below 0. Words s<k>, s<k>h (seed) and s<k>o (offset: another one gives other numbers), k being the stream.
    */
   | { readonly random: "uniform" | "normal" | "bits"; readonly stream: number; readonly dtype: DType }
   /** int32 coordinate along a dim; -1: index in row-major order of the output. */

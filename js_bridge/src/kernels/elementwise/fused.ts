@@ -5,8 +5,7 @@
  * Two forms. When everything is contiguous ("c") and no coordinate is used, four elements an invocation by vector
  * accesses; the offsets must then be multiples of four. Otherwise indices are taken apart by the sizes in the uniforms,
  * and each operand has a stride for each dim (0 broadcasts, negative flips). A "c" output of a packed dtype is written
- * by
- * whole words, an "s" one by atomic bit operations.
+ * by whole words, an "s" one by atomic bit operations.
  */
 import { accessors, bindingType, castTo, type Form, loadVec, storeVec } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -91,8 +90,8 @@ export function fusedAnywhere(params: FusedParams, values: Values): { kernel: Ke
 }
 
 /**
- * Uniforms in order: n (elements); size0.. (strided form); for each input i: i<i>o and, if strided, i<i>s0..;
- * for each output k: q<k>o and, if strided, q<k>s0..; scalars c<k>.
+ * Uniforms in order: n (elements); size0.. (strided form); for each input i: i<i>o and, if strided, i<i>s0..; for each
+ * output k: q<k>o and, if strided, q<k>s0..; scalars c<k>.
  */
 export function fused(params: FusedParams): Kernel {
   const { ndim, inputs, outputs } = params;

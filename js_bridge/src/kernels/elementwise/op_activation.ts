@@ -3,8 +3,7 @@ import { type OpTable, same } from "./op_def";
 
 /**
  * threshold(x, threshold, value); hardtanh(x, min, max); elu(x, negcoef, poscoef, negiptcoef) with negcoef = alpha *
- * scale;
- * softplus(x, beta, threshold). Backward: (grad, x or result, scalars of the forward).
+ * scale; softplus(x, beta, threshold). Backward: (grad, x or result, scalars of the forward).
  */
 export const ACTIVATIONS = {
   relu: same(

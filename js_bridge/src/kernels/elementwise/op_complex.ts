@@ -1,7 +1,6 @@
 /**
  * Complex functions by parts: complex_<name>(re, im, part) and complex_<name>(re, im, re, im, part) give one part of
- * the
- * result. Part 0 is the real one, part 1 the imaginary one.
+ * the result. Part 0 is the real one, part 1 the imaginary one.
  */
 import { float, type OpDef } from "./op_def";
 

@@ -2,8 +2,7 @@
 
 /**
  * One WGSL expression for each compute class that has the operation. Its operands, tensors and scalars alike, are x, y,
- * z,
- * w and v, in this order.
+ * z, w and v, in this order.
  */
 export interface OpDef {
   readonly arity: number;

@@ -11,8 +11,7 @@ const ZERO = "vec2<u32>(0u)";
 
 /**
  * logit_eps(x, eps); nan_to_num(x, nan, posinf, neginf); polygamma(x, n); round_decimals(x, 10^decimals) and, for
- * decimals
- * below 0, round_tens(x, 10^-decimals).
+ * decimals below 0, round_tens(x, 10^-decimals).
  */
 const UNARY = {
   neg: same(1, "-x", "-x", "tl_i64_neg(x)"),

@@ -1,9 +1,7 @@
 /**
  * Operands of products and convolutions that are expressions: a graph of element-wise operations over other tensors, of
- * which
- * each element is computed where the product reads it (a cast, a scale, a quantised weight times its step), or by a
- * kernel of its
- * own before, where it would be computed too often.
+ * which each element is computed where the product reads it (a cast, a scale, a quantised weight times its step), or by
+ * a kernel of its own before, where it would be computed too often.
  */
 import { accessors, castTo, input } from "../../wgsl/access";
 import { type Graph, type Node, nodeDtype, scalarWords, statements } from "./expression";

@@ -1,8 +1,7 @@
 /**
  * Compaction of what is not zero: nonzero, masked_select, masked_scatter. Elements are counted in pieces of 32, the
- * counts
- * are summed up (scan.ts), and every piece then knows where its own begin. The caller reads the last sum, which is
- * the total, before it allocates the result.
+ * counts are summed up (scan.ts), and every piece then knows where its own begin. The caller reads the last sum, which
+ * is the total, before it allocates the result.
  */
 import { accessors, input, outForm, output, truth } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -26,10 +25,8 @@ export const PIECE = 32;
 
 export interface CompactParams {
   /**
-   * count: ends[p] = how many of the pieces 0..p are not zero
-   * index: coordinates of what is not zero, [total, ndim] int64
-   * select: out = src where the mask is not zero, in order
-   * scatter: out where the mask is not zero = src in order
+   * count: ends[p] = how many of the pieces 0..p are not zero index: coordinates of what is not zero, [total, ndim]
+   * int64 select: out = src where the mask is not zero, in order scatter: out where the mask is not zero = src in order
    */
   readonly op: "count" | "index" | "select" | "scatter";
   readonly dtype: DType;

@@ -245,9 +245,8 @@ export interface JoinParams {
 
 /**
  * Tensors side by side along a dim: cat, stack, roll. Uniforms: n, size0.. (of the joined tensor); for each input x<k>o
- * x<k>s0..
- * and end<k>, its end along the dim in the joined tensor - x<k>o is where the element with coordinates 0 would be, had
- * the input begun there; yo ys0... Buffers: x<k>, y.
+ * x<k>s0.. and end<k>, its end along the dim in the joined tensor - x<k>o is where the element with coordinates 0 would
+ * be, had the input begun there; yo ys0... Buffers: x<k>, y.
  */
 export function join(params: JoinParams): Kernel {
   const { ndim, dim, dtype, parts } = params;
@@ -289,8 +288,8 @@ export interface PadParams {
 
 /**
  * Padding that repeats the image (constant padding is a fill and a copy). Uniforms: n (elements of the padded tensor),
- * size0.. (its sizes), in0.. (sizes of the image), pad0.. (elements before), xo, yo (dsto). Buffers:
- * x, y; backward: gy, gx (written: each element sums what was copied from it, in row-major order).
+ * size0.. (its sizes), in0.. (sizes of the image), pad0.. (elements before), xo, yo (dsto). Buffers: x, y; backward:
+ * gy, gx (written: each element sums what was copied from it, in row-major order).
  */
 export function pad(params: PadParams): Kernel {
   const { ndim, dtype, mode, backward } = params;

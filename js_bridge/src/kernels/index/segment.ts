@@ -1,9 +1,7 @@
 /**
  * Scatter in order: what goes to one place is joined by one invocation, in the order of the source, as a loop on the
- * CPU
- * would. So sums are the same each time, the last of several writes stays, and int64 has every mode. Places are
- * computed
- * first, then sorted with the positions they come from; then each run of equal places is walked.
+ * CPU would. So sums are the same each time, the last of several writes stays, and int64 has every mode. Places are
+ * computed first, then sorted with the positions they come from; then each run of equal places is walked.
  */
 import { accessors, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -45,8 +43,8 @@ const JOIN: { readonly [M in ScatterParams["mode"]]: { readonly [C in Compute]: 
 };
 
 /**
- * Uniforms: those of scatter() without a scalar; wide: cols, qc, ac (strides of dst and src along the row).
- * Buffers: places idx<j>, place (int32), status; join src, place (sorted), from (int32 positions), dst.
+ * Uniforms: those of scatter() without a scalar; wide: cols, qc, ac (strides of dst and src along the row). Buffers:
+ * places idx<j>, place (int32), status; join src, place (sorted), from (int32 positions), dst.
  */
 export function segment(params: SegmentStage): Kernel {
   const { stage, dtype, indices, ndim, mode, skip, wide, fresh } = params;

@@ -1,10 +1,8 @@
 /**
  * scaled_dot_product_attention without the matrix of scores in memory: a workgroup takes 16 queries of one head and
- * goes
- * over the keys in blocks, with running maximum and sum (online softmax). 16 lanes share a query: each computes the
- * scores
- * of some keys, then all weigh the values, four columns a lane. The log of the sum is kept for the gradient, which the
- * caller composes from products. Rows without any key allowed give 0.
+ * goes over the keys in blocks, with running maximum and sum (online softmax). 16 lanes share a query: each computes
+ * the scores of some keys, then all weigh the values, four columns a lane. The log of the sum is kept for the gradient,
+ * which the caller composes from products. Rows without any key allowed give 0.
  */
 import { attentionDirect, lowest } from "./attention_direct";
 import type { AttentionParams } from "./attention_params";
@@ -28,9 +26,8 @@ const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 /**
  * Uniforms: B, H, L (queries), S (keys), group (query heads per key head), scale f32; qo qb qh ql, ko kb kh ks, vo vb
- * vh vs,
- * [mo mb mh ml ms], yo yb yh yl, lseo. Elements of one query, key, value and result are neighbours. Buffers: q, k, v,
- * [m], y, lse.
+ * vh vs, [mo mb mh ml ms], yo yb yh yl, lseo. Elements of one query, key, value and result are neighbours. Buffers: q,
+ * k, v, [m], y, lse.
  */
 export function attention(params: AttentionParams): Kernel {
   const { dtype, dim, valueDim, causal, f16, mask } = params;

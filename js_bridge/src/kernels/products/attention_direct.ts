@@ -1,8 +1,7 @@
 /**
  * Attention without workgroup memory: an invocation takes four queries and walks the keys four at a time, results in
- * registers.
- * For software adapters, which have no faster memory to share and for which barriers are dear. Heads of up to 64
- * elements.
+ * registers. For software adapters, which have no faster memory to share and for which barriers are dear. Heads of up
+ * to 64 elements.
  */
 import { accessors, castTo } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";

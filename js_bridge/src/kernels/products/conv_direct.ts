@@ -1,9 +1,7 @@
 /**
  * Convolution without workgroup memory: an invocation computes some channels of four neighbouring places, and walks
- * window and
- * channels (or images and pixels) in plain loops, so that no index is divided inside of them. For software adapters,
- * which
- * have no faster memory to share; division is what costs them most.
+ * window and channels (or images and pixels) in plain loops, so that no index is divided inside of them. For software
+ * adapters, which have no faster memory to share; division is what costs them most.
  */
 import { accessors, castTo } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";

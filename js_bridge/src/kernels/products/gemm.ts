@@ -1,12 +1,11 @@
 /**
  * The matrix product all products and convolutions are made of: C[m, n] = sum over k of A[m, k] B[k, n], where A, B and
- * C
- * are functions in WGSL, so an operand may be a matrix of any strides, an image seen through a sliding window, or bits.
+ * C are functions in WGSL, so an operand may be a matrix of any strides, an image seen through a sliding window, or
+ * bits.
  *
  * A workgroup computes a tile of bm x bn; each invocation tm x tn of it in registers. Slices of bk rows of both
- * operands
- * go through workgroup memory as vec4s along m and n, so that the inner loop reads tm/4 + tn/4 vectors for tm * tn
- * multiply-adds. Elements outside the matrices are read as 0 by the operand functions.
+ * operands go through workgroup memory as vec4s along m and n, so that the inner loop reads tm/4 + tn/4 vectors for tm
+ * x tn multiply-adds. Elements outside the matrices are read as 0 by the operand functions.
  */
 import { buildModule } from "../../wgsl/module";
 import { type Binding, type Kernel, kernelKey, linearGrid, type UniformWord, type Values, value } from "../spec";
@@ -43,8 +42,7 @@ export interface GemmSpec {
    * Defines fn setup(z: u32), called once with the batch; load_a(m, k), load_b(k, n) -> f32, 0 outside; store(m, n, v);
    * with vecA / vecB also load_a4(m, k) (along m) / load_b4(k, n) (along n) -> vec4<f32>. k_end: i32 is the bound of k.
    * Without workgroup memory instead row_m(m) and row_n(n), where a row and a column begin, along_a(k) and along_b(k),
-   * what is added to
-   * that for k, and get_a(i), get_b(i) (with vecA / vecB get_a4, get_b4): all within the matrices.
+   * what is added to that for k, and get_a(i), get_b(i) (with vecA / vecB get_a4, get_b4): all within the matrices.
    */
   readonly globals: string;
   /** The direction in which neighbours lie in memory. */

@@ -1,9 +1,7 @@
 /**
  * Factorisations of batches of dense matrices, in place, one workgroup a matrix: textbook algorithms in LAPACK's
- * conventions, in
- * float32. A step's elements are shared out among the invocations, barriers between steps. Meant for matrices of up to
- * a few
- * hundred rows; callers leave larger ones to others.
+ * conventions, in float32. A step's elements are shared out among the invocations, barriers between steps. Meant for
+ * matrices of up to a few hundred rows; callers leave larger ones to others.
  */
 import { buildModule } from "../../wgsl/module";
 import {
@@ -21,11 +19,9 @@ import {
 export interface LinalgParams {
   /**
    * lu: a (m x n) to L and U, piv (from 1), info (first zero pivot, from 1). swap: exchanges rows of x (n x r) as piv
-   * says.
-   * trsm: x (n x r) := a^-1 x. cholesky: lower factor, info (order of the minor that fails). geqrf: reflections below
-   * R, and tau.
-   * orgqr: the first columns of the reflections' product. jacobi: rows of a (r x m) made orthogonal, v (r x r) has the
-   * rotations.
+   * says. trsm: x (n x r) := a^-1 x. cholesky: lower factor, info (order of the minor that fails). geqrf: reflections
+   * below R, and tau. orgqr: the first columns of the reflections' product. jacobi: rows of a (r x m) made orthogonal,
+   * v (r x r) has the rotations.
    */
   readonly op: "lu" | "swap" | "trsm" | "cholesky" | "geqrf" | "orgqr" | "jacobi";
   /** Elements are pairs of float32. */

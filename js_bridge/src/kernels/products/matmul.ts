@@ -65,8 +65,7 @@ const sources = (t: "a" | "b", before?: Inline): string[] => (before ? before.in
 /**
  * Uniforms: M, N, K, batches, nb1 (size of the inner batch dim), [splits, kchunk]; offset and strides ao am ak ab0 ab1,
  * bo bk bn bb0 bb1, co cm cn cb0 cb1 (not when split), [eo em en eb0 eb1 of bias]; alpha, [beta]; [those of the
- * epilogue].
- * An operand that is computed has them for each of its inputs a<k> (b<k>), and its scalars a_c<k>.
+ * epilogue]. An operand that is computed has them for each of its inputs a<k> (b<k>), and its scalars a_c<k>.
  */
 export function matmul(params: MatmulParams): Kernel {
   const { a, b, out, vecA, vecB, first, second, bias, split } = params;

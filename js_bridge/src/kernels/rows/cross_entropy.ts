@@ -1,9 +1,7 @@
 /**
  * cross_entropy with class indices in one kernel: log_softmax over a dim of [outer, n, inner], the loss of every row,
- * and
- * the gradient. What a row counts for (its class' weight, 0 where it is ignored) is a result of its own, because the
- * mean
- * divides by the sum of that.
+ * and the gradient. What a row counts for (its class' weight, 0 where it is ignored) is a result of its own, because
+ * the mean divides by the sum of that.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";

@@ -1,7 +1,6 @@
 /**
  * layer_norm and rms_norm over contiguous rows with float32 statistics, and their input gradient. Gradients of weight
- * and
- * bias, and batch_norm, are reductions of expressions and fused pointwise kernels, which Python puts together.
+ * and bias, and batch_norm, are reductions of expressions and fused pointwise kernels, which Python puts together.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -28,8 +27,7 @@ export interface LayerNormParams extends RowLanes {
 
 /**
  * Uniforms: rows, n, xo, yo, [go], eps (forward), [wo], [bo], [meano], rstdo. Buffers: forward x, [w], [b], y, mean,
- * rstd (rms: no mean);
- * backward g, x, [w], mean, rstd, gx (rms: no mean). mean and rstd are float32, one a row.
+ * rstd (rms: no mean); backward g, x, [w], mean, rstd, gx (rms: no mean). mean and rstd are float32, one a row.
  */
 export function layerNorm(params: LayerNormParams): Kernel {
   const { dtype, rms, weight, bias, backward, lanes } = params;

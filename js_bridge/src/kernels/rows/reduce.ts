@@ -253,10 +253,8 @@ const BUSY = 65536,
 
 /**
  * Lanes for rows of n elements: as many as find eight elements each, one where there are rows enough to fill the
- * device.
- * A CPU (software) runs few at once and pays much for every barrier: there a row has one lane wherever there is other
- * work, and
- * no lane has more elements than are added well one after the other.
+ * device. A CPU (software) runs few at once and pays much for every barrier: there a row has one lane wherever there is
+ * other work, and no lane has more elements than are added well one after the other.
  */
 export function lanesFor(rows: number, n: number, inner: boolean, software = false): number {
   if (software) {

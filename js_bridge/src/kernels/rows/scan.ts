@@ -42,9 +42,8 @@ const EACH = 4;
 
 /**
  * Uniforms: rows, n, inner, xo, yo; chunked: chunk, chunks. Buffers: x, y (cummax, cummin: and idx); apply: x, carry,
- * y; with
- * cummax, cummin: x, carry, whose (the chunk that a carried value is from), places (of the totals in their rows), y,
- * idx.
+ * y; with cummax, cummin: x, carry, whose (the chunk that a carried value is from), places (of the totals in their
+ * rows), y, idx.
  */
 export function scan(params: ScanParams): Kernel {
   const { op, dtype, out, lanes, chunked } = params;

@@ -1,6 +1,6 @@
 /**
- * softmax and log_softmax over one dim of a contiguous tensor seen as [outer, n, inner], and their gradients.
- * The maximum is taken off first, so exp stays in range for every input; rows whose maximum is infinite give NaN as in
+ * softmax and log_softmax over one dim of a contiguous tensor seen as [outer, n, inner], and their gradients. The
+ * maximum is taken off first, so exp stays in range for every input; rows whose maximum is infinite give NaN as in
  * PyTorch.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";

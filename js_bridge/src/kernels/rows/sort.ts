@@ -1,10 +1,9 @@
 /**
  * Stable sort along the last dim of a contiguous [rows, n], with positions; topk is the beginning of it. Elements
- * become
- * unsigned keys whose order is PyTorch's (NaN above all, -0 equal to 0; inverted when descending), so that ties fall to
- * the lower position in either direction. Runs of up to 256 are sorted in workgroup memory. Longer rows are merged from
- * runs, in pairs: an invocation finds by bisection how many elements of either run lie before its eight results, and
- * goes on from there.
+ * become unsigned keys whose order is PyTorch's (NaN above all, -0 equal to 0; inverted when descending), so that ties
+ * fall to the lower position in either direction. Runs of up to 256 are sorted in workgroup memory. Longer rows are
+ * merged from runs, in pairs: an invocation finds by bisection how many elements of either run lie before its eight
+ * results, and goes on from there.
  */
 import { accessors, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";

@@ -91,8 +91,8 @@ export function sgd(params: SgdParams): Kernel {
 
 /**
  * Adam and AdamW (decoupled). Uniforms: n, shrink (1 - lr * weight_decay when decoupled, else 1), weight_decay (0 when
- * decoupled), w1 (1 - beta1), beta2, w2 (1 - beta2), size (lr / (1 - beta1^t)), root (sqrt(1 - beta2^t)), eps.
- * Buffers g, w, m, v, [top].
+ * decoupled), w1 (1 - beta1), beta2, w2 (1 - beta2), size (lr / (1 - beta1^t)), root (sqrt(1 - beta2^t)), eps. Buffers
+ * g, w, m, v, [top].
  */
 export function adam(params: AdamParams): Kernel {
   const largest = (q: (s: string) => string): string => `  let best = ${q("top")};
