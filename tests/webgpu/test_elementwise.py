@@ -96,6 +96,25 @@ def test_nan_counts_as_on_the_cpu(dtype):
     check(torch._C._nn.hardswish_backward, y, x)
 
 
+@pytest.mark.parametrize("dtype", FLOATS[1:], ids=str)
+def test_division_of_halves_rounds_each_step(dtype):
+    """A quotient that becomes an integer when it is rounded is that integer; a divisor of one element is a number."""
+    a = (torch.arange(1.0, 2000) / 7).to(dtype)
+    b = -a.flip(0) / 90
+    for f in (
+        lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+        lambda a, b: a // b,
+        lambda a, b: a.clone().div_(b, rounding_mode="floor"),
+        lambda a, b: torch.div(a, b[:1], rounding_mode="trunc"),
+        lambda a, b: torch.div(a, 0.1, rounding_mode="trunc"),
+        lambda a, b: a // b[5:6],
+    ):
+        want, got = f(a, b), f(a.to("webgpu"), b.to("webgpu"))
+        assert got.device.type == "webgpu" and got.dtype == dtype
+        # WGSL's division may err by 2.5 ulp of float32
+        assert (got.cpu() != want).float().mean() < 0.002
+
+
 def test_gradients():
     x = torch.rand(3, 4) * 0.9 + 0.05
     check(lambda x: torch.logit(x, 0.2), x.requires_grad_())

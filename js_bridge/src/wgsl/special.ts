@@ -15,6 +15,19 @@ const NORMAL_TAIL = horner(
   "0.1128481605",
 );
 
+/** Division rounded down, from the remainder so that it agrees with it; `round` is what each step goes through. */
+const floorDivide = (name: string, round: string): string => /* wgsl */ `
+fn ${name}(x: f32, y: f32) -> f32 {
+  if (y == 0.0) { return tl_div(x, y); }
+  let m = tl_fmod(x, y);
+  if (tl_isnan(m)) { return m; }
+  var q = ${round}(${round}(x - m) / y);
+  if (m != 0.0 && (y < 0.0) != (m < 0.0)) { q = ${round}(q - 1.0); }
+  if (q == 0.0) { return tl_copysign(0.0, x / y); }
+  let w = floor(q);
+  return select(w, w + 1.0, ${round}(q - w) > 0.5);
+}`;
+
 export const SPECIAL: Readonly<Record<string, string>> = {
   /* erf for |x| < 1 */
   tl_erf_small: /* wgsl */ `
@@ -145,17 +158,9 @@ fn tl_remainder(x: f32, y: f32) -> f32 {
   if (r != 0.0 && (r < 0.0) != (y < 0.0)) { return r + y; }
   return r;
 }`,
-  tl_floor_divide: /* wgsl */ `
-fn tl_floor_divide(x: f32, y: f32) -> f32 {
-  if (y == 0.0) { return tl_div(x, y); }
-  let m = tl_fmod(x, y);
-  if (tl_isnan(m)) { return m; }
-  var q = (x - m) / y;
-  if (m != 0.0 && (y < 0.0) != (m < 0.0)) { q = q - 1.0; }
-  if (q == 0.0) { return tl_copysign(0.0, x / y); }
-  let w = floor(q);
-  return select(w, w + 1.0, q - w > 0.5);
-}`,
+  tl_floor_divide: floorDivide("tl_floor_divide", ""),
+  tl_floor_divide_float16: floorDivide("tl_floor_divide_float16", "tl_round_float16"),
+  tl_floor_divide_bfloat16: floorDivide("tl_floor_divide_bfloat16", "tl_round_bfloat16"),
   tl_div: /* wgsl */ `
 fn tl_div(x: f32, y: f32) -> f32 {
   if ((bitcast<u32>(y) & 0x7fffffffu) == 0u) {

@@ -94,6 +94,23 @@ EACH(b_div_trunc, trunc)
 FLOATS(b_div_trunc, truncf(a / b), trunc(a / b))
 EACH(b_floor_divide, floor)
 FLOATS(b_floor_divide, floor_f32(a, b), floor_f64(a, b))
+
+/* The same of 16-bit floats, where PyTorch rounds after each step: 53 / 1 may be 52.9 before. */
+static float f16_of(float x) { return tl_half_to_float(tl_float_to_half(x)); }
+static float bf16_of(float x) { return tl_bf16_to_float(tl_float_to_bf16(x)); }
+#define HALF_DIVISIONS(S) \
+  static float floor_##S(float a, float b) { \
+    if (b == 0) return a / b; \
+    float m = fmodf(a, b), d = S##_of(S##_of(a - m) / b); \
+    if (m != 0 && (b < 0) != (m < 0)) d = S##_of(d - 1); \
+    if (d == 0) return copysignf(0, a / b); \
+    float f = floorf(d); \
+    return S##_of(d - f) > 0.5f ? f + 1 : f; \
+  } \
+  PW_L2(b_div_trunc_##S, float, float, truncf(S##_of(a / b))) \
+  PW_L2(b_floor_divide_##S, float, float, floor_##S(a, b))
+HALF_DIVISIONS(f16)
+HALF_DIVISIONS(bf16)
 EACH(b_remainder, rem)
 FLOATS(b_remainder, rem_f32(a, b), rem_f64(a, b))
 EACH(b_fmod, fmod)
@@ -342,11 +359,29 @@ PyObject *pw_rsub(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
   return pw_binary(k, args, 2, out);
 }
 
+/* A rounding division's row for these operands. A divisor of one element is a number, by which PyTorch divides in
+ * float. */
+static const PwRow *rounding_row(const PwRow *row, PyObject *const *args, PwRow *own) {
+  bool floors = row == &pw_row_floor_divide;
+  tl_dtype d;
+  if ((!floors && row != &pw_row_div_trunc) || !TL_CHECK(args[1]) || ((TlTensor *)args[1])->numel == 1) return row;
+  if (tl_result_type(2, args, &d)) {
+    PyErr_Clear(); /* pw_run says it again */
+    return row;
+  }
+  if (d != TL_F16 && d != TL_BF16) return row;
+  *own = *row;
+  if (d == TL_F16) own->loops[PW_F32] = floors ? b_floor_divide_f16 : b_div_trunc_f16;
+  else own->loops[PW_F32] = floors ? b_floor_divide_bf16 : b_div_trunc_bf16;
+  return own;
+}
+
 /* integer division and remainders: a divisor of 0 is an error */
 PyObject *pw_zero_checked(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   int zero = 0;
   PwParams p = {.zero_division = &zero};
-  PyObject *r = pw_run(k->data, &p, 2, args, -1, out);
+  PwRow own;
+  PyObject *r = pw_run(rounding_row(k->data, args, &own), &p, 2, args, -1, out);
   if (zero && r) {
     Py_CLEAR(r);
     PyErr_SetString(PyExc_RuntimeError, "ZeroDivisionError");

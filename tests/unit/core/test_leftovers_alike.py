@@ -30,6 +30,21 @@ def test_numbers(line):
 
 
 @cases("""
+a = (torch.arange(1., 400) / 7).bfloat16(); torch.div(a, a.flip(0), rounding_mode='trunc')
+a = (torch.arange(1., 400) / 7).bfloat16(); torch.div(-a, a.flip(0), rounding_mode='floor')
+a = (torch.arange(1., 400) / 7).half(); torch.div(-a, a.flip(0) / 90, rounding_mode='trunc')
+a = (torch.arange(1., 400) / 7).half(); a.div_(-a.flip(0) / 90, rounding_mode='floor')
+a = (torch.arange(1., 400) / 7).bfloat16(); a // a.flip(0)[::2].repeat_interleave(2)[:399]
+a = (torch.arange(1., 400) / 7).bfloat16(); torch.div(a, .1, rounding_mode='trunc'), torch.div(a, torch.tensor(.1, dtype=torch.double), rounding_mode='trunc')
+a = (torch.arange(1., 400) / 7).bfloat16(); torch.div(a, torch.tensor([.1]).bfloat16(), rounding_mode='trunc'), a // torch.tensor([.1]).bfloat16()
+a = (torch.arange(1., 400) / 7).half(); torch.div(a, a.flip(0).float(), rounding_mode='trunc'), a.div_(a.flip(0).float(), rounding_mode='trunc')
+v = torch.tensor([0., -0., 1., -1., math.inf, -math.inf, math.nan, 6e-8, 65504., .3]).half(); [torch.div(v[:, None], v, rounding_mode=m) for m in ('trunc', 'floor')]
+""")
+def test_rounding_division_of_halves(line):
+    alike(line)
+
+
+@cases("""
 torch.linalg.eigh(torch.full((2, 2), math.nan))
 torch.linalg.eigh(torch.full((2, 2), math.inf))
 torch.linalg.eigh(torch.full((1, 1), math.inf))

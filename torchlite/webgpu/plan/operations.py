@@ -13,14 +13,15 @@ erf:1fr erfc:1fr erfinv:1fr lgamma:1fr digamma:1fr sinc:1fr i0:1fr polygamma:2fr
 logit:1fr logit_eps:2fr round_decimals:2fr round_tens:2fr frexp_mantissa:1fr frexp_exponent:1fr angle:1fr
 conj_physical:1fil nan_to_num:4fil logical_not:1filt bitwise_not:1ilb isnan:1filt isinf:1filt isfinite:1filt
 isposinf:1filt isneginf:1filt signbit:1filt add:2fil sub:2fil rsub:2fil mul:2fil div:2fr div_trunc:2fil
-floor_divide:2fil remainder:2fil fmod:2fil pow:2fil maximum:2fil minimum:2fil fmax:2fil fmin:2fil atan2:2fr
-hypot:2f copysign:2fr nextafter:2f xlogy:2fr special_xlog1py:2fr logaddexp:2f logaddexp2:2f heaviside:2fil
-gcd:2il lcm:2il bitwise_and:2il bitwise_or:2il bitwise_xor:2il bitwise_left_shift:2il bitwise_right_shift:2il
-eq:2filt ne:2filt lt:2filt le:2filt gt:2filt ge:2filt logical_and:2filt logical_or:2filt logical_xor:2filt
-igamma:2fr igammac:2fr special_zeta:2fr add_scaled:3fil sub_scaled:3fil addcmul:4fil addcdiv:4f lerp:3f
-clamp:3fil clamp_min:2fil clamp_max:2fil where:3fil cast:1fil relu:1fil threshold:3fil hardtanh:3fil gelu:1f
-gelu_tanh:1f silu:1f elu:4f leaky_relu:2f hardswish:1f hardsigmoid:1f softplus:3f mish:1f log_sigmoid:1f
-softshrink:2f hardshrink:2f threshold_backward:3fi sigmoid_backward:2f tanh_backward:2f gelu_backward:2f
+floor_divide:2fil div_trunc_float16:2f div_trunc_bfloat16:2f floor_divide_float16:2f floor_divide_bfloat16:2f
+remainder:2fil fmod:2fil pow:2fil maximum:2fil minimum:2fil fmax:2fil fmin:2fil atan2:2fr hypot:2f
+copysign:2fr nextafter:2f xlogy:2fr special_xlog1py:2fr logaddexp:2f logaddexp2:2f heaviside:2fil gcd:2il
+lcm:2il bitwise_and:2il bitwise_or:2il bitwise_xor:2il bitwise_left_shift:2il bitwise_right_shift:2il eq:2filt
+ne:2filt lt:2filt le:2filt gt:2filt ge:2filt logical_and:2filt logical_or:2filt logical_xor:2filt igamma:2fr
+igammac:2fr special_zeta:2fr add_scaled:3fil sub_scaled:3fil addcmul:4fil addcdiv:4f lerp:3f clamp:3fil
+clamp_min:2fil clamp_max:2fil where:3fil cast:1fil relu:1fil threshold:3fil hardtanh:3fil gelu:1f gelu_tanh:1f
+silu:1f elu:4f leaky_relu:2f hardswish:1f hardsigmoid:1f softplus:3f mish:1f log_sigmoid:1f softshrink:2f
+hardshrink:2f threshold_backward:3fi sigmoid_backward:2f tanh_backward:2f gelu_backward:2f
 gelu_tanh_backward:2f silu_backward:2f elu_backward:5f elu_result_backward:5f leaky_relu_backward:3f
 hardtanh_backward:4f hardswish_backward:2f hardsigmoid_backward:2f softplus_backward:4f mish_backward:2f
 log_sigmoid_backward:2f shrink_backward:3f logit_backward_eps:3f logit_backward:2f special_i0e:1fr

@@ -87,7 +87,17 @@ _ROUNDED = {None: "div", "trunc": "div_trunc", "floor": "floor_divide"}
 
 
 def _div(a: tuple[Any, ...]) -> Named:
-    return _ROUNDED.get(a[2] if len(a) > 2 else None, "div"), (0, 1)
+    name = _ROUNDED.get(a[2] if len(a) > 2 else None, "div")
+    return (name, (0, 1)) if name == "div" else _rounding(name, a)
+
+
+def _rounding(name: str, a: tuple[Any, ...]) -> Named:
+    """Division by a tensor of 16 bits rounds after each step; one of one element is a number, as on the CPU."""
+    dtype = _C.result_type(a[0], a[1])
+    if dtype.itemsize != 2 or not dtype.is_floating_point:
+        return name, (0, 1)
+    steps = isinstance(a[1], Tensor) and a[1].numel() != 1
+    return f"{name}_{dtype.name}" if steps else name, (0, 1), ()  # () as the number of elements is in no signature
 
 
 def _elu(a: tuple[Any, ...]) -> Named:
@@ -118,6 +128,7 @@ ROWS.update(
     logit=_optional_eps("logit"),
     logit_backward=_optional_eps("logit_backward"),
     div=_div,
+    floor_divide=lambda a: _rounding("floor_divide", a),
     round=_round,
     polygamma=lambda a: ("polygamma", (1, 0)),
     leaky_relu_backward=lambda a: ("leaky_relu_backward", (0, 1, 2)),

@@ -86,6 +86,11 @@ const BINARY = {
   div: float("tl_div(x, y)", 2),
   div_trunc: same(2, "trunc(tl_div(x, y))", "x / y", "tl_i64_div(x, y)"),
   floor_divide: same(2, "tl_floor_divide(x, y)", "tl_i32_floordiv(x, y)", "tl_i64_floordiv(x, y)"),
+  // of two tensors of 16 bits, where PyTorch rounds after each step
+  div_trunc_float16: same(2, "trunc(tl_round_float16(tl_div(x, y)))"),
+  div_trunc_bfloat16: same(2, "trunc(tl_round_bfloat16(tl_div(x, y)))"),
+  floor_divide_float16: same(2, "tl_floor_divide_float16(x, y)"),
+  floor_divide_bfloat16: same(2, "tl_floor_divide_bfloat16(x, y)"),
   remainder: same(2, "tl_remainder(x, y)", "tl_i32_remainder(x, y)", "tl_i64_remainder(x, y)"),
   fmod: same(2, "tl_fmod(x, y)", "x % y", "tl_i64_fmod(x, y)"),
   pow: same(2, "tl_pow(x, y)", "tl_i32_pow(x, y)", "tl_i64_pow(x, y)"),
