@@ -438,6 +438,16 @@ def instance_norm(input, weight, bias, running_mean, running_var, use_input_stat
     return out.view(input.shape)
 
 
+def _check_groups(input, channels, groups):
+    if groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {groups}")
+    if channels % groups:
+        raise RuntimeError(
+            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(input.shape)} and num_groups={groups}"
+        )
+
+
 # ---- group norm ------------------------------------------------------------------------------------------------------
 @op(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
@@ -450,13 +460,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     n, c = input.shape[:2]
-    if num_groups <= 0:
-        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
-    if c % num_groups:
-        raise RuntimeError(
-            "Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(input.shape)} and num_groups={num_groups}"
-        )
+    _check_groups(input, c, num_groups)
     for name, p in (("weight", weight), ("bias", bias)):
         if p is not None and (p.dim() != 1 or p.numel() != c):
             raise RuntimeError(
@@ -498,6 +502,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
 )
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """Group norm with the means and the reciprocal deviations it used, of shape [N, group]."""
+    _check_groups(input, C, group)
     _real_only(input, "GroupNormKernelImpl")
     x = input.reshape(N, group, C // group * HxW)
     mean = x.mean(-1, True)
@@ -518,6 +523,7 @@ def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
 )
 def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask):
     """Gradients of native_group_norm; None for what `output_mask` leaves out."""
+    _check_groups(input, C, group)
     x = input.reshape(N, group, C // group * HxW)
     mean_x = x.mean(-1, True)
     var = ((x - mean_x) ** 2).mean(-1, True)
