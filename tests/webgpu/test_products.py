@@ -1,4 +1,4 @@
-"""Matrix products and convolutions are put off, and what follows them runs in their kernel:
+"""Matrix products and convolutions are lazy, and what follows them runs in their kernel:
 the values, who may see which, and how many kernels."""
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def test_kernels_with_their_times(timed, tmp_path):
         with record_function("part"):
             kept = work(x)
         kept[0].sum().item()
-        z = y - 3  # put off until the end of the recording
+        z = y - 3  # pending until the end of the recording
     rows = {e.key: e for e in p.key_averages()}
     found = [e.name for e in kernels(p)]
     assert [n for n in found if n.startswith("matmul float32")] and any(

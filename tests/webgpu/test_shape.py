@@ -273,7 +273,7 @@ def test_many_parts(count):
             ours = torch.cat([p.t() if turned else p for p in there], dim)
             same(ours, torch.cat([p.t() if turned else p for p in parts], dim))
         same(torch.stack([p[:, 0] for p in there], 1), torch.stack([p[:, 0] for p in parts], 1))
-    # expressions that were put off, tensors that come several times, and gradients
+    # pending expressions, tensors that come several times, and gradients
     a, b = torch.randn(2, 3), torch.randn(2, 3)
 
     def joined(a, b):

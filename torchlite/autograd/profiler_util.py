@@ -2,7 +2,7 @@
 EventList with PyTorch's table.
 
 Times are microseconds. `device_time` and its relatives are the GPU's. A kernel on webgpu has a row of its own:
-element-wise ops are put off and fused, so no call of an op owns a kernel, and the device times of the ops' rows are 0.
+element-wise ops are lazy and fused, so no call of an op owns a kernel, and the device times of the ops' rows are 0.
 """
 
 from __future__ import annotations

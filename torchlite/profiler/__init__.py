@@ -7,7 +7,7 @@
 Every op called through torch is recorded, with the ops that it calls, backward functions, optimizer steps and blocks of
 `record_function`. On webgpu, and where the adapter has the feature timestamp-query,
 each kernel is a row of its own with its time on the GPU (activities=[ProfilerActivity.CPU, ProfilerActivity.WebGPU]).
-Element-wise ops are put off and fused there, so no call of an op owns a kernel:
+Element-wise ops are lazy and fused there, so no call of an op owns a kernel:
 the name of a kernel says which ops are in it, and the device times of the ops' own rows are 0.
 
 Browsers round their clocks: Chromium to 0.1 ms and Firefox to 1 ms, or finer in pages that are cross-origin isolated;

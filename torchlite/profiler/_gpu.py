@@ -53,7 +53,7 @@ class Kernels:
         spans = None
         try:
             try:
-                synchronize()  # it runs what was put off, which belongs to the recording
+                synchronize()  # it runs pending expressions, which belong to the recording
             except RuntimeError as e:
                 if _WAIT not in str(e):
                     raise

@@ -184,7 +184,7 @@ def _commands() -> ModuleType | None:
 
 
 def _flush(everything: bool = False) -> None:
-    """Hands all commands over; everything: with what was put off in the hope of a larger kernel."""
+    """Flushes all commands; `everything`: pending expressions as well, which wait for a larger kernel."""
     stream = _commands()
     if stream is not None:
         if everything:

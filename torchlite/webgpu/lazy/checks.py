@@ -43,18 +43,18 @@ def _clear(buffer: Buffer) -> None:
     stream.words.extend(command(FILL, buffer.handle, 0, 16, 0))
 
 
-def guard(say: Callable[..., Any]) -> int:
-    """A number for a launch that checks indices. say(value, extent, which) gives the error;
-    results must be allocated after."""
+def guard(range_error: Callable[..., Any]) -> int:
+    """A number for a launch that checks indices. range_error(value, extent, which) gives the error; results must be
+    allocated after."""
     if len(checks) >= MOST and not len(checks) % MOST:
         try:
             verify()
         except bridge.CannotWait:
-            pass  # then they are told where a value is read
+            pass  # then they are raised where a value is read
     tick[0] = number = tick[0] + 1
     if not number & MASK:
         tick[0] = number = number + 1
-    checks[number] = say
+    checks[number] = range_error
     return (number & MASK) << 3
 
 
@@ -90,12 +90,12 @@ def _settle(words: list[int], upto: int) -> Any:
             del checks[number]
         return
     number, which = next((k for k in checks if k & MASK == code >> 3), None), code & 7
-    say = checks.get(number)
+    range_error = checks.get(number)
     value = low | high << 32
     value -= (value >> 63) << 64
     error = (
-        say(value, extent, which)
-        if say
+        range_error(value, extent, which)
+        if range_error
         else IndexError("index %d is out of bounds for a dimension with size %d" % (value, extent))
     )
     if len(void) > 64:

@@ -1,10 +1,10 @@
-"""Element-wise expressions, put off until a result is needed and then run as one kernel.
+"""Lazy element-wise expressions: they run as one kernel when a result is needed.
 
 A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about. A
 consumer of the same kind takes the node in; anything else (`stream.ready`) runs it. Nodes read buffers, so a write to a
-buffer first runs what was put off and reads it (`before_write`).
-Interior results that somebody still holds are written by the same kernel. Matrix products and convolutions are put off
-as well (`stream.product`): what follows one is computed where its elements are made.
+buffer first runs the pending expressions that read it (`before_write`).
+Interior results that somebody still holds are written by the same kernel. Matrix products and convolutions are lazy
+as well (`stream.product`): what follows one is computed in its kernel.
 All that is in the core (native/src/gpu: gpu_expr.c, gpu_run.c), which describes new kernels to the bridge.
 """
 

@@ -126,8 +126,8 @@ def plan(key: str) -> int:
 
 
 def run_waiting() -> None:
-    """Runs everything that was put off and is still wanted;
-    the last first, whose kernel may make what it was computed from too."""
+    """Runs all pending expressions whose results are still held. The last goes first: its kernel may write earlier ones
+    too."""
     for buffer in reversed(waiting()):
         try:
             ready(buffer)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torchlite as torch
 
-from .index import INTEGERS, MOST_INDICES, Pick, geometry, put_at, sayer, strides_over, take_at, writable
+from .index import INTEGERS, MOST_INDICES, Pick, geometry, put_at, range_error, strides_over, take_at, writable
 from .index_ops import here, rows_of, source_of
 from .mask import fill_where, positions
 from ..devices import check_devices
@@ -97,7 +97,7 @@ def _index(ov: Overload, a: tuple[Any, ...]) -> Any:
     if len(picks) > MOST_INDICES:
         return NotImplemented
     buffer, shape, strides, offset, dtype, _, _ = geometry(self)
-    return take_at(buffer, shape, strides, offset, dtype, grid, along, picks, True, sayer("index"))
+    return take_at(buffer, shape, strides, offset, dtype, grid, along, picks, True, range_error("index"))
 
 
 def _zeros_for_masks(indices: Any) -> Any:
@@ -156,13 +156,13 @@ def _index_put(ov: Any, a: tuple[Any, ...]) -> Any:
         return cpu_result(ov, (self, _zeros_for_masks(indices), values, accumulate), True)
     if len(picks) > MOST_INDICES - (not values.is_cpu):
         return NotImplemented
-    target, say = writable(ov, self, True), sayer("index")
+    target, error = writable(ov, self, True), range_error("index")
     mode = "add" if accumulate else "set"
     if values.is_cpu:
-        return put_at(target, grid, along, picks, True, say, mode, scalar=values.item())
+        return put_at(target, grid, along, picks, True, error, mode, scalar=values.item())
     values = values.reshape(shape)
     source = (geometry(values)[0], strides_over(values, grid), values.storage_offset())
-    return put_at(target, grid, along, picks, True, say, mode, source)
+    return put_at(target, grid, along, picks, True, error, mode, source)
 
 
 # ---- embedding -------------------------------------------------------------------------------------------------------
@@ -183,7 +183,7 @@ def _embedding(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         [None] * len(own) + [1],
         [Pick(index, (*ist, 0), 0)],
         False,
-        sayer("rows"),
+        range_error("rows"),
     )
 
 
@@ -198,10 +198,10 @@ def _embedding_backward(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     ):
         return cpu_result(ov, a)
     width, own, ist = grad.shape[-1], tuple(index.shape), index.stride()
-    say = sayer("rows")
+    error = range_error("rows")
     if by_frequency:
         counts = filled((rows,), torch.int32, 0)
-        put_at(counts, own, [None] * len(own), [Pick(index, ist, 0)], False, say, "add", scalar=1)
+        put_at(counts, own, [None] * len(own), [Pick(index, ist, 0)], False, error, "add", scalar=1)
     r = filled((rows, width), grad.dtype, 0)
     grid = (*own, width)
     put_at(
@@ -210,7 +210,7 @@ def _embedding_backward(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         [None] * len(own) + [1],
         [Pick(index, (*ist, 0), 0)],
         False,
-        say,
+        error,
         "add",
         (geometry(grad)[0], grad.stride(), grad.storage_offset()),
         skip=padding if padding >= 0 else None,
@@ -230,4 +230,4 @@ def _embedding_renorm(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     rows = torch.where(norm > most, rows * (most / (norm + 1e-7)), rows)
     # equal indices write equal rows
     grid, along, picks = rows_of(target, 0, index)
-    return put_at(target, grid, along, picks, False, sayer("rows"), "set", source_of(rows, grid))
+    return put_at(target, grid, along, picks, False, range_error("rows"), "set", source_of(rows, grid))

@@ -1,5 +1,5 @@
-"""Batch norm and group norm on webgpu: reductions to one number a channel, then element-wise expressions,
-put off as others are. Running statistics are updated on the device; nothing is read back."""
+"""Batch norm and group norm on webgpu: reductions to one number a channel, then lazy
+element-wise expressions. Running statistics are updated on the device; nothing is read back."""
 
 from __future__ import annotations
 

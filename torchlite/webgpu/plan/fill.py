@@ -8,7 +8,7 @@ import torchlite as torch
 from ... import _C
 from ..lazy.checks import known
 from ..lazy.expression import Coord, Leaf, Number, dense_strides, expression, operand, result, store
-from .index import MOVE, Pick, geometry, put_at, sayer
+from .index import MOVE, Pick, geometry, put_at, range_error
 from ..fallback import cpu_result
 from ..lazy.graph import Plans
 from ..registry import PLANNERS, planner
@@ -182,7 +182,7 @@ def _repeat_interleave(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     marks = filled((total + 1,), torch.int32, 0)
     at = Pick(ends, ends.stride(), 0)
     at.bounds = (0, total)
-    put_at(marks, (n,), [None], [at], False, sayer("rows"), "add", scalar=1)
+    put_at(marks, (n,), [None], [at], False, range_error("rows"), "add", scalar=1)
     r = marks[:total].cumsum(0, dtype=repeats.dtype)
     geometry(r)[0].bounds = 0, n - 1, r.itemsize
     return r

@@ -41,8 +41,8 @@ MOST_INDICES = 5  # a kernel binds 8 buffers: source, result, status
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
 @functools.lru_cache(None)
-def sayer(kind: str, dim: int = 0) -> Callable[..., Any]:
-    """What is said of an index out of range: a function of (value, extent, which of the indices)."""
+def range_error(kind: str, dim: int = 0) -> Callable[..., Any]:
+    """What makes the error for an index out of range, from (value, extent, which of the indices)."""
     if kind == "index":
         return lambda v, n, which: IndexError("index %d is out of bounds for dimension %d with size %d" % (v, which, n))
     if kind == "rows":
@@ -76,7 +76,7 @@ class Pick:
         self.bounds = known(self.buffer, dtype.itemsize) if self.buffer.bounds is not None else None
 
 
-def check_word(picks: list[Pick], shape: tuple[int, ...], wrap: bool, say: Callable[..., Any]) -> int:
+def check_word(picks: list[Pick], shape: tuple[int, ...], wrap: bool, error: Callable[..., Any]) -> int:
     """What the launch is to check: 0 where every index is known to be in range. Raises where one is known not to be."""
     unknown = False
     for which, p in enumerate(picks):
@@ -88,8 +88,8 @@ def check_word(picks: list[Pick], shape: tuple[int, ...], wrap: bool, say: Calla
             values = host_copy(p.tensor)  # a part of that buffer may still be in range
             bad = values[(values < low) | (values >= extent)]
             if bad.numel():
-                raise say(int(bad[0].item()), extent, which)
-    return guard(say) if unknown else 0
+                raise error(int(bad[0].item()), extent, which)
+    return guard(error) if unknown else 0
 
 
 # ---- the two kernels -------------------------------------------------------------------------------------------------
@@ -139,12 +139,12 @@ def take_at(
     along: Any,
     picks: list[Pick],
     wrap: bool,
-    say: Callable[..., Any],
+    error: Callable[..., Any],
 ) -> Tensor:
     """result[c] = source at c's place. `along`: for each dim of the grid the source's dim it runs along, or None."""
     if 0 in grid:
         return empty(grid, dtype)
-    check = check_word(picks, shape or (1,), wrap, say)
+    check = check_word(picks, shape or (1,), wrap, error)
     own = [0 if d is None else strides[d] for d in along]
     values, ndim, place, _ = _grid(grid, [own, *[p.strides for p in picks]])
     place(values, offset, own)
@@ -165,7 +165,7 @@ def put_at(
     along: Any,
     picks: list[Pick],
     wrap: bool,
-    say: Callable[..., Any],
+    error: Callable[..., Any],
     mode: str,
     source: Any = None,
     scalar: Any = None,
@@ -178,11 +178,11 @@ def put_at(
     if 0 in grid:
         return target
     if mode != "set" and target.dtype.is_complex:
-        _put_complex(target, grid, along, picks, wrap, say, mode, source, scalar, skip, fresh)
+        _put_complex(target, grid, along, picks, wrap, error, mode, source, scalar, skip, fresh)
         return target
     buffer, shape, strides, offset, dtype, _, _ = geometry(target)
     name = dtype.name
-    check = check_word(picks, shape or (1,), wrap, say)
+    check = check_word(picks, shape or (1,), wrap, error)
     own = [0 if d is None else strides[d] for d in along]
     operands = [own, *[p.strides for p in picks]]
     if source is not None:
@@ -251,7 +251,7 @@ def _put_complex(
     along: list[int | None],
     picks: list[Pick],
     wrap: bool,
-    say: Callable[..., Any],
+    error: Callable[..., Any],
     mode: str,
     source: Any,
     scalar: complex | None,
@@ -271,7 +271,7 @@ def _put_complex(
         [*along, target.dim()],
         picks,
         wrap,
-        say,
+        error,
         mode,
         (source[0], [*[2 * s for s in source[1]], 1], 2 * source[2]),
         skip=skip,

@@ -7,7 +7,7 @@ import torchlite as torch
 
 from ... import _C
 from ..lazy.expression import Number, assign, expression, operand
-from .index import INTEGERS, Pick, geometry, put_at, sayer, take_at, writable
+from .index import INTEGERS, Pick, geometry, put_at, range_error, take_at, writable
 from ..fallback import cpu_result
 from ..registry import planner
 from ..tensors import contiguous, empty, filled
@@ -64,7 +64,7 @@ def _gather(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         return cpu_result(ov, a)
     along = _along_dim(len(grid), dim) if shape else [None] * len(grid)
     return take_at(
-        buffer, shape, strides, offset, dtype, grid, along, [Pick(index, ist, dim)], False, sayer("gather", dim)
+        buffer, shape, strides, offset, dtype, grid, along, [Pick(index, ist, dim)], False, range_error("gather", dim)
     )
 
 
@@ -110,17 +110,17 @@ def _scatter(ov: Any, a: tuple[Any, ...]) -> Any:
     if reduce not in (None, "add", "sum") and self.dtype.is_complex:
         return NotImplemented
     dim, grid, along, picks = parts
-    say = sayer("gather", dim)
+    error = range_error("gather", dim)
     if not is_tensor:
         mode = "set" if reduce is None else _MODES[reduce]
         _C.fill(_C.empty((1,), self.dtype), src)  # the core's errors of conversion
         if mode != "set" and not (self.dtype.is_floating_point or self.dtype.is_complex or self.dtype is torch.bool):
             src = int(src)
-        return put_at(writable(ov, self), grid, along, picks, False, say, mode, scalar=src)
+        return put_at(writable(ov, self), grid, along, picks, False, error, mode, scalar=src)
     source = source_of(src, grid)
     if reduce is None:
-        return put_at(writable(ov, self), grid, along, picks, False, say, "set", source)
-    return reduce_at(writable(ov, self), grid, along, picks, say, reduce, include, source)
+        return put_at(writable(ov, self), grid, along, picks, False, error, "set", source)
+    return reduce_at(writable(ov, self), grid, along, picks, error, reduce, include, source)
 
 
 def reduce_at(
@@ -128,18 +128,18 @@ def reduce_at(
     grid: tuple[int, ...],
     along: list[int | None],
     picks: list[Pick],
-    say: Callable[..., Any],
+    error: Callable[..., Any],
     reduce: str,
     include: bool,
     source: tuple[Any, ...],
 ) -> Tensor:
     """target's elements at the grid's places combined with source's."""
     mode = _MODES[reduce]
-    put_at(target, grid, along, picks, False, say, mode, source, fresh=not include)
+    put_at(target, grid, along, picks, False, error, mode, source, fresh=not include)
     if reduce == "mean":
         shape, dtype = tuple(target.shape), target.dtype
         counts = filled(shape, torch.int32, int(include))
-        put_at(counts, grid, along, picks, False, say, "add", scalar=1)
+        put_at(counts, grid, along, picks, False, error, "add", scalar=1)
         by = expression("maximum", [operand(counts, shape), Number(1, "int32")], "int32", "int32", shape)
         if dtype.is_floating_point:
             node = expression("div", [operand(target, shape), by], dtype.name, dtype.name, shape)
@@ -177,7 +177,16 @@ def _index_select(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     if shape:
         over[dim] = index.stride(0)
     return take_at(
-        buffer, shape, strides, offset, dtype, grid, _along_dim(nd, dim), [Pick(index, over, dim)], False, sayer("rows")
+        buffer,
+        shape,
+        strides,
+        offset,
+        dtype,
+        grid,
+        _along_dim(nd, dim),
+        [Pick(index, over, dim)],
+        False,
+        range_error("rows"),
     )
 
 
@@ -223,9 +232,9 @@ def _index_into(ov: Overload, a: tuple[Any, ...]) -> Any:
     grid, along, picks = rows_of(self, dim, _vector(index))
     place = source_of(source, grid)
     if kind == "index_copy":
-        return put_at(writable(ov, self), grid, along, picks, False, sayer("copy", dim), "set", place)
-    say = sayer("gather", dim) if kind == "index_add" else sayer("rows")
-    return reduce_at(writable(ov, self), grid, along, picks, say, reduce, include, place)
+        return put_at(writable(ov, self), grid, along, picks, False, range_error("copy", dim), "set", place)
+    error = range_error("gather", dim) if kind == "index_add" else range_error("rows")
+    return reduce_at(writable(ov, self), grid, along, picks, error, reduce, include, place)
 
 
 @planner("index_fill")
@@ -247,7 +256,7 @@ def _index_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     elif self.numel() == 0 or not index.numel():
         _C.fill(_C.empty((1,), self.dtype), value)
     grid, along, picks = rows_of(self, dim, _vector(index))
-    say = sayer("fill", dim)
+    error = range_error("fill", dim)
     if source is not None:
         return put_at(
             writable(ov, self, True),
@@ -255,11 +264,11 @@ def _index_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
             along,
             picks,
             True,
-            say,
+            error,
             "set",
             (geometry(source)[0], [0] * len(grid), source.storage_offset()),
         )
-    return put_at(writable(ov, self, True), grid, along, picks, True, say, "set", scalar=value)
+    return put_at(writable(ov, self, True), grid, along, picks, True, error, "set", scalar=value)
 
 
 # ---- flat positions --------------------------------------------------------------------------------------------------
@@ -280,7 +289,7 @@ def _take(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         [None] * len(grid),
         [Pick(index, index.stride(), 0)],
         True,
-        sayer("flat"),
+        range_error("flat"),
     )
 
 
@@ -298,7 +307,7 @@ def _put(ov: Any, a: Any) -> Tensor:
     flat = target if target.is_contiguous() else contiguous(target)
     vector = flat.reshape(-1)
     index, source = index.reshape(-1), source.reshape(-1)
-    parts = (vector, (index.numel(),), [None], [Pick(index, index.stride(), 0)], True, sayer("flat"))
+    parts = (vector, (index.numel(),), [None], [Pick(index, index.stride(), 0)], True, range_error("flat"))
     if accumulate:
         put_at(*parts, "add", source_of(source, (0,)))
     else:

@@ -84,7 +84,7 @@ def _pair(ov: Overload, args: tuple[Any, ...]) -> Any:
 
 
 # ---- cross entropy ---------------------------------------------------------------------------------------------------
-def _say(value: Any, extent: Any, which: Any) -> Any:
+def _class_error(value: Any, extent: Any, which: Any) -> Any:
     return IndexError("Target %d is out of bounds." % value)
 
 
@@ -92,12 +92,12 @@ def _check(labels: Tensor, n: int, ignore: int) -> int:
     """The check word for class numbers; their error at once where they are known."""
     bounds = geometry(labels)[0].bounds
     if bounds is None or ignore in bounds:
-        return guard(_say)
+        return guard(_class_error)
     if bounds[0] < 0 or bounds[1] >= n:
         values = host_copy(labels)  # part of that memory may still be in range
         bad = values[((values < 0) | (values >= n)) & (values != ignore)]
         if bad.numel():
-            raise _say(int(bad[0].item()), n, 0)
+            raise _class_error(int(bad[0].item()), n, 0)
     return 0
 
 

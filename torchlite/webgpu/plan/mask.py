@@ -8,7 +8,7 @@ import torchlite as torch
 from ... import _C
 from ..lazy.checks import known as known_bounds
 from ..lazy.expression import Coord, Number, assign, before_write, expression, operand, result
-from .index import MOVE, Pick, geometry, put_at, sayer
+from .index import MOVE, Pick, geometry, put_at, range_error
 from ..fallback import cpu_result
 from ..lazy.graph import Plans, compact
 from ..registry import planner
@@ -254,7 +254,7 @@ def _one_hot(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         list(range(len(grid))),
         [Pick(self, self.stride(), len(grid))],
         False,
-        sayer("one_hot"),
+        range_error("one_hot"),
         "set",
         scalar=1,
     )

@@ -157,7 +157,7 @@ def multiply(
 def _later(
     plan: int, buffers: tuple[Buffer, Buffer], words: tuple[int, ...], shape: tuple[int, ...], dtype: DType
 ) -> Tensor:
-    """The product, put off where something can follow it in its kernel."""
+    """The product, lazy where an epilogue can follow it in its kernel."""
     if dtype in FLOATS:
         return product(plan, buffers, words, shape, dtype, 2)
     r, handle = fresh(shape, dtype)

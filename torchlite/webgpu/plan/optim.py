@@ -28,7 +28,7 @@ _steps = _C.kernels["_optim_steps"]
 
 
 def _settle(read: list[Buffer], written: list[Buffer | None]) -> tuple[list[int], list[int | None]]:
-    """Everything that was put off and reads or makes one of these buffers is run; the handles of both lists."""
+    """Runs all pending expressions that read or make one of these buffers; the handles of both lists."""
     for b in written:
         if b is not None:
             before_write(b)

@@ -1,8 +1,8 @@
 """The kernel of the reductions: any dims of any strides, with the element-wise expression that makes their input, where
 that has not run, inside it.
 
-A tensor whose values are put off is reduced from its expression once;
-asked for again it is computed and kept, so that a tensor which is reduced many times is not computed as often.
+A pending tensor is reduced from its expression once. The second time it is computed and kept, so that a tensor which
+is reduced many times is not computed as often.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def _launch(
     if len(spec) == 2 and spec[0][2].is_floating_point and 0 < len(buffers) <= 5 and len(words) <= 64:
         return [
             product(number, tuple(buffers), tuple(words), shape, spec[0][2])
-        ]  # put off: something may follow it in its kernel
+        ]  # lazy: an epilogue may follow in its kernel
     results, handles = [], [ready(b) for b in buffers]
     for out in spec[:-1]:
         t, handle = fresh(shape, out[2])

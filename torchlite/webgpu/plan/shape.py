@@ -180,7 +180,7 @@ def _roll(ov: Overload, a: tuple[Any, ...]) -> Tensor:
 
 # ---- other strides ---------------------------------------------------------------------------------------------------
 def _read_as(t: Tensor, shape: list[int] | tuple[int, ...], strides: list[int], offset: int) -> Tensor:
-    """A new tensor whose elements are t's storage read with strides; put off."""
+    """A new tensor whose elements are t's storage read with strides; lazy."""
     name = t.dtype.name
     buffer = geometry(t)[0]
     if buffer.pending is not None:
