@@ -1,5 +1,5 @@
 /** What browser.test.ts runs in a browser, in a window and in a worker. Not part of the bundle. */
-import { Bridge, RungBit } from "../src/api/bridge";
+import { Bridge, ReadModeBit } from "../src/api/bridge";
 import type { KernelSource } from "../src/runtime/kernel";
 import { Runtime } from "../src/runtime/runtime";
 import { command, Op, REST } from "../src/runtime/stream";
@@ -44,7 +44,7 @@ async function check(where: string): Promise<Outcome> {
   figures["open ms"] = Math.round(performance.now() - opening);
   if (bridge.state() !== 1) return { where, failures, figures };
   figures["adapter"] = (JSON.parse(bridge.info()) as { architecture: string }).architecture;
-  const problem = bridge.rungProblem(RungBit.CANVAS);
+  const problem = bridge.readProblem(ReadModeBit.CANVAS);
   expect(problem === "", `canvas reads: ${problem}`);
   const inc = bridge.plan(textKey("inc", INC));
 

@@ -75,10 +75,10 @@ def ask(opened):
 def test_way(ask):
     """Neither of the others is open, and the worker is found without being asked for."""
     assert ask(
-        "async", "from pyodide.ffi import can_run_sync; [can_run_sync(), _bridge.current._js.rungProblem(4)]"
+        "async", "from pyodide.ffi import can_run_sync; [can_run_sync(), _bridge.current._js.readProblem(4)]"
     ) == [False, ""]
     assert ("canvas" if ask.end_of_wire == "script" else "may not run in this thread") in ask(
-        "sync", "_bridge.current._js.rungProblem(2)"
+        "sync", "_bridge.current._js.readProblem(2)"
     )
     for entry in ("async", "sync"):
         assert ask(entry, READ) == ANSWER
@@ -310,7 +310,7 @@ def test_not_asked_for(driver, isolated, wheel_name):
     assert ask(
         "sync",
         "bridge = torch.webgpu.transport.bridge.current\n[torch.webgpu.memory_stats()['webgpu.sync_reads'], "
-        "bridge._js.rungProblem(4)]",
+        "bridge._js.readProblem(4)]",
     ) == [2, "the canvas works"]
     ask.end()
 

@@ -5,7 +5,7 @@
  */
 import { ReadError } from "../runtime/errors";
 import type { LimitName } from "../runtime/device";
-import type { Rung } from "../runtime/reader";
+import type { ReadMode } from "../runtime/reader";
 import { Runtime, type RuntimeOptions } from "../runtime/runtime";
 
 export { Op, REST } from "../runtime/stream";
@@ -16,9 +16,9 @@ export type { RuntimeOptions };
 export const State = { CLOSED: 0, READY: 1, LOST: 2 } as const;
 const STATES = { closed: State.CLOSED, ready: State.READY, lost: State.LOST } as const;
 
-/** Bits of rungProblem(): ways of reading. */
-export const RungBit = { MAP: 1, CANVAS: 2 } as const;
-const RUNGS: readonly Rung[] = ["map", "canvas"];
+/** Bits of readProblem(): ways of reading. */
+export const ReadModeBit = { MAP: 1, CANVAS: 2 } as const;
+const READ_MODES: readonly ReadMode[] = ["map", "canvas"];
 
 /** What stats() writes, in order. */
 export const STATS = [
@@ -179,9 +179,9 @@ export class Bridge {
   }
 
   /** Why a way (its bit) is closed; empty when it is open. */
-  rungProblem(bit: number): string {
-    const rung = RUNGS[Math.log2(bit)];
-    return rung ? this.#runtime.reader.rungs()[rung] : "there is no such way";
+  readProblem(bit: number): string {
+    const mode = READ_MODES[Math.log2(bit)];
+    return mode ? this.#runtime.reader.problems()[mode] : "there is no such read mode";
   }
 
   // --- memory and figures ---

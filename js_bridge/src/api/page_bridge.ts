@@ -13,7 +13,7 @@ export interface PyBuffer {
   getBuffer(type: "u8"): { readonly data: Uint8Array<ArrayBuffer>; release(): void };
 }
 
-/** Bits of rungProblem(): ways to read without suspending Python. */
+/** Bits of readProblem(): ways to read without suspending Python. */
 export const Blocking = { CANVAS: 2, WORKER: 4 } as const;
 
 export class PageBridge extends Bridge {
@@ -64,8 +64,8 @@ export class PageBridge extends Bridge {
     this.execute(new Uint32Array(0), false);
   }
 
-  override rungProblem(bit: number): string {
-    return bit === Blocking.WORKER ? this.workerProblem : super.rungProblem(bit);
+  override readProblem(bit: number): string {
+    return bit === Blocking.WORKER ? this.workerProblem : super.readProblem(bit);
   }
 
   /**

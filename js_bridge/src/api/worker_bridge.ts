@@ -143,7 +143,7 @@ export class WorkerBridge {
     this.#blocked++;
   }
 
-  rungProblem(bit: number): string {
+  readProblem(bit: number): string {
     if (bit !== Blocking.WORKER) return this.#canvasProblem;
     return this.#link.open ? "" : this.#link.ended.reason;
   }

@@ -62,7 +62,7 @@ type Own =
   | "pressing"
   | "epoch"
   | "close"
-  | "rungProblem"
+  | "readProblem"
   | "timesNow"
   | "spansNow";
 /** What is no business of Python's. */

@@ -1,7 +1,7 @@
 /**
  * Read-back. A read sees what its slot holds when it is asked for, whatever is recorded while it is under way; any
  * number
- * of reads may be pending. Ways ("rungs"), the first two here, the others with the caller:
+ * of reads may be pending. Read modes, the first two here, the others with the caller:
  *   map     mapAsync; a promise. Under JSPI the caller waits for it in the middle of synchronous code.
  *   canvas  at once, through a canvas, where the probe says that it works.
  */
@@ -14,7 +14,7 @@ import { Pump } from "./pump";
 import type { Recorder } from "./recorder";
 import { checkRange, type Slot, type Slots } from "./slots";
 
-export type Rung = "map" | "canvas";
+export type ReadMode = "map" | "canvas";
 
 export interface ReaderOptions {
   /** Largest staging buffer, in bytes; longer reads go in pieces. */
@@ -58,7 +58,7 @@ export class Reader {
     this.#snapshot = Math.max(this.#chunk, options.snapshot ?? 256 << 20);
     this.pump = new Pump(holder, options.pump);
     recorder.batches.onFull(() => {
-      if (this.rungs().canvas === "") this.#look();
+      if (this.problems().canvas === "") this.#look();
     });
   }
 
@@ -68,7 +68,7 @@ export class Reader {
   }
 
   /** Which ways are open now, and why the others are not. */
-  rungs(): Record<Rung, string> {
+  problems(): Record<ReadMode, string> {
     if (this.#holder.state !== "ready") return { map: this.#holder.reason, canvas: this.#holder.reason };
     return { map: "", canvas: this.#canvasProblem };
   }
@@ -147,11 +147,11 @@ export class Reader {
     if (marks) batches.judge(failed);
   }
 
-  #allow(rung: Rung): void {
+  #allow(mode: ReadMode): void {
     void this.#holder.device; // says first when there is none
-    const problem = this.rungs()[rung];
+    const problem = this.problems()[mode];
     if (problem === "") return;
-    if (rung !== "canvas") throw new ReadError(`[read] ${problem}`);
+    if (mode !== "canvas") throw new ReadError(`[read] ${problem}`);
     throw new ReadError(
       `[read] a tensor on the GPU cannot be read synchronously here: ${problem} - ` +
         "use the asynchronous form of the read",

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { Bridge, INDEX_BITS, RungBit, STATS, State } from "../../src/api/bridge";
+import { Bridge, INDEX_BITS, ReadModeBit, STATS, State } from "../../src/api/bridge";
 import { INC, REST, Writer, bits, gpu, newHandle } from "../../test_support/gpu";
 import { planOfText, textKey } from "../../test_support/text_plan";
 import type { RuntimeOptions } from "../../src/runtime/runtime";
@@ -47,8 +47,8 @@ describe.skipIf(!gpu)("bridge", () => {
     expect([bridge.state(), bridge.reason(), bridge.epoch()]).toEqual([State.READY, "", 1]);
     expect(JSON.parse(bridge.info())).toHaveProperty("limits.maxBufferSize");
     expect(bridge.limit("maxComputeWorkgroupsPerDimension")).toBeGreaterThan(1000);
-    expect(bridge.rungProblem(RungBit.MAP)).toBe("");
-    expect(bridge.rungProblem(RungBit.CANVAS)).toMatch(/OffscreenCanvas/);
+    expect(bridge.readProblem(ReadModeBit.MAP)).toBe("");
+    expect(bridge.readProblem(ReadModeBit.CANVAS)).toMatch(/OffscreenCanvas/);
 
     const slot = newHandle();
     bridge.alloc(slot, 100);

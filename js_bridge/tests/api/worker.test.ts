@@ -98,7 +98,7 @@ describe.skipIf(!gpu)("GPU worker", () => {
 
   it("runs streams and answers at once, in the order of the calls", async () => {
     const bridge = await start();
-    expect([bridge.state(), bridge.epoch(), bridge.pressing(), bridge.rungProblem(4), bridge.rungProblem(2)]).toEqual([
+    expect([bridge.state(), bridge.epoch(), bridge.pressing(), bridge.readProblem(4), bridge.readProblem(2)]).toEqual([
       1,
       1,
       false,
@@ -286,7 +286,7 @@ describe.skipIf(!gpu)("GPU worker", () => {
     expect(await problem(() => read(bridge, 1, 0, 4))).toMatch(lost);
     expect(await problem(() => run(bridge, writer().fill(1, 0, REST, 0)))).toMatch(lost);
     expect(await problem(() => bridge.synchronize())).toMatch(lost);
-    expect([bridge.figures(), bridge.emptyCache(), bridge.rungProblem(4)]).toEqual(["{}", 0, bridge.reason()]);
+    expect([bridge.figures(), bridge.emptyCache(), bridge.readProblem(4)]).toEqual(["{}", 0, bridge.reason()]);
     expect(await bridge.reset()).toBe(true);
     expect([bridge.state(), bridge.epoch()]).toEqual([1, 2]);
     run(bridge, writer().alloc(1, 16).fill(1, 0, REST, bits(4)).alloc(2, 16).plan(double, [1, 2], [4, 0, 0]));

@@ -11,7 +11,7 @@ describe("without a device", () => {
     expect(await r.open()).toBe(false);
     expect(r.holder.reason).toMatch(/offers no adapter/);
     await expect(r.reader.read(1, 0, 4)).rejects.toMatchObject({ name: "UnavailableError" });
-    expect(r.reader.rungs().map).toMatch(/no adapter/);
+    expect(r.reader.problems().map).toMatch(/no adapter/);
   });
 
   it("tells a refused device and a missing navigator.gpu apart", async () => {

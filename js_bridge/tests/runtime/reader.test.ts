@@ -70,7 +70,7 @@ describe.skipIf(!gpu)("reader", () => {
     expect(() => r.reader.readSync(a, 0, 4)).toThrow(
       /cannot be read synchronously here: there is no OffscreenCanvas - use the async/,
     );
-    expect(r.reader.rungs()).toEqual({ map: "", canvas: "there is no OffscreenCanvas" });
+    expect(r.reader.problems()).toEqual({ map: "", canvas: "there is no OffscreenCanvas" });
     r.slots.free(a);
   });
 

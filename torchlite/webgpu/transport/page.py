@@ -27,7 +27,7 @@ NOT_YET = (
 )
 
 options = {}  # RuntimeOptions of js_bridge, for tests of small devices
-WAYS = {"canvas": 2, "worker": 4}  # to read without suspending Python; bits of rungProblem()
+WAYS = {"canvas": 2, "worker": 4}  # to read without suspending Python; bits of readProblem()
 _opening = None  # the task that opens the device
 _problem = None  # why it could not be opened
 
@@ -263,7 +263,7 @@ class PageBridge:
         try:
             if can_run_sync():
                 run_sync(self._synchronize())
-            elif not self._js.rungProblem(WAYS["worker"]):
+            elif not self._js.readProblem(WAYS["worker"]):
                 self._js.barrier()
         except JsException as e:
             raise _error(e) from None
@@ -288,7 +288,7 @@ class PageBridge:
         """Why each of the ways to wait for the GPU without suspending Python is closed; None where one is open."""
         problems = {}
         for way, bit in WAYS.items():
-            problems[way] = "it is switched off" if self.way not in (None, way) else self._js.rungProblem(bit)
+            problems[way] = "it is switched off" if self.way not in (None, way) else self._js.readProblem(bit)
             if not problems[way]:
                 return None
         return problems

@@ -22,7 +22,7 @@ from .bridge import ALLOC, command
 from .link import APART, Link, message
 from .protocol import CALLS, GONE, KEPT, PROMISED, Word
 
-WORKER = 4  # a bit of rungProblem()
+WORKER = 4  # a bit of readProblem()
 
 
 def _binary(data: Any, **fields: Any) -> tuple[Any, Any]:
@@ -131,7 +131,7 @@ class WorkerBridge(Link):
         self._blocked += 1
         return data
 
-    def rungProblem(self, bit: Any) -> Any:
+    def readProblem(self, bit: Any) -> Any:
         if bit != WORKER:
             return self._options["canvas"]
         if self._port is None:
