@@ -131,7 +131,7 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   r = last ? tl_empty_strided(dt, nd, shape, strides) : tl_empty(dt, nd, shape);
   if (r && stack && !unsqueezed) { /* split into count and the size it had */
     int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
-    for (int d = 0; d <= nd; d++) sh[d] = shape[d < dim ? d : d - 1];
+    for (int d = 0; d <= nd; d++) sh[d] = shape[d <= dim ? d : d - 1];
     sh[dim] = count;
     sh[dim + 1] = first->shape[dim];
     tl_view_strides(r, nd + 1, sh, st);
