@@ -448,6 +448,16 @@ def _check_groups(input, channels, groups):
         )
 
 
+def _check_vectors(input, channels, weight, bias):
+    for name, p in (("weight", weight), ("bias", bias)):
+        if p is not None and (p.dim() != 1 or p.numel() != channels):
+            shown = [0] if weight is None else list(weight.shape)  # for the bias too, as PyTorch does
+            raise RuntimeError(
+                f"Expected {name} to be a vector of size equal to the number of channels in input, "
+                f"but got {name} of shape {shown} and input of shape {list(input.shape)}"
+            )
+
+
 # ---- group norm ------------------------------------------------------------------------------------------------------
 @op(
     "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
@@ -461,12 +471,7 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
     n, c = input.shape[:2]
     _check_groups(input, c, num_groups)
-    for name, p in (("weight", weight), ("bias", bias)):
-        if p is not None and (p.dim() != 1 or p.numel() != c):
-            raise RuntimeError(
-                f"Expected {name} to be a vector of size equal to the number of channels in input, "
-                f"but got {name} of shape {list(p.shape)} and input of shape {list(input.shape)}"
-            )
+    _check_vectors(input, c, weight, bias)
     area = 1
     for s in input.shape[2:]:
         area *= s
@@ -503,6 +508,12 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):
     """Group norm with the means and the reciprocal deviations it used, of shape [N, group]."""
     _check_groups(input, C, group)
+    _check_vectors(input, C, weight, bias)
+    if input.numel() != N * C * HxW:
+        raise RuntimeError(
+            "Expected X.numel() == N * C * HxW to be true, but got false.  (Could this error message be improved?  "
+            "If so, please report an enhancement request to PyTorch.)"
+        )
     _real_only(input, "GroupNormKernelImpl")
     x = input.reshape(N, group, C // group * HxW)
     mean = x.mean(-1, True)

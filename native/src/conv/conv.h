@@ -41,6 +41,12 @@ bool tl_conv_reach(const TlConv *c, int64_t *lead, int64_t *yp);
 int64_t tl_conv_taps(const TlConv *c, const int64_t *phase, const int64_t *lead, const int64_t *yp, int32_t *off,
                      int32_t *tap);
 
+/* conv_exact.c: y from x, or with data x from y, for weights that are not finite (F32 or F64): no zero from outside is
+ * multiplied by them. bias: of the result */
+bool tl_conv_not_finite(tl_dtype dt, const void *p, int64_t n); /* whether one of the numbers is not finite */
+int tl_conv_exact(const TlConv *c, tl_dtype dt, bool data, bool last, void *x, const void *w, void *y,
+                  const void *bias);
+
 /* depthwise float32 (xc == 1): direct loops */
 int tl_depthwise_forward(const TlConv *c, const float *x, const float *w, const float *bias, float *y);
 int tl_depthwise_data(const TlConv *c, const float *y, const float *w, const float *bias, float *x);

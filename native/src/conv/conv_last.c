@@ -122,6 +122,8 @@ int tl_conv_last_data(const TlConv *c, tl_dtype dt, const void *y, const void *w
   const bool whole = nphase == 1;
   int64_t lead[3], yp[3];
   const bool pad = tl_conv_reach(c, lead, yp);
+  if (pad && tl_conv_not_finite(dt, w, c->groups * c->yc * wrow))
+    return tl_conv_exact(c, dt, true, true, x, w, (void *)y, bias);
   const int64_t image = yt * vol(yp), chunk = tl_conv_chunk(c->n, image, pix / nphase + 1, e),
                 nrows = whole ? chunk * pix : pix;
   char *buf = NULL;

@@ -141,6 +141,8 @@ int tl_conv_data(const TlConv *c, tl_dtype dt, const void *yv, const void *wv, c
   static const int64_t one[3] = {1, 1, 1};
   int64_t lead[3], yp[3], nphase = vol(c->s);
   const bool pad = tl_conv_reach(c, lead, yp);
+  if (pad && tl_conv_not_finite(dt, wv, c->groups * c->yc * c->xc * taps))
+    return tl_conv_exact(c, dt, true, false, xv, wv, (void *)yv, bias);
   bool unit = taps == 1 && !pad;
   for (int i = 0; i < 3; i++) unit &= c->s[i] == 1 && c->p[i] == 0 && yp[i] == c->x[i];
   const int64_t plane = vol(yp), image = planes * plane, chunk = tl_conv_chunk(c->n, image, pix / nphase + 1, e),

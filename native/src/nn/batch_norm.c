@@ -105,16 +105,22 @@ static int check_param(PyObject *o, const char *name, int64_t channels) {
   return -1;
 }
 
-/* the same in group_norm's words, which asks for a vector */
-static int check_vector(PyObject *o, const char *name, int64_t channels, const TlTensor *input) {
-  TlTensor *t = tl_opt(o);
-  if (!t || (t->ndim == 1 && t->numel == channels)) return 0;
-  PyErr_Format(
-    PyExc_RuntimeError,
-    "Expected %s to be a vector of size equal to the number of channels in input, but got %s of shape %s and "
-    "input of shape %s",
-    name, name, tl_fmt_shape(t->ndim, t->shape), tl_fmt_shape(input->ndim, input->shape));
-  return -1;
+/* the same in group_norm's words, which asks for vectors, and shows the weight's shape for the bias too */
+static int check_vectors(PyObject *const *params, int64_t channels, const TlTensor *input) {
+  static const char *const names[2] = {"weight", "bias"};
+  const TlTensor *w = tl_opt(params[0]);
+  int rc = 0;
+  for (int i = 0; i < 2 && !rc; i++) {
+    const TlTensor *t = tl_opt(params[i]);
+    if (!t || (t->ndim == 1 && t->numel == channels)) continue;
+    PyErr_Format(
+      PyExc_RuntimeError,
+      "Expected %s to be a vector of size equal to the number of channels in input, but got %s of shape %s and "
+      "input of shape %s",
+      names[i], names[i], w ? tl_fmt_shape(w->ndim, w->shape) : "[0]", tl_fmt_shape(input->ndim, input->shape));
+    rc = -1;
+  }
+  return rc;
 }
 
 /* per-channel double values of an optional tensor, or a constant */
@@ -388,9 +394,7 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   if (!tl_is_float(t->dtype))
     return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("GroupNormKernelImpl", t->dtype);
   if (q.d == 0 || q.c % q.groups || t->numel != q.n * q.c * q.s) return TL_FALLBACK();
-  if (check_vector(args[1], "weight", q.c, t) < 0 || check_vector(args[2], "bias", q.c, t) < 0 ||
-      tl_check_params(t, args + 1, 2, false) < 0)
-    return NULL;
+  if (check_vectors(args + 1, q.c, t) < 0 || tl_check_params(t, args + 1, 2, false) < 0) return NULL;
   int64_t shape[2] = {q.n, q.groups}, len = q.d * q.s;
   tl_dtype sd = t->dtype;
   if (!tl_none(args[1]) && ((TlTensor *)args[1])->dtype != t->dtype) sd = loop;
@@ -419,7 +423,7 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     c /= (double)len;
     tl_red_loop(TL_RED_SHIFT, loop).row(&shift, 0, 0, xi, len);
     double v = (s2 - s1 * s1 / (double)len) / (double)len,
-           m = (loop == TL_F32 ? (double)(float)c : c) + s1 / (double)len;
+           m = !len ? 0 : (loop == TL_F32 ? (double)(float)c : c) + s1 / (double)len;
     double r = 1 / sqrt((v < 0 ? 0 : v) + eps);
 #define MAP(S, T) \
   { \
@@ -442,6 +446,51 @@ done:
   return tl_pack3(y, mean, rstd);
 }
 
+/* native_group_norm_backward's arguments, in PyTorch's order and words: the gradient's dtype, those of the statistics,
+ * how many numbers each has, then the dtypes that are read. Statistics and weight have the input's dtype, or are all of
+ * float beside an input of lower precision. */
+static int check_back(PyObject *const *args, const Group *q) {
+  const struct {
+    int at;
+    int64_t count;
+    const char *what;
+  } all[] = {{0, q->n * q->c * q->s, "dY.numel() == N * C * HxW"},
+             {1, q->n * q->c * q->s, "X.numel() == N * C * HxW"},
+             {2, q->n * q->groups, "mean.numel() == N * group"},
+             {3, q->n * q->groups, "rstd.numel() == N * group"},
+             {4, q->c, "!gamma.defined() || gamma.numel() == C"}};
+  tl_dtype dt[5];
+  for (int i = 0; i < 5; i++) dt[i] = tl_none(args[i]) ? TL_F32 : (tl_dtype)((TlTensor *)args[i])->dtype;
+  const bool mixed = dt[2] != dt[1];
+  if (tl_none(args[4])) dt[4] = mixed ? TL_F32 : dt[1];
+  int rc = -1;
+  if (dt[0] != dt[1]) {
+    PyErr_SetString(PyExc_RuntimeError, "Expected scalar types of X and dY are same.");
+    goto done;
+  }
+  if (mixed && (dt[2] != TL_F32 || dt[3] != TL_F32 || dt[1] == TL_F64)) {
+    PyErr_SetString(PyExc_RuntimeError, "mixed dtype (CPU): expect parameter to have scalar type of Float");
+    goto done;
+  }
+  for (int i = 0; i < 5; i++) {
+    if (tl_none(args[i]) || ((TlTensor *)args[i])->numel == all[i].count) continue;
+    PyErr_Format(PyExc_RuntimeError,
+                 "Expected %s to be true, but got false.  (Could this error message be improved?  If so, please report "
+                 "an enhancement request to PyTorch.)",
+                 all[i].what);
+    goto done;
+  }
+  for (int i = 3; i < 5; i++) {
+    if (dt[i] == dt[2]) continue;
+    PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[dt[2]],
+                 tl_scalar_type[dt[i]]);
+    goto done;
+  }
+  rc = 0;
+done:
+  return rc;
+}
+
 /* (grad_out, input, mean, rstd, weight, N, C, HxW, group, output_mask) */
 PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[1], *g = NULL, *x = NULL, *mean = NULL, *rstd = NULL, *dx = NULL, *dw = NULL,
@@ -452,11 +501,9 @@ PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_
   Group q;
   (void)k, (void)nargs, (void)out;
   if (group_args(args + 5, &q) < 0) return NULL;
-  if (!tl_is_float(t->dtype) || q.d == 0 || q.c % q.groups) return TL_FALLBACK();
-  if (tl_expect(args[1], q.n * q.c * q.s, "input") < 0 || tl_expect(args[0], t->numel, "grad_out") < 0 ||
-      tl_expect(args[2], q.n * q.groups, "mean") < 0 || tl_expect(args[3], q.n * q.groups, "rstd") < 0 ||
-      tl_expect(args[4], q.c, "weight") < 0)
-    return NULL;
+  if (!tl_is_float(t->dtype)) return TL_FALLBACK();
+  if (check_back(args, &q) < 0) return NULL;
+  if (q.d == 0 || q.c % q.groups) return TL_FALLBACK();
   int64_t len = q.d * q.s;
   const bool last =
     tl_suggests_channels_last(t) && t->shape[1] == q.c && t->shape[0] == q.n && ((TlTensor *)args[0])->ndim == t->ndim;

@@ -239,7 +239,7 @@ PyObject *pw_frexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   static const PwParams none;
   tl_dtype d = dtype_of(args[0]), it = TL_F64;
   if (!tl_is_float(d)) {
-    PyErr_SetString(PyExc_NotImplementedError, "torch.frexp() only supports floating-point dtypes");
+    PyErr_SetString(PyExc_RuntimeError, "torch.frexp() only supports floating-point dtypes");
     return NULL;
   }
   PwArg in;

@@ -359,6 +359,9 @@ torch.ops.aten.triplet_margin_loss(torch.ones(2,2),torch.zeros(2,2),torch.zeros(
 torch._C._nn.multi_margin_loss(torch.ones(2,2),torch.zeros(2).long())
 torch._C._nn.cross_entropy_loss(torch.ones(2,2),torch.zeros(2).long())
 torch.ops.aten.cross_entropy_loss(torch.ones(2,2),torch.zeros(2).long())
+torch.frexp(torch.ones(2).int())
+torch.frexp(torch.ones(2,dtype=torch.complex64))
+torch.native_group_norm(torch.ones(2,4,0),None,None,2,4,0,2,1e-5)
 """)
 def test_alike(line):
     alike(line)

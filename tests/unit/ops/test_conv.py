@@ -5,6 +5,8 @@ import random
 import pytest
 from against_torch import check, fails_alike, torch
 
+import torchlite
+
 
 def case(seed):
     """A valid random convolution: input, weight, bias and the arguments of torch.convolution."""
@@ -139,3 +141,49 @@ def test_dtype_messages():
     fails_alike(lambda t, x, w: t.nn.functional.conv2d(x, w), x, w.double())
     fails_alike(lambda t, x, w, b: t.nn.functional.conv2d(x, w, b), x, w, torch.ones(4, dtype=torch.float64))
     fails_alike(lambda t, x, w: t.nn.functional.conv2d(x, w), x.bool(), w.bool())
+
+
+def nans(module, name, x, w, options):
+    """Where a convolution and the gradient of its input are NaN, in channels-last memory too."""
+    found = []
+    for last in (False, True):
+        if last and x.ndim == 4:
+            x = x.contiguous(memory_format=module.channels_last)
+        x = x.detach().requires_grad_()
+        y = getattr(module.nn.functional, name)(x, w, **options)
+        gradient = module.autograd.grad(y, x, module.ones_like(y))[0]
+        found += [y.isnan().tolist(), gradient.isnan().tolist()]
+    return found
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("groups", [1, 4])
+@pytest.mark.parametrize(
+    "name, options",
+    [
+        ("conv_transpose1d", {"dilation": 2}),
+        ("conv_transpose1d", {"stride": 3, "padding": 1}),
+        ("conv_transpose2d", {"stride": 2, "dilation": 2, "output_padding": 1}),
+        ("conv_transpose3d", {"stride": (1, 2, 1)}),
+        ("conv1d", {"padding": 2}),
+        ("conv1d", {"stride": 3}),
+        ("conv2d", {"padding": 1, "dilation": 2}),
+        ("conv3d", {"padding": (1, 0, 2)}),
+    ],
+)
+def test_weights_that_are_not_finite_meet_no_zeros_from_outside(name, options, groups, dtype):
+    """0 * NaN is NaN: a padded zero that PyTorch does not multiply is not multiplied here."""
+    n = int(name[-2])
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # with several, PyTorch computes other sizes by oneDNN
+    try:
+        found = []
+        for module in (torch, torchlite):
+            w = module.ones(4, 4 // groups, *[3] * n, dtype=getattr(module, dtype))
+            w.view(-1)[::5] = float("nan")
+            found.append(
+                nans(module, name, module.ones(1, 4, *[6] * n, dtype=w.dtype), w, {**options, "groups": groups})
+            )
+        assert found[0] == found[1]
+    finally:
+        torch.set_num_threads(threads)

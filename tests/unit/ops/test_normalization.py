@@ -244,3 +244,45 @@ def test_linear_cross_entropy_errors():
                 lib.nn.functional.linear_cross_entropy(lib.zeros(x), lib.zeros(w), lib.zeros(y, dtype=lib.int64))
             texts.append((type(error.value).__name__, str(error.value)))
         assert texts[0] == texts[1]
+
+
+ARGUMENTS = (  # grad_out, input, mean, rstd, weight: shape and dtype of each; those of native_group_norm_backward
+    ((2, 4, 2), "float32"),
+    ((2, 4, 3), "float64"),
+    ((2, 1), "float32"),
+    ((2, 2), "float64"),
+    ((2, 2), "float16"),
+    ((3,), "float32"),
+    ((4,), "float64"),
+)
+RIGHT = [((2, 4, 3), "float32")] * 2 + [((2, 2), "float32")] * 2 + [((4,), "float32")]
+
+
+@pytest.mark.parametrize("half", [False, True])
+@pytest.mark.parametrize("at", range(5))
+@pytest.mark.parametrize("wrong", ARGUMENTS)
+def test_native_group_norm_backward_looks_at_its_arguments(at, wrong, half):
+    def call(m):
+        kinds = [(shape, "float16" if half and i < 2 else dtype) for i, (shape, dtype) in enumerate(RIGHT)]
+        kinds[at] = wrong
+        tensors = [m.ones(shape, dtype=getattr(m, dtype)) for shape, dtype in kinds]
+        try:
+            found = m.ops.aten.native_group_norm_backward(*tensors, 2, 4, 3, 2, [True] * 3)
+            return [str(t.dtype) for t in found]
+        except Exception as e:
+            return type(e).__name__, str(e)
+
+    assert call(tl) == call(torch)
+
+
+@pytest.mark.parametrize("n, c, area", [(1, 4, 3), (2, 4, 4), (2, 8, 3)])
+@pytest.mark.parametrize("weight, bias", [(None, None), (None, 3), (3, None), (4, 3), (4, 4), (8, 8)])
+def test_native_group_norm_looks_at_its_arguments(weight, bias, n, c, area):
+    def call(m):
+        w, b = (None if size is None else m.ones(size) for size in (weight, bias))
+        try:
+            return m.native_group_norm(m.ones(2, 4, 3), w, b, n, c, area, 2, 1e-5)[0].tolist()
+        except Exception as e:
+            return type(e).__name__, str(e)
+
+    assert call(tl) == call(torch)
