@@ -81,8 +81,10 @@ static inline void row_forward(float *y, int64_t n, const float *x, int64_t s, c
 }
 
 int tl_depthwise_forward(const TlConv *c, const float *x, const float *w, const float *bias, float *y) {
+  bool direct = c->yc == 1; /* PyTorch's direct loop, where each window reaches into the image */
+  for (int i = 0; i < 3; i++) direct &= c->p[i] <= c->d[i] * (c->k[i] - 1);
   const bool pad = c->p[0] || c->p[1] || c->p[2];
-  if (c->yc == 1 && pad && tl_conv_not_finite(TL_F32, w, c->groups * vol(c->k)))
+  if (direct && pad && tl_conv_not_finite(TL_F32, w, c->groups * vol(c->k)))
     return tl_conv_exact(c, TL_F32, false, false, (void *)x, w, y, bias);
   Plan q;
   if (plan(&q, c)) return -1;
