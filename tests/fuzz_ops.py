@@ -129,7 +129,8 @@ class OpTarget:
         r = rng.random()
         if r < 0.1 or not self.forms:
             C, values = self.bound(args, kwargs)
-            entrance = rng.choice([C.call_overload, C.call_below, C.call_below, C.call_inplace_below])
+            below, below_inplace = C.call_below_autograd, C.call_inplace_below_autograd
+            entrance = rng.choice([C.call_overload, below, below, below_inplace])
             return "(%s)" % entrance.__name__, entrance, [self.ov, values], {}
         if r < 0.2 and self.ov.kernel is not None:
             C, values = self.bound(args, kwargs)

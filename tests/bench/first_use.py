@@ -72,7 +72,7 @@ def measure(shown: str) -> dict[str, list[float]]:
         if event == "call" and not apart["inside"] and code.co_filename != __file__:
             frames.append(f"{os.path.basename(code.co_filename)}: {code.co_name}")
 
-    for name in ("plan", "run_at", "pressing", "alloc"):
+    for name in ("plan", "run_at", "backlogged", "alloc"):
         outside(name)
     here = torch.ones(64, 64), torch.zeros(64, 64)
     a, b = (t.to("webgpu") for t in here)
@@ -90,7 +90,7 @@ def measure(shown: str) -> dict[str, list[float]]:
         start = time.perf_counter()
         r = f(torch, a, b)
         made = [len(frames), apart["plans"], 1e3 * (time.perf_counter() - start) - apart["ms"]]
-        stream.run_waiting()
+        stream.run_pending()
         stream.flush()
         sent = [len(frames), apart["plans"], 1e3 * (time.perf_counter() - start) - apart["ms"]]
         sys.setprofile(None)

@@ -154,7 +154,7 @@ torch.webgpu.empty_cache()
 gc.collect()
 from torchlite.webgpu.lazy import stream as _stream
 s = torch.webgpu.memory_stats()
-json.dumps([s["webgpu.slots"], s["webgpu.allocated"], len(_stream.waiting()), js.gpu.buffers, js.gpu.bytes,
+json.dumps([s["webgpu.slots"], s["webgpu.allocated"], len(_stream.pending_buffers()), js.gpu.buffers, js.gpu.bytes,
             pyodide_js._module._hiwire_num_refs(), pyodide_js._module.pyproxy_alloc_map.size])
 """
 

@@ -80,8 +80,8 @@ SIGNATURES = {
     "webgpu.allocate": "buf",
     "webgpu.before_write": "buf",
     "call_overload": "overload args",
-    "call_below": "overload args",
-    "call_inplace_below": "overload args",
+    "call_below_autograd": "overload args",
+    "call_inplace_below_autograd": "overload args",
 }
 
 

@@ -125,10 +125,10 @@ class RemoteBridge:
     async def synchronize_async(self) -> None:
         self.synchronize()
 
-    def pressing(self) -> bool:
+    def backlogged(self) -> bool:
         return False  # the pipe makes the writer wait
 
-    def relax(self) -> None:
+    def drain(self) -> None:
         pass
 
     def stats(self) -> dict[str, int]:

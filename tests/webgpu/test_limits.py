@@ -174,7 +174,7 @@ def test_other_tasks_run_between_ops(bridge, monkeypatch):
     def check(make, others, want):
         once = []
 
-        def relax():
+        def drain():
             if not once:
                 once.append(1)
                 ran.append(others(x, y))
@@ -183,8 +183,8 @@ def test_other_tasks_run_between_ops(bridge, monkeypatch):
         torch.webgpu.synchronize()
         y = make(x)
         with monkeypatch.context() as m:
-            m.setattr(bridge, "pressing", lambda: True, raising=False)
-            m.setattr(bridge, "relax", relax, raising=False)
+            m.setattr(bridge, "backlogged", lambda: True, raising=False)
+            m.setattr(bridge, "drain", drain, raising=False)
             torch.zeros(5, device=D).cpu()
             out = y[:2].tolist()
         assert out == want

@@ -67,10 +67,10 @@ def test_buffers_go(bridge, stream):
         assert p.grad is not None
 
     work()
-    before, waiting = slots(bridge), len(stream.waiting())
+    before, waiting = slots(bridge), len(stream.pending_buffers())
     for _ in range(3):
         work()
-    assert slots(bridge) == before and len(stream.waiting()) == waiting
+    assert slots(bridge) == before and len(stream.pending_buffers()) == waiting
 
 
 def test_reference_counts(stream):
@@ -98,7 +98,7 @@ def test_reference_counts(stream):
     )
     r = core.result(node, torch.float32)
     holder = torch._C.geometry(r)[0]
-    assert holder.pending is node and node.holder is holder and [b for b in stream.waiting() if b is holder]
+    assert holder.pending is node and node.holder is holder and [b for b in stream.pending_buffers() if b is holder]
     assert r.tolist() == [1235.5] * 4 and holder.pending is None and node.holder is None
     gone = weakref.ref(holder)
     del node, leaf, r, holder
@@ -106,9 +106,9 @@ def test_reference_counts(stream):
     assert gone() is None and sys.getrefcount(buffer) == refs and sys.getrefcount(number) == of_number
     waits = Buffer(16)
     waits.pending = core.Node("neg", [core.Leaf(buffer, "float32", None, 0)], "float32", None, (4,))
-    before = len(stream.waiting())
+    before = len(stream.pending_buffers())
     del waits
-    assert len(stream.waiting()) == before - 1 and sys.getrefcount(buffer) == refs
+    assert len(stream.pending_buffers()) == before - 1 and sys.getrefcount(buffer) == refs
 
 
 @pytest.mark.parametrize(
@@ -158,10 +158,10 @@ def test_new_kernels(stream, bridge, monkeypatch):
     z = (x - 7.5).abs().sqrt().neg()
     kept = z * 2
     monkeypatch.setattr(bridge, "plan", fail, raising=False)
-    waiting = len(stream.waiting())
+    waiting = len(stream.pending_buffers())
     with pytest.raises(RuntimeError, match="no plan today"):
         kept.cpu()
-    assert len(stream.waiting()) == waiting  # both still wait
+    assert len(stream.pending_buffers()) == waiting  # both still wait
     monkeypatch.setattr(bridge, "plan", real, raising=False)
     wanted = (x.cpu() - 7.5).abs().sqrt().neg()
     torch.testing.assert_close(kept.cpu(), wanted * 2)

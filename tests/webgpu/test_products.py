@@ -14,7 +14,7 @@ def dispatches():
     from torchlite.webgpu.transport import bridge
     from torchlite.webgpu.lazy import stream
 
-    stream.run_waiting()
+    stream.run_pending()
     stream.flush()
     return bridge.current.stats()["dispatches"]
 
@@ -278,7 +278,7 @@ def plans(f):
     from torchlite.webgpu.lazy import stream
     from torchlite.webgpu.transport import bridge
 
-    stream.run_waiting()
+    stream.run_pending()
     original, kernels, roles = bridge.current.plan, {}, set()
 
     def plan(key):
@@ -293,7 +293,7 @@ def plans(f):
     bridge.current.plan = plan
     try:
         out = f()
-        stream.run_waiting()
+        stream.run_pending()
     finally:
         del bridge.current.plan
     return out, roles

@@ -343,7 +343,7 @@ def launched():
     from torchlite.webgpu.transport import bridge
     from torchlite.webgpu.lazy import stream
 
-    stream.run_waiting()
+    stream.run_pending()
     stream.flush()
     return bridge.current.stats()["dispatches"]
 

@@ -200,9 +200,9 @@ def test_an_arange_is_known_to_be_in_range():
 
     x = torch.ones(4, 3, device="webgpu")
     assert x[torch.arange(4, device="webgpu")].sum().item() == 12
-    before = stream.tick[0]
+    before = stream.last_check[0]
     torch.nn.functional.embedding(torch.arange(4, device="webgpu"), x)
-    assert stream.tick[0] == before
+    assert stream.last_check[0] == before
     with pytest.raises(IndexError, match="index out of range in self"):
         torch.nn.functional.embedding(torch.arange(5, device="webgpu"), x)
 

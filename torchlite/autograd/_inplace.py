@@ -86,7 +86,7 @@ def record_inplace(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     if not spec.differentiable:
         zero = spec.name in _ZERO_GRADIENT
         node = cut([args[i] for i, _, _ in rec.inputs] if zero else [self], rec.node_type.__name__, not zero)
-        out = _C.call_inplace_below(ov, args)
+        out = _C.call_inplace_below_autograd(ov, args)
         if any(e is not None for e in node.next):
             set_history(self, node)
         return out
@@ -94,7 +94,7 @@ def record_inplace(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     if spec.grad == {}:
         node = NotDifferentiable(edges)
         node.op = "aten::%s_" % spec.name
-        _C.call_inplace_below(ov, args)
+        _C.call_inplace_below_autograd(ov, args)
         set_history(self, node)
         return self
     kept = args
@@ -105,7 +105,7 @@ def record_inplace(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     node = rec.node_type(rec, kept, edges)
     if lengths:
         node.metadata_ = {"lengths": lengths}
-    _C.call_inplace_below(ov, args)
+    _C.call_inplace_below_autograd(ov, args)
     set_history(self, node)
     if rec.results:
         node.keep_results(self)

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from .._types import Overload, Tensor
 
 
-_call_below, _call_inplace_below, _requires_grad = _C.call_below, _C.call_inplace_below, _C.requires_grad
+_call_below, _call_inplace_below, _requires_grad = (
+    _C.call_below_autograd,
+    _C.call_inplace_below_autograd,
+    _C.requires_grad,
+)
 _alias = _C.alias
 TensorBase = _C.TensorBase
 

@@ -16,10 +16,10 @@ class Kernels:
         self._notes, self._watch, self.timed = recording.notes, listeners, False
         self.bridge = bridge.require()
         from ..webgpu.fallback import warn
-        from ..webgpu.lazy.stream import flush, run_waiting
+        from ..webgpu.lazy.stream import flush, run_pending
 
         self._warn = warn  # at the user's line
-        run_waiting()  # what was asked for before is not of this recording
+        run_pending()  # what was asked for before is not of this recording
         flush()
         self.timed = listeners.timing("profiler", True)
         if self.timed:

@@ -188,7 +188,7 @@ def _flush(everything: bool = False) -> None:
     stream = _commands()
     if stream is not None:
         if everything:
-            stream.run_waiting()
+            stream.run_pending()
         stream.flush()
 
 

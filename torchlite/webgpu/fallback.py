@@ -42,8 +42,8 @@ def _ask(ov: Any, args: Any) -> Any:
     """What the CPU's kernel makes of stand-ins for the arguments: for its error, its shape or its dtype."""
     with _C.GradMode(False):
         if ov.inplace:
-            return _C.call_inplace_below(ov, tuple([stand_in(a, not i) for i, a in enumerate(args)]))
-        return _C.call_below(ov, tuple([stand_in(a) for a in args]))
+            return _C.call_inplace_below_autograd(ov, tuple([stand_in(a, not i) for i, a in enumerate(args)]))
+        return _C.call_below_autograd(ov, tuple([stand_in(a) for a in args]))
 
 
 def cpu_error(ov: Any, args: Any, mixed: bool = False) -> Any:
@@ -96,19 +96,19 @@ def _without_device(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def made_on_cpu(ov: Overload, args: tuple[Any, ...]) -> Any:
-    return up(_C.call_below(ov, _without_device(args)))
+    return up(_C.call_below_autograd(ov, _without_device(args)))
 
 
 def random_in_place(ov: Overload, args: tuple[Any, ...]) -> Any:
     self = args[0]
     if any([isinstance(a, Tensor) for a in args[1:]]):
         return NotImplemented
-    copy_in(self, _C.call_inplace_below(ov, (_unfilled(self), *args[1:])))
+    copy_in(self, _C.call_inplace_below_autograd(ov, (_unfilled(self), *args[1:])))
     return self
 
 
 def like_only(ov: Overload, args: tuple[Any, ...]) -> Tensor:
-    return upload_as(_C.call_below(ov, (_unfilled(args[0]), *args[1:])))
+    return upload_as(_C.call_below_autograd(ov, (_unfilled(args[0]), *args[1:])))
 
 
 def _unfilled(t: Tensor) -> Tensor:
@@ -128,10 +128,10 @@ def on_cpu(ov: Any, args: Any) -> Any:
     note(name)
     moved = tuple([down(a) for a in args])
     if ov.inplace:
-        _C.call_inplace_below(ov, moved)
+        _C.call_inplace_below_autograd(ov, moved)
         device_copy(args[0], moved[0])
         return args[0]
-    r = _C.call_below(ov, moved)
+    r = _C.call_below_autograd(ov, moved)
     for i in _CHANGED.get(ov.kernel, ()):
         if isinstance(args[i], Tensor) and not args[i].is_cpu:
             device_copy(args[i], moved[i])

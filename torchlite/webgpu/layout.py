@@ -118,7 +118,7 @@ def as_on_cpu(images: Any = None, shape: Any = None, last: Any = None, always: b
             if orders is None:
                 if len(_orders) > MOST:
                     _orders.clear()
-                like = _C.call_below(ov, tuple(map(_stand_in, few, keys)))
+                like = _C.call_below_autograd(ov, tuple(map(_stand_in, few, keys)))
                 orders = _orders[ov.kernel, keys] = tuple(
                     [order_of(tuple(t.shape), t.stride()) for t in (like if type(like) is tuple else (like,))]
                 )

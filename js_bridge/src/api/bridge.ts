@@ -160,8 +160,8 @@ export class Bridge {
   }
 
   /** Whether so much is under way that the caller should synchronize as soon as it can. */
-  pressing(): boolean {
-    return this.#runtime.pressing;
+  backlogged(): boolean {
+    return this.#runtime.backlogged;
   }
 
   // --- reads ---

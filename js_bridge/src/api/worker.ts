@@ -104,7 +104,7 @@ class GpuWorker {
     if (!this.#shared) {
       const words = JSON.stringify({
         failed,
-        pressing: bridge.pressing(),
+        backlogged: bridge.backlogged(),
         epoch: bridge.epoch(),
         state: bridge.state(),
         reason: bridge.reason(),
@@ -114,7 +114,7 @@ class GpuWorker {
       return;
     }
     Atomics.store(this.#head, Word.FAILED, Number(failed));
-    Atomics.store(this.#head, Word.PRESSING, Number(bridge.pressing()));
+    Atomics.store(this.#head, Word.BACKLOGGED, Number(bridge.backlogged()));
     Atomics.store(this.#head, Word.EPOCH, bridge.epoch());
   }
 

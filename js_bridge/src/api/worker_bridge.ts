@@ -128,8 +128,8 @@ export class WorkerBridge {
     }
   }
 
-  pressing(): boolean {
-    return this.#link.word(Word.PRESSING) !== 0;
+  backlogged(): boolean {
+    return this.#link.word(Word.BACKLOGGED) !== 0;
   }
 
   barrier(): void {

@@ -59,7 +59,7 @@ type Own =
   | "upload"
   | "barrier"
   | "readSyncInto"
-  | "pressing"
+  | "backlogged"
   | "epoch"
   | "close"
   | "readProblem"
@@ -74,7 +74,7 @@ export const complete: Exclude<keyof PageBridge, CallName | Own | Inner> extends
 export const call = (name: CallName): Call => CALLS[name];
 
 /** Words of the shared memory's head. */
-export const Word = { ANSWER: 0, KIND: 1, BYTES: 2, FAILED: 3, PRESSING: 4, EPOCH: 5, BEAT: 6 } as const;
+export const Word = { ANSWER: 0, KIND: 1, BYTES: 2, FAILED: 3, BACKLOGGED: 4, EPOCH: 5, BEAT: 6 } as const;
 export const HEAD_BYTES = 64;
 /** What an answer is: JSON, the bytes that were asked for, or an error as JSON. */
 export const Kind = { VALUE: 0, BYTES: 1, ERROR: 2 } as const;
@@ -134,7 +134,7 @@ export interface Answer {
   readonly error?: SentError;
 }
 
-/** What a caller without shared memory gets unasked: JSON of failed, pressing, epoch, state, reason. */
+/** What a caller without shared memory gets unasked: JSON of failed, backlogged, epoch, state, reason. */
 export interface Words {
   readonly words: string;
 }

@@ -60,7 +60,7 @@ export class Batches {
     return this.#submitted - this.#completed;
   }
 
-  get pressing(): boolean {
+  get backlogged(): boolean {
     return this.inFlight > this.#maxInFlight;
   }
 
@@ -165,7 +165,7 @@ export class Batches {
       () => refused, // the device is lost, which is reported elsewhere
     );
     this.#submitted = batch.number;
-    if (batch.number % 8 === 0 || this.pressing) this.#watch(batch.number);
+    if (batch.number % 8 === 0 || this.backlogged) this.#watch(batch.number);
   }
 
   /**

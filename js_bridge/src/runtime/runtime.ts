@@ -89,8 +89,8 @@ export class Runtime {
   }
 
   /** Whether so much is under way that the caller should wait (synchronize) as soon as it can. */
-  get pressing(): boolean {
-    return this.recorder.batches.pressing || this.pool.stats.retiring > MOST_RETIRING;
+  get backlogged(): boolean {
+    return this.recorder.batches.backlogged || this.pool.stats.retiring > MOST_RETIRING;
   }
 
   /** Frees what is cached for reuse; returns the bytes of it. */

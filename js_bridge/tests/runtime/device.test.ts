@@ -99,7 +99,7 @@ describe.skipIf(!gpu)("device", () => {
       /the device was lost .* reset\(\) starts a new device/,
     );
     await expect(r.reader.read(a, 0, 4)).rejects.toMatchObject({ name: "DeviceLostError" });
-    expect(r.pressing).toBe(false);
+    expect(r.backlogged).toBe(false);
 
     expect(await r.reset()).toBe(true);
     expect(r.holder.epoch).toBe(2);

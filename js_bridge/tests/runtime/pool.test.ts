@@ -70,7 +70,7 @@ describe.skipIf(!gpu)("pool", () => {
       if (writer.words.length > 1000) {
         writer.run(r);
         writer = new Writer();
-        if (r.pressing) await r.synchronize();
+        if (r.backlogged) await r.synchronize();
       }
     }
     for (const slot of live) writer.free(slot);
@@ -201,9 +201,9 @@ describe.skipIf(!gpu)("pool", () => {
       new Writer().fill(1, 0, REST, i).run(r);
       r.recorder.flush();
     }
-    expect([r.recorder.batches.inFlight, r.pressing]).toEqual([10, true]);
+    expect([r.recorder.batches.inFlight, r.backlogged]).toEqual([10, true]);
     await r.synchronize();
-    expect([r.recorder.batches.inFlight, r.pressing]).toEqual([0, false]);
+    expect([r.recorder.batches.inFlight, r.backlogged]).toEqual([0, false]);
   });
 
   it("counts peaks", async () => {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 TlRegistry tl_reg;
-TL_THREAD bool tl_grad_mode = true, tl_inference_mode = false, tl_below = false;
+TL_THREAD bool tl_grad_mode = true, tl_inference_mode = false, tl_below_autograd = false;
 
 int tl_wrap_dim(int64_t dim, int ndim, int *out) {
   int lim = ndim > 0 ? ndim : 1;

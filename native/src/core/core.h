@@ -48,7 +48,8 @@ extern TlRegistry tl_reg;
 #else
 #define TL_THREAD _Thread_local
 #endif
-extern TL_THREAD bool tl_grad_mode, tl_inference_mode, tl_below; /* below: inside an op that the recorder runs */
+extern TL_THREAD bool tl_grad_mode, tl_inference_mode,
+  tl_below_autograd; /* below: inside an op that the recorder runs */
 
 PyObject *tl_dtype_object(tl_dtype d); /* new reference */
 PyObject *tl_size_object(int n, const int64_t *v);
@@ -82,8 +83,8 @@ int tl_add_kernels(const TlKernel *table);      /* op_types.c */
 void **tl_overload_entries(PyObject *overload); /* op_types.c: what gpu_op_types.c remembers of it */
 const TlKernel *tl_overload_kernel(PyObject *overload,
                                    bool *inplace); /* op_types.c: of an object that is an overload */
-PyObject *tl_run_below(PyObject *overload,
-                       PyObject *const *a); /* op_types.c: with bound arguments, without recording */
+PyObject *tl_run_below_autograd(PyObject *overload,
+                                PyObject *const *a); /* op_types.c: with bound arguments, without recording */
 bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key); /* device.c */
 TlTensor *tl_basic_index(TlTensor *t, PyObject *index);             /* view.c */
 PyObject *tl_conv_layout(PyObject *m, PyObject *args);              /* conv.c */

@@ -335,39 +335,43 @@ static Overload *entrance(const char *name, PyObject *const *args, Py_ssize_t n,
   return ov;
 }
 
-static PyObject *run_below(Overload *ov, PyObject *const *a, bool inplace) {
-  bool old = tl_grad_mode, was_below = tl_below, other = tl_any_device && tl_args_elsewhere(a, ov->nparams);
+static PyObject *run_below_autograd(Overload *ov, PyObject *const *a, bool inplace) {
+  bool old = tl_grad_mode, was_below_autograd = tl_below_autograd,
+       other = tl_any_device && tl_args_elsewhere(a, ov->nparams);
   tl_grad_mode = false;
-  tl_below = true;
+  tl_below_autograd = true;
   PyObject *r = inplace ? tl_op_run_inplace(ov, a, other) : tl_op_run(ov, a, other);
   tl_grad_mode = old;
-  tl_below = was_below;
+  tl_below_autograd = was_below_autograd;
   return r;
 }
-PyObject *tl_run_below(PyObject *ov, PyObject *const *a) { return run_below((Overload *)ov, a, false); }
+PyObject *tl_run_below_autograd(PyObject *ov, PyObject *const *a) {
+  return run_below_autograd((Overload *)ov, a, false);
+}
 
-enum { CALL_OVERLOAD, CALL_BELOW, CALL_INPLACE_BELOW };
+enum { CALL_OVERLOAD, CALL_BELOW_AUTOGRAD, CALL_INPLACE_BELOW_AUTOGRAD };
 static PyObject *enter(PyObject *const *args, Py_ssize_t n, int how, const char *name) {
   PyObject *from[MAX_PARAMS], *a[MAX_PARAMS], *made[MAX_PARAMS], *r;
   Py_ssize_t count;
   Overload *ov = entrance(name, args, n, from, &count);
   if (!ov) return NULL;
-  if (how == CALL_INPLACE_BELOW && !(ov->flags & F_INPLACE))
+  if (how == CALL_INPLACE_BELOW_AUTOGRAD && !(ov->flags & F_INPLACE))
     return PyErr_Format(PyExc_TypeError, "%s: %U does not write in place", name, ov->schema);
   int nmade = tl_op_fit(ov, from, count, a, made);
   if (nmade < 0) return NULL;
-  r = how == CALL_OVERLOAD ? tl_op_dispatch(ov, a) : run_below(ov, a, how == CALL_INPLACE_BELOW);
+  r = how == CALL_OVERLOAD ? tl_op_dispatch(ov, a) : run_below_autograd(ov, a, how == CALL_INPLACE_BELOW_AUTOGRAD);
   while (nmade) Py_DECREF(made[--nmade]);
   return r;
 }
-/* call_below(overload, args): kernel or body without recording; call_inplace_below: the same for in-place */
-static PyObject *call_below(PyObject *m, PyObject *const *args, Py_ssize_t n) {
+/* call_below_autograd(overload, args): kernel or body without recording; call_inplace_below_autograd: the same for
+ * in-place */
+static PyObject *call_below_autograd(PyObject *m, PyObject *const *args, Py_ssize_t n) {
   (void)m;
-  return enter(args, n, CALL_BELOW, "call_below");
+  return enter(args, n, CALL_BELOW_AUTOGRAD, "call_below_autograd");
 }
-static PyObject *call_inplace_below(PyObject *m, PyObject *const *args, Py_ssize_t n) {
+static PyObject *call_inplace_below_autograd(PyObject *m, PyObject *const *args, Py_ssize_t n) {
   (void)m;
-  return enter(args, n, CALL_INPLACE_BELOW, "call_inplace_below");
+  return enter(args, n, CALL_INPLACE_BELOW_AUTOGRAD, "call_inplace_below_autograd");
 }
 static PyObject *call_overload(PyObject *m, PyObject *const *args, Py_ssize_t n) {
   (void)m;
@@ -383,8 +387,10 @@ static PyObject *requires_grad(PyObject *m, PyObject *o) {
   return PyBool_FromLong(TL_CHECK(o) && tl_requires_grad((TlTensor *)o));
 }
 static PyMethodDef functions[] = {
-  {"call_below", (PyCFunction)(void *)call_below, METH_FASTCALL, "call_below(overload, args): run without recording"},
-  {"call_inplace_below", (PyCFunction)(void *)call_inplace_below, METH_FASTCALL, "in-place run without recording"},
+  {"call_below_autograd", (PyCFunction)(void *)call_below_autograd, METH_FASTCALL,
+   "call_below_autograd(overload, args): run without recording"},
+  {"call_inplace_below_autograd", (PyCFunction)(void *)call_inplace_below_autograd, METH_FASTCALL,
+   "in-place run without recording"},
   {"call_overload", (PyCFunction)(void *)call_overload, METH_FASTCALL, "call_overload(overload, args): full dispatch"},
   {"set_default_elsewhere", set_default_elsewhere, METH_O,
    "Whether tensors are made on another device where none is named."},

@@ -294,7 +294,7 @@ TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *st
   if (!v) return NULL;
   if (v->version) v->stamp = (int32_t)v->version->value;
   if (t->base) v->flags |= t->flags & (TL_UNRECORDED | TL_ONE_OF_MANY | TL_OF_INFERENCE);
-  if (!tl_below) {
+  if (!tl_below_autograd) {
     v->base = Py_NewRef(base);
     if (!tl_grad_mode) v->flags |= tl_inference_mode ? TL_UNRECORDED | TL_OF_INFERENCE : TL_UNRECORDED;
   } else if (!tl_requires_grad(base)) { /* the recorder names the base of its results itself */

@@ -1,8 +1,9 @@
 /* gpu.c: the webgpu device's command stream, and the buffers it names.
  *
- * A buffer is the owner of a storage: it goes when its reference count says so, and its number is used again. Commands
- * are words of 32 bits gathered in memory and handed over in batches; they take effect in order, so a number can be
- * reused at once. While a batch is handed over other Python code may run: its commands go into memory of their own. */
+ * A buffer owns the GPU memory of a storage. The stream knows it by a handle. When its reference count drops to 0, a
+ * FREE command is queued and the handle is used again. Commands are words of 32 bits; gpu_flush() sends them to the
+ * bridge in batches. They take effect in order, so a handle can be reused at once. While a batch is sent, other Python
+ * code may run; its commands go into a second array. */
 #include "gpu/gpu.h"
 
 enum {
@@ -10,29 +11,29 @@ enum {
 #include "gpu/commands.inc"
 #undef COMMAND
 };
-/* a command's first word; words: with this one */
+/* a command's first word; `words` counts this one */
 #define HEAD(command, words) ((uint32_t)(command) | (uint32_t)(words) << 8)
 #define INDEX_BITS 20
 #define INDEX_MASK ((1u << INDEX_BITS) - 1)
 #define GENERATIONS ((1u << (32 - INDEX_BITS)) - 1)
-#define FLUSH_WORDS 8192             /* about two hundred kernels: the GPU is fed while Python goes on */
+#define FLUSH_WORDS 8192             /* about two hundred launches: the GPU works while Python goes on */
 /* allocated immediately from this size on, so that out of memory is raised by the op that caused it */
 #define LARGE (1 << 20)
 
 GpuHooks gpu;
 PyTypeObject *tl_Buffer;
 static PyObject *module;          /* torchlite._C.webgpu() */
-static int64_t epoch = -1;        /* the device that handles belong to: after a reset old buffers are void */
+static int64_t epoch = -1;        /* number of the device that handles belong to; a reset starts a new one */
 static TlBuffer *oldest, *newest; /* the pending list */
-static int pinning;               /* how many of them pin much: products, and small parts of large tensors */
-static bool pressing;             /* the GPU is so far behind that the next op should wait */
-static int inside;                /* an expression is being run: no other Python code may run before its launch */
+static int pinning;               /* number of pending expressions with `pins_much` */
+static bool backlogged;           /* the GPU is so far behind that the next op should wait */
+static int inside;                /* depth of gpu_ready(): while it is not 0, Python must not be suspended */
 
 typedef struct {
   uint32_t *data;
   size_t n, room;
 } Words;
-static Words words, spare, freed; /* freed: handles that are used again */
+static Words words, spare, freed; /* spare: the array for the next batch; freed: handles to use again */
 static uint32_t next_index = 1;
 
 /* ---- commands ------------------------------------------------------------------------------------------------------
@@ -47,7 +48,7 @@ static uint32_t *grow(Words *w, size_t k) {
   }
   return w->data + w->n;
 }
-/* room for k words of a command, which the caller counts as there; NULL with an exception */
+/* Appends k words to the stream, for the caller to fill in; NULL with an exception. */
 static uint32_t *command(size_t k) {
   uint32_t *p = grow(&words, k);
   if (!p) {
@@ -65,10 +66,10 @@ int gpu_flush(void) {
   words = spare;
   spare = (Words){NULL, 0, 0};
   PyObject *r = PyObject_CallFunction(gpu.send, "Kn", (unsigned long long)(uintptr_t)batch.data, (Py_ssize_t)batch.n);
-  if (r) pressing = pressing || r == Py_True;
+  if (r) backlogged = backlogged || r == Py_True;
   else if (batch.data[0]) {
-    /* Stopped on the way to the bridge, which sets the first word to 0: the commands go before those that came
-     * meanwhile. */
+    /* The bridge sets the first word to 0 when it has taken a batch. It has not: an interrupt came first. Put the batch
+     * back, before the commands that came meanwhile. */
     size_t later = words.n;
     uint32_t *p = grow(&words, batch.n);
     if (p) {
@@ -95,8 +96,8 @@ int gpu_launch(uint32_t plan, const uint32_t *handles, size_t n, const uint32_t 
   return words.n > FLUSH_WORDS ? gpu_flush() : 0;
 }
 
-/* ints of a list or tuple as words; -1 with an exception. Other kinds of numbers would run code in the middle of a
- * command. */
+/* Writes the ints of a list or tuple as words; -1 with an exception. It refuses other kinds of numbers, since
+ * converting them would run Python code in the middle of a command. */
 static int to_words(PyObject *list, uint32_t *out, Py_ssize_t n) {
   bool tuple = PyTuple_Check(list);
   for (Py_ssize_t i = 0; i < n; i++) {
@@ -151,9 +152,10 @@ static void plain_dealloc(PyObject *o) {
   PyObject_Free(o);
   Py_DECREF(tp);
 }
-static PyMethodDef words_methods[] = {{"extend", words_extend, METH_O, "Adds words; of each the low 32 bits count."},
-                                      {"clear", words_clear, METH_NOARGS, "Drops what was not handed over."},
-                                      {0}};
+static PyMethodDef words_methods[] = {
+  {"extend", words_extend, METH_O, "Appends integers as words: the low 32 bits of each."},
+  {"clear", words_clear, METH_NOARGS, "Drops the commands that were not sent yet."},
+  {0}};
 static PyType_Slot words_slots[] = {{Py_tp_methods, words_methods},
                                     {Py_sq_length, words_len},
                                     {Py_sq_item, words_item},
@@ -164,8 +166,8 @@ static PyType_Spec words_spec = {"torchlite._C.Words", sizeof(PyObject), 0,
 
 /* ---- buffers -------------------------------------------------------------------------------------------------------
  */
-static int64_t tick(void) { return gpu.tick ? PyLong_AsLongLong(PyList_GetItem(gpu.tick, 0)) : 0; }
-static bool any_bad(void) { return gpu.bad && PyList_Size(gpu.bad) > 0; }
+static int64_t last_check(void) { return gpu.last_check ? PyLong_AsLongLong(PyList_GetItem(gpu.last_check, 0)) : 0; }
+static bool any_void(void) { return gpu.void_ranges && PyList_Size(gpu.void_ranges) > 0; }
 
 TlBuffer *gpu_buffer(int64_t nbytes) {
   TlBuffer *b = (TlBuffer *)PyType_GenericAlloc(tl_Buffer, 0);
@@ -207,7 +209,7 @@ static void buffer_dealloc(TlBuffer *b) {
   if (b->pending) Py_DECREF(gpu_clear_pending(b));
   if (b->handle && b->epoch == epoch) {
     uint32_t *p = grow(&freed, 1), *q = grow(&words, 2);
-    if (p && q) { /* else there is no memory even for this: the number is lost */
+    if (p && q) { /* else there is no memory even for this, and the handle is never used again */
       p[0] = b->handle;
       freed.n++;
       q[0] = HEAD(FREE, 2);
@@ -232,7 +234,7 @@ static uint32_t new_handle(void) {
   return next_index++ | 1u << INDEX_BITS;
 }
 
-/* gives the buffer its memory */
+/* Allocates the buffer's memory. Large buffers are allocated now, small ones by a command. */
 uint32_t gpu_allocate(TlBuffer *b) {
   if (epoch < 0) {
     GPU_HOOK(gpu.open, 0);
@@ -244,7 +246,7 @@ uint32_t gpu_allocate(TlBuffer *b) {
   uint32_t handle = 0;
   if (size >= LARGE) {
     if (gpu_flush() < 0) return 0;
-    if (b->handle) return b->handle; /* other code ran meanwhile and needed it */
+    if (b->handle) return b->handle; /* Python code that ran meanwhile has allocated it */
     if (!(handle = new_handle())) return 0;
     GPU_HOOK(gpu.claim, 0);
     int64_t before = epoch;
@@ -268,11 +270,11 @@ uint32_t gpu_allocate(TlBuffer *b) {
   }
   b->handle = handle;
   b->epoch = epoch;
-  b->serial = tick();
+  b->serial = last_check();
   return handle;
 }
 
-/* runs a buffer's pending expression */
+/* Runs a buffer's pending expression. If that fails, the expression stays pending. */
 static int materialize(TlBuffer *b) {
   TlNode *n = gpu_clear_pending(b);
   GpuOut out = {n, b, NULL, 0};
@@ -285,7 +287,7 @@ static int materialize(TlBuffer *b) {
   return -1;
 }
 
-static uint32_t raised(PyObject *hook, TlBuffer *b, uint32_t handle) {
+static uint32_t check_buffer(PyObject *hook, TlBuffer *b, uint32_t handle) {
   GPU_HOOK(hook, 0);
   PyObject *r = PyObject_CallFunctionObjArgs(hook, (PyObject *)b, NULL);
   Py_XDECREF(r);
@@ -295,9 +297,9 @@ static uint32_t raised(PyObject *hook, TlBuffer *b, uint32_t handle) {
 uint32_t gpu_ready(TlBuffer *b) {
   uint32_t handle = 0;
   Py_INCREF(b);
-  if (pressing && !inside) { /* other code may run meanwhile, so before anything is taken apart */
-    pressing = false;
-    PyObject *r = gpu.relax ? PyObject_CallFunctionObjArgs(gpu.relax, NULL) : Py_NewRef(Py_None);
+  if (backlogged && !inside) { /* other Python code may run here, so drain before any state changes */
+    backlogged = false;
+    PyObject *r = gpu.drain ? PyObject_CallFunctionObjArgs(gpu.drain, NULL) : Py_NewRef(Py_None);
     if (!r) {
       Py_DECREF(b);
       return 0;
@@ -309,16 +311,16 @@ uint32_t gpu_ready(TlBuffer *b) {
   inside--;
   if (failed) handle = 0;
   else if (!b->handle) handle = gpu_allocate(b);
-  else if (b->epoch != epoch) handle = raised(gpu.lost, b, 0);
-  else handle = any_bad() ? raised(gpu.usable, b, b->handle) : b->handle;
+  else if (b->epoch != epoch) handle = check_buffer(gpu.raise_lost, b, 0);
+  else handle = any_void() ? check_buffer(gpu.raise_if_void, b, b->handle) : b->handle;
   Py_DECREF(b);
   return handle;
 }
 
 /* Runs every pending expression that reads this buffer, and its own, before it is written. */
 int gpu_before_write(TlBuffer *b) {
-  if ((b->pending || (b->handle && any_bad())) && !gpu_ready(b)) return -1;
-  b->serial = tick();
+  if ((b->pending || (b->handle && any_void())) && !gpu_ready(b)) return -1;
+  b->serial = last_check();
   Py_CLEAR(b->bounds);
   for (TlBuffer *w = b->readers ? oldest : NULL; w;) {
     if (!gpu_node_reads(w->pending, b)) {
@@ -331,14 +333,14 @@ int gpu_before_write(TlBuffer *b) {
   return 0;
 }
 
-/* Runs the oldest pending expressions that pin much, where they are too many. */
+/* Runs the oldest pending expressions that pin much, until MAX_PINNING are left. */
 int gpu_limit_pinned(void) {
   for (TlBuffer *b = oldest; b && pinning > MAX_PINNING;) {
     if (!b->pending->pins_much || gpu_only_operand(b)) {
       b = b->next;
       continue;
     }
-    if (!gpu_ready(b)) { /* it stays pending, and a read raises the error; only interrupts propagate now */
+    if (!gpu_ready(b)) { /* it stays pending, and whoever reads it gets the error; only interrupts are raised now */
       if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
       PyErr_Clear();
       return 0;
@@ -413,9 +415,9 @@ static int set_pending(TlBuffer *b, PyObject *v, void *_) {
   Py_XDECREF(old);
   return 0;
 }
-/* readers: how many parts of expressions and products name it. address: a number that differs between buffers and
- * leaves room for offsets; serial: the last checked launch before it was written; bounds: least and greatest of its
- * integers, where known */
+/* readers: number of leaves over it. address: differs between buffers, with room for offsets (t.data_ptr()). serial:
+ * number of the last launch that checks indices before this buffer was written. bounds: smallest and largest of its
+ * integers, or None if not known. */
 static PyGetSetDef buffer_fields[] = {{"nbytes", (getter)buffer_nbytes, NULL, NULL, NULL},
                                       {"readers", (getter)buffer_readers, NULL, NULL, NULL},
                                       {"handle", (getter)buffer_handle, NULL, NULL, NULL},
@@ -435,25 +437,25 @@ static PyType_Slot buffer_slots[] = {{Py_tp_new, buffer_new},
                                      {0, NULL}};
 static PyType_Spec buffer_spec = {"torchlite._C.Buffer", sizeof(TlBuffer), 0, Py_TPFLAGS_DEFAULT, buffer_slots};
 
-static TlBuffer *the_buffer(PyObject *o) {
+static TlBuffer *as_buffer(PyObject *o) {
   if (Py_TYPE(o) == tl_Buffer) return (TlBuffer *)o;
   PyErr_Format(PyExc_TypeError, "expected a webgpu buffer, not %R", o);
   return NULL;
 }
-static PyObject *handle_of(uint32_t handle) { return handle ? PyLong_FromUnsignedLong(handle) : NULL; }
+static PyObject *handle_object(uint32_t handle) { return handle ? PyLong_FromUnsignedLong(handle) : NULL; }
 static PyObject *f_ready(PyObject *m, PyObject *o) {
   (void)m;
-  TlBuffer *b = the_buffer(o);
-  return b ? handle_of(gpu_ready(b)) : NULL;
+  TlBuffer *b = as_buffer(o);
+  return b ? handle_object(gpu_ready(b)) : NULL;
 }
 static PyObject *f_allocate(PyObject *m, PyObject *o) {
   (void)m;
-  TlBuffer *b = the_buffer(o);
-  return b ? handle_of(gpu_allocate(b)) : NULL;
+  TlBuffer *b = as_buffer(o);
+  return b ? handle_object(gpu_allocate(b)) : NULL;
 }
 static PyObject *f_before_write(PyObject *m, PyObject *o) {
   (void)m;
-  TlBuffer *b = the_buffer(o);
+  TlBuffer *b = as_buffer(o);
   if (!b || gpu_before_write(b) < 0) return NULL;
   Py_RETURN_NONE;
 }
@@ -482,7 +484,7 @@ static PyObject *f_launch(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   Py_RETURN_NONE;
 }
 /* pending buffers, oldest first, without operands of a pending product */
-static PyObject *f_waiting(PyObject *m, PyObject *_) {
+static PyObject *f_pending_buffers(PyObject *m, PyObject *_) {
   (void)m;
   (void)_;
   PyObject *list = PyList_New(0);
@@ -490,7 +492,7 @@ static PyObject *f_waiting(PyObject *m, PyObject *_) {
     if (!gpu_only_operand(b) && PyList_Append(list, (PyObject *)b) < 0) Py_CLEAR(list);
   return list;
 }
-/* set_epoch(number of the device): whether it is another one than before */
+/* set_epoch(number of the device): True if that is a new device; the stream and the handles start anew then */
 static PyObject *f_set_epoch(PyObject *m, PyObject *o) {
   (void)m;
   long long n = PyLong_AsLongLong(o);
@@ -517,7 +519,8 @@ static PyObject *f_hook(PyObject *m, PyObject *args) {
     PyObject **slot;
   } table[] = {
 #define H(n) {#n, &gpu.n}
-    H(send), H(claim), H(open), H(lost), H(usable), H(describe), H(on_cpu), H(tick), H(bad), H(relax),
+    H(send),     H(claim),  H(open),  H(raise_lost), H(raise_if_void),
+    H(describe), H(on_cpu), H(drain), H(last_check), H(void_ranges),
 #undef H
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -527,7 +530,7 @@ static PyObject *f_hook(PyObject *m, PyObject *args) {
     }
   return PyErr_Format(PyExc_KeyError, "%s", name);
 }
-/* fresh(shape, dtype): (tensor, handle) of a result whose memory is about to be written */
+/* fresh(shape, dtype): (tensor, handle) of a new contiguous tensor, not initialised */
 static PyObject *f_fresh(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
   tl_dtype d;
@@ -553,19 +556,20 @@ static PyObject *f_fresh(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   return t ? Py_BuildValue("(NI)", (PyObject *)t, (unsigned)handle) : NULL;
 }
 static PyMethodDef functions[] = {
-  {"ready", f_ready, METH_O, "A buffer's handle, with its contents on their way."},
-  {"allocate", f_allocate, METH_O, "Gives a buffer its memory; the handle."},
+  {"ready", f_ready, METH_O, "Queues the commands that compute a buffer's contents; returns its handle."},
+  {"allocate", f_allocate, METH_O, "Allocates a buffer's memory; returns its handle."},
   {"before_write", f_before_write, METH_O,
    "Runs every pending expression that reads this buffer, and its own, before it is written."},
-  {"flush", f_flush, METH_NOARGS, "Hands the commands over."},
+  {"flush", f_flush, METH_NOARGS, "Sends the queued commands to the bridge."},
   {"launch", (PyCFunction)(void *)f_launch, METH_FASTCALL, "launch(plan, handles, words): runs a plan on buffers."},
   {"fresh", (PyCFunction)(void *)f_fresh, METH_FASTCALL,
    "fresh(shape, dtype): an uninitialised contiguous tensor and its handle"},
-  {"waiting", f_waiting, METH_NOARGS, "Pending buffers, oldest first, without operands of a pending product."},
+  {"pending_buffers", f_pending_buffers, METH_NOARGS,
+   "Pending buffers, oldest first, without operands of a pending product."},
   {"set_epoch", f_set_epoch, METH_O,
-   "The device's number; True where it is another than before, whose buffers are void."},
+   "Sets the device's number. True if it is a new device; buffers of the old one are lost."},
   {"epoch", f_epoch, METH_NOARGS, "The device's number, or None."},
-  {"hook", f_hook, METH_VARARGS, "hook(name, object): gives the core what it needs of Python."},
+  {"hook", f_hook, METH_VARARGS, "hook(name, object): sets a field of GpuHooks (gpu.h)."},
   {0}};
 static struct PyModuleDef def = {PyModuleDef_HEAD_INIT,
                                  "torchlite._C.webgpu",
@@ -577,7 +581,7 @@ static struct PyModuleDef def = {PyModuleDef_HEAD_INIT,
                                  NULL,
                                  NULL};
 
-/* webgpu(): the module of this file, made when it is first asked for */
+/* webgpu(): the module torchlite._C.webgpu, created at the first call */
 PyObject *tl_gpu_module(PyObject *m, PyObject *_) {
   (void)m;
   (void)_;
@@ -588,12 +592,12 @@ PyObject *tl_gpu_module(PyObject *m, PyObject *_) {
   if (mod && words_type && tl_Buffer) stream = PyType_GenericAlloc(words_type, 0);
   if (!stream || PyModule_AddObjectRef(mod, "Buffer", (PyObject *)tl_Buffer) < 0 ||
       PyModule_AddObjectRef(mod, "words", stream) < 0 || gpu_expr_init(mod) < 0 || gpu_op_init(mod) < 0 ||
-      gpu_first_init(mod) < 0 || gpu_product_init(mod) < 0)
+      gpu_resolve_init(mod) < 0 || gpu_product_init(mod) < 0)
     Py_CLEAR(mod);
   Py_XDECREF(stream);
   Py_XDECREF(words_type);
   return Py_XNewRef(module = mod);
 }
 
-/* device.c: the owner of a new storage; NULL where Python has to open the device first */
+/* For device.c: the owner of a new storage; NULL if Python has to open the device first. */
 PyObject *tl_gpu_owner(int64_t nbytes) { return epoch >= 0 ? (PyObject *)gpu_buffer(nbytes) : NULL; }

@@ -1,15 +1,15 @@
-/* gpu_api.h: what the dispatcher and device.c call of the webgpu device (gpu*.c). */
+/* gpu_api.h: the functions of the webgpu device (gpu*.c) that the dispatcher and device.c call. */
 #ifndef TL_GPU_API_H
 #define TL_GPU_API_H
 #include "core/tl.h"
 
 PyObject *tl_gpu_owner(int64_t nbytes); /* a buffer for a new storage */
-/* Kernels count elements by 31 bits. Expanded tensors and expressions need no memory, so larger ones come this far: an
- * exception. itemsize: of a result that needs memory, else 0. */
+/* Raises if there are more elements than kernels can count (31 bits). Expanded tensors and expressions need no memory,
+ * so no allocation has refused them before. itemsize: of a result that needs memory, else 0. */
 int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize);
 PyObject *tl_gpu_module(PyObject *m, PyObject *unused);
-/* Runs an element-wise op from what an overload remembers: 1 with *result (NULL: an exception), 0 where Python has to.
- */
+/* Runs an element-wise op from the overload's entries. Returns 1 with *result (NULL: an exception), or 0 if no entry
+ * fits: the caller goes through Python then. */
 int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyObject **result);
-void tl_gpu_forget(void *entries); /* frees what an overload remembers */
+void tl_gpu_forget(void *entries); /* frees an overload's entries */
 #endif

@@ -1,8 +1,9 @@
-/* gpu_expr.c: lazy element-wise expressions, run as one kernel when a result is needed (gpu_run.c).
+/* gpu_expr.c: lazy element-wise expressions. gpu_run.c runs one as a single kernel when its result is needed.
  *
- * A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about.
- * An element-wise consumer fuses the node; anything else (gpu_ready) runs it. Nodes read buffers, so a write to a
- * buffer first runs the pending expressions that read it (gpu_before_write). */
+ * An element-wise op returns a tensor whose buffer has no memory yet. The buffer is pending on a Node, which says how
+ * to compute the elements. If the tensor's user is element-wise too, its node includes this node; any other user runs
+ * it (gpu_ready). Nodes read buffers, so a write to a buffer first runs the pending expressions that read it
+ * (gpu_before_write). */
 #include "core/check.h"
 #include "gpu/gpu.h"
 
@@ -10,7 +11,7 @@
 
 PyTypeObject *tl_Node, *tl_Leaf, *tl_Number, *tl_Coord;
 static PyObject *op_ids, *op_names, *dtype_names[TL_NUM_DTYPES];
-/* what the kernels' operations are; those with other numbers the kernels do not have */
+/* What kernels can compute, by the operation's number. Operations with higher numbers have no kernel. */
 static struct {
   uint8_t arity;
   bool f, i, l, b, floats, test;
@@ -46,9 +47,10 @@ bool gpu_computes(int op, int nargs, tl_dtype compute) {
 }
 bool gpu_is_test(int op) { return op < MAX_OPERATIONS && operations[op].test; }
 
-/* operations({name: text}): arity, a letter for each compute type that has it (f, i, l; b: a form of its own for bool),
- * "r": integers are computed as floats, "t": the result is a bool. The first ones to be named: their numbers are
- * their places here, and in OPS (js_bridge/src/kernels/elementwise/op_table.ts). */
+/* operations({name: text}): the operations that kernels have. The text is the arity, then letters. f, i, l: it exists
+ * for floats, int32, int64; b: for bool, in a form of its own; r: integers are computed as floats; t: the result is a
+ * bool. Must be called before any operation is named: an operation's number is its place in this table, and in OPS
+ * (js_bridge/src/kernels/elementwise/op_table.ts). */
 static PyObject *f_operations(PyObject *m, PyObject *table) {
   (void)m;
   PyObject *items = PyMapping_Items(table);
@@ -115,7 +117,8 @@ bool gpu_same_view(const TlLeaf *a, const TlLeaf *b) {
   return a->buffer == b->buffer && a->offset == b->offset && a->ndim == b->ndim &&
          (a->ndim <= 0 || !memcmp(a->strides, b->strides, sizeof(int64_t) * (size_t)a->ndim));
 }
-/* what arguments read, each view of a buffer once; -1 where they are more than `most` */
+/* Collects the leaves of the arguments, each view of a buffer once. Returns their number; -1 if that is above `most`.
+ */
 static int leaves_of(PyObject *const *args, int nargs, TlLeaf **out, int most) {
   int n = 0;
   for (int i = 0; i < nargs; i++) {
@@ -166,7 +169,7 @@ int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize) {
       break;
     }
   if (numel <= INT32_MAX) return 0;
-  if (itemsize && numel >= ((int64_t)1 << 32) / itemsize) { /* more than a buffer can have */
+  if (itemsize && numel >= ((int64_t)1 << 32) / itemsize) { /* larger than any buffer */
     PyObject *torch = PyImport_ImportModule("torchlite"),
              *type = torch ? PyObject_GetAttrString(torch, "OutOfMemoryError") : NULL;
     if (type)
@@ -184,7 +187,7 @@ int tl_gpu_countable(int ndim, const int64_t *shape, int itemsize) {
   return -1;
 }
 
-/* whether the node's values are computed from the buffer as it is now */
+/* Whether running the node would read the buffer. */
 bool gpu_node_reads(const TlNode *n, const TlBuffer *b) {
   if (n->product && n->product->done) return n->product->done->buffer == b;
   for (int i = 0; i < n->nleaves; i++)
@@ -237,10 +240,10 @@ PyObject *gpu_run_now(TlNode *n) {
   return leaf;
 }
 
-/* a node over operands; those that would make it too large are run first */
+/* Makes a node. If it would get too large for a kernel, its operands are run first. */
 TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int compute, int ndim,
                        const int64_t *shape) {
-  /* of several products all but one run before, and are inputs then */
+  /* A kernel computes one product. The others run before it, and each is a leaf then. */
   TlLeaf *leaves[MAX_EPILOGUE_LEAVES];
   int products = products_in(args, nargs), most = products ? MAX_EPILOGUE_LEAVES - products + 1 : MAX_LEAVES;
   if (count_of(args, nargs) <= MAX_NODES && most > 0 && leaves_of(args, nargs, leaves, most) >= 0)
@@ -270,7 +273,7 @@ bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape,
   return dense || empty;
 }
 
-/* a tensor as an argument of an expression over `shape`: its node where it is pending, else a leaf */
+/* A tensor as an argument of an expression over `shape`: its pending node if that has the same shape, else a leaf. */
 PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *order) {
   TlBuffer *b = (TlBuffer *)t->storage->owner;
   if (t->device != TL_WEBGPU || !b || Py_TYPE(b) != tl_Buffer) {
@@ -294,7 +297,7 @@ PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *or
   return (PyObject *)gpu_leaf(b, t->dtype, ndim, strides, t->offset);
 }
 
-/* a tensor whose elements the node gives, later */
+/* A lazy tensor: its buffer is pending on the node. */
 PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order) {
   int64_t dense[TL_MAX_DIMS], shape[TL_MAX_DIMS], strides[TL_MAX_DIMS],
     numel = tl_dense_strides(n->ndim, n->shape, dense), nbytes;
@@ -320,7 +323,7 @@ static bool is_part(PyObject *o) {
   PyTypeObject *tp = Py_TYPE(o);
   return tp == tl_Node || tp == tl_Leaf || tp == tl_Number || tp == tl_Coord;
 }
-/* (op, args, dtype, compute, shape) of a node */
+/* a node's arguments from Python: (op, args, dtype, compute, shape) */
 typedef struct {
   PyObject *args[MAX_ARGS];
   int op, nargs, dtype, compute, ndim;
@@ -516,8 +519,8 @@ static PyObject *coord_dim(TlCoord *c, void *_) {
 }
 #define FIELD(kind, name) {#name, (getter)kind##_##name, NULL, NULL, NULL}
 #define DTYPE(set) {"dtype", (getter)part_dtype, set, NULL, NULL}
-/* leaves: the buffers it reads, by id, or by id, strides and offset of a view; holder: the buffer that is pending on
- * it; products: whether it is a product or has one in it */
+/* leaves: {key: buffer it reads}; the key is the buffer's id, or (id, strides, offset) of a view. holder: the buffer
+ * that is pending on it. products: whether it is or contains a product. */
 static PyGetSetDef node_fields[] = {
   DTYPE(NULL),        FIELD(node, op),     FIELD(node, args),   FIELD(node, compute),  FIELD(node, shape),
   FIELD(node, count), FIELD(node, leaves), FIELD(node, holder), FIELD(node, products), {0}};
@@ -556,13 +559,13 @@ static PyObject *f_result(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   return tl_dtype_arg(a[1], TL_F32, &d) < 0 ? NULL : gpu_result((TlNode *)a[0], d, NULL);
 }
 static PyMethodDef functions[] = {
-  {"operations", f_operations, METH_O, "operations({name: text}): what the kernels have, before any is named."},
+  {"operations", f_operations, METH_O, "operations({name: text}): the operations that kernels have; call it first."},
   {"expression", (PyCFunction)(void *)f_expression, METH_FASTCALL,
-   "expression(op, args, dtype, compute, shape): a node; operands that would make it too large are run."},
+   "expression(op, args, dtype, compute, shape): a node; runs its operands first if it would get too large."},
   {"operand", (PyCFunction)(void *)f_operand, METH_FASTCALL,
-   "operand(tensor, shape): a tensor as an argument of an expression over a shape."},
+   "operand(tensor, shape): a tensor as an argument of an expression over this shape."},
   {"result", (PyCFunction)(void *)f_result, METH_FASTCALL,
-   "result(node, dtype): a tensor whose elements the node gives, later."},
+   "result(node, dtype): a lazy tensor with the node's values."},
   {0}};
 
 int gpu_expr_init(PyObject *mod) {

@@ -1,6 +1,8 @@
-/* gpu_op.c: element-wise ops without Python. The first call of an op with arguments of some types decides the
- * operation, its operands and types (gpu_first.c), and leaves them here as an entry; for calls with arguments of the
- * same types this file alone makes a lazy result or writes in place. The rest goes to gpu_first.c again. */
+/* gpu_op.c: element-wise ops without Python.
+ *
+ * The first call of an op with arguments of some types goes through gpu_resolve.c. It decides the operation, its
+ * operands and dtypes, and keeps them with the overload as an entry. tl_gpu_op() runs later calls of the same types
+ * from that entry: it makes a lazy result, or writes in place. */
 #include "gpu/gpu.h"
 
 void tl_gpu_forget(void *entries) {
@@ -24,7 +26,7 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
   }
   if (b->pending && !b->handle && !b->readers && dense && t->offset == 0 &&
       t->numel * tl_itemsize[t->dtype] == b->nbytes) {
-    /* nothing has been computed yet, and nothing else reads the buffer: the new expression takes the old one's place */
+    /* The buffer has no memory yet and nothing reads it, so the new expression simply replaces the old one. */
     TlNode *old = gpu_clear_pending(b);
     gpu_set_pending(b, (TlNode *)Py_NewRef(node));
     Py_DECREF(old);
@@ -40,9 +42,9 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
   return r;
 }
 
-/* The dims from the outermost in memory to the innermost of a new result of these operands, as on the CPU; false where
- * that is the usual order. What is no tensor does not count. */
-static bool layout(PyObject *const *a, int n, int ndim, const int64_t *shape, int *order) {
+/* Writes the order of a new result's dims in memory, outermost first, as the CPU chooses it from these operands (those
+ * that are tensors). False if the result is contiguous. */
+static bool result_order(PyObject *const *a, int n, int ndim, const int64_t *shape, int *order) {
   int64_t in[MAX_OPERANDS][TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int inner[TL_MAX_DIMS], nops = 0;
   bool usual = true;
@@ -69,13 +71,13 @@ static PyObject *f_layout(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   }
   if (tl_ints(a[1], shape, &ndim) < 0) return NULL;
   for (int i = 0; i < nops; i++) ops[i] = PyList_GetItem(a[0], i);
-  if (!layout(ops, (int)nops, ndim, shape, order)) r = Py_NewRef(Py_None);
+  if (!result_order(ops, (int)nops, ndim, shape, order)) r = Py_NewRef(Py_None);
   else r = PyTuple_New(ndim);
   for (int i = 0; r && r != Py_None && i < ndim; i++) PyTuple_SetItem(r, i, PyLong_FromLong(order[i]));
   return r;
 }
 
-/* The broadcast shape of all; false where they do not fit together. */
+/* Broadcasts the operands' shapes; false if they do not fit together. */
 bool gpu_broadcast(PyObject *const *ops, int n, int *out_ndim, int64_t *shape) {
   int ndim = 0;
   for (int i = 0; i < n; i++) {
@@ -86,16 +88,16 @@ bool gpu_broadcast(PyObject *const *ops, int n, int *out_ndim, int64_t *shape) {
       for (int d = 0; d < t->ndim - ndim; d++) shape[d] = 1;
       ndim = t->ndim;
     }
-    for (int d = 0, lead = ndim - t->ndim; d < t->ndim; d++) {
-      if (shape[d + lead] == 1) shape[d + lead] = t->shape[d];
-      else if (t->shape[d] != 1 && t->shape[d] != shape[d + lead]) return false;
+    for (int d = 0, missing = ndim - t->ndim; d < t->ndim; d++) {
+      if (shape[d + missing] == 1) shape[d + missing] = t->shape[d];
+      else if (t->shape[d] != 1 && t->shape[d] != shape[d + missing]) return false;
     }
   }
   *out_ndim = ndim;
   return true;
 }
 
-/* A tensor or number as an argument of an expression. A tensor on the CPU comes as a number, of its own type. */
+/* A tensor or number as an argument of an expression. A CPU tensor without dims is a number of its own dtype. */
 static PyObject *argument(const TlEntry *e, PyObject *o, int ndim, const int64_t *shape, const int *order) {
   if (!TL_CHECK(o)) return (PyObject *)gpu_number(o, e->number);
   PyObject *r = gpu_operand((TlTensor *)o, ndim, shape, order);
@@ -108,16 +110,17 @@ static PyObject *argument(const TlEntry *e, PyObject *o, int ndim, const int64_t
   return r;
 }
 
-/* The entry's operation over operands of this broadcast shape: a lazy result, or `self` with it written there. */
+/* Applies the entry's operation to operands with this broadcast shape. Writes into `self` and returns it, if given;
+ * else returns a lazy result. */
 PyObject *gpu_apply(const TlEntry *e, PyObject *const *operands, TlTensor *self, int ndim, const int64_t *shape) {
-  int places[TL_MAX_DIMS];
+  int result_dims[TL_MAX_DIMS];
   PyObject *ops[MAX_OPERANDS], *args[MAX_OPERANDS], *result = NULL;
   for (int i = 0; i < e->n; i++) ops[i] = operands[i];
-  if (e->lead > 0) { /* it goes first */
-    for (int i = e->lead; i; i--) ops[i] = ops[i - 1];
-    ops[0] = operands[e->lead];
+  if (e->layout_from > 0) { /* result_order() follows the first operand most */
+    for (int i = e->layout_from; i; i--) ops[i] = ops[i - 1];
+    ops[0] = operands[e->layout_from];
   }
-  const int *order = e->lead >= 0 && layout(ops, e->n, ndim, shape, places) ? places : NULL;
+  const int *order = e->layout_from >= 0 && result_order(ops, e->n, ndim, shape, result_dims) ? result_dims : NULL;
   int64_t ordered[TL_MAX_DIMS];
   int k = 0;
   for (int i = 0; i < ndim; i++) ordered[i] = shape[order ? order[i] : i];
@@ -132,7 +135,6 @@ PyObject *gpu_apply(const TlEntry *e, PyObject *const *operands, TlTensor *self,
   return result;
 }
 
-/* Runs an op from what is remembered: 1 with *result (NULL: an exception); 0 where gpu_first.c has to. */
 int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyObject **result) {
   uint64_t key;
   if (!tl_signature(a, n, &key)) return 0;
@@ -180,8 +182,8 @@ static PyObject *f_assign(PyObject *m, PyObject *const *a, Py_ssize_t n) {
 static PyMethodDef functions[] = {
   {"assign", (PyCFunction)(void *)f_assign, METH_FASTCALL, "assign(tensor, node): t[...] = node, without autograd."},
   {"layout", (PyCFunction)(void *)f_layout, METH_FASTCALL,
-   "layout([tensors], shape): the dims of an element-wise result from the outermost in memory; None for the usual "
-   "order."},
+   "layout([tensors], shape): the dims of an element-wise result, outermost in memory first; None if it is "
+   "contiguous."},
   {"run", (PyCFunction)(void *)gpu_f_run, METH_FASTCALL,
    "run(root, outputs): one kernel; outputs are (node, buffer, strides or None, offset), the first for root itself."},
   {0}};

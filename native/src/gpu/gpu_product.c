@@ -1,9 +1,9 @@
-/* gpu_product.c: lazy matrix products and convolutions: element-wise ops on the result become their epilogue and run
- * in the same kernel (gpu_run.c). One is a Node whose arguments are the tensors it reads. */
+/* gpu_product.c: lazy matrix products, convolutions and float reductions. Each is a Node whose arguments are the
+ * tensors that it reads. Element-wise ops on its result become its epilogue and run in the same kernel (gpu_run.c). */
 #include "core/check.h"
 #include "gpu/gpu.h"
 
-/* The product alone, into a buffer that has no memory yet or is to be written anew. */
+/* Runs the product into a buffer, without an epilogue. Allocates the buffer if it has no memory yet. */
 int gpu_launch_product(TlNode *p, TlBuffer *b) {
   uint32_t handles[MAX_BUFFERS + 1];
   size_t n = 0;
@@ -16,9 +16,10 @@ int gpu_launch_product(TlNode *p, TlBuffer *b) {
   return 0;
 }
 
+/* Makes sure that the product is computed and `done` is set. */
 int gpu_compute_product(TlNode *p) {
   if (p->product->done) return 0;
-  if (p->holder) { /* sets `done`, since the caller has a reference too */
+  if (p->holder) { /* gpu_launch_product() sets `done`, since the caller has a reference too */
     TlBuffer *b = (TlBuffer *)Py_NewRef(p->holder);
     Py_INCREF(p);
     int r = gpu_ready(b) ? 0 : -1;
@@ -38,14 +39,14 @@ int gpu_compute_product(TlNode *p) {
   return r;
 }
 
-/* Whether an operand can stay an expression until the product is run, which then may compute it where it reads it. */
+/* Whether an operand may stay pending, to become a prologue when the product runs. */
 static bool can_be_prologue(const TlBuffer *b, tl_dtype d) {
   const TlNode *n = b->pending;
   return n && !n->products && n->dtype == d && n->count <= MAX_PROLOGUE && n->nleaves < MAX_READS;
 }
 
-/* product(plan, buffers it reads, words, shape, dtype, open=0): a dense tensor, later. open: how many leading
- * buffers may be fused as prologues. The others are computed here, so that errors of operands are raised here. */
+/* product(plan, buffers it reads, words, shape, dtype, fusable=0): a lazy contiguous tensor. fusable: number of leading
+ * buffers that may be fused as prologues. The others are computed here, so that their errors are raised here. */
 static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
   static int op = -1;
@@ -53,10 +54,10 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   int ndim;
   tl_dtype d;
   if (nargs < 5 || nargs > 6 || !PyLong_Check(a[0]) || !PyTuple_Check(a[1]) || !PyTuple_Check(a[2])) {
-    PyErr_SetString(PyExc_TypeError, "product(plan, buffers, words, shape, dtype, open=0)");
+    PyErr_SetString(PyExc_TypeError, "product(plan, buffers, words, shape, dtype, fusable=0)");
     return NULL;
   }
-  long open = nargs > 5 ? PyLong_AsLong(a[5]) : 0;
+  long fusable = nargs > 5 ? PyLong_AsLong(a[5]) : 0;
   Py_ssize_t n = PyTuple_Size(a[1]), k = PyTuple_Size(a[2]);
   if (n < 1 || n > MAX_LEAVES || k > MAX_WORDS) {
     PyErr_SetString(PyExc_TypeError, "product: too many operands or words");
@@ -66,17 +67,17 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
       tl_dtype_arg(a[4], TL_F32, &d) < 0 || (op < 0 && (op = gpu_op_named("product")) < 0))
     return NULL;
   PyObject *leaves[MAX_LEAVES], *result = NULL;
-  if (ndim < 0 || open < 0 || open > 2 || open > n) {
-    PyErr_SetString(PyExc_TypeError, "product: open is 0 to 2 operands, shape a tuple");
+  if (ndim < 0 || fusable < 0 || fusable > 2 || fusable > n) {
+    PyErr_SetString(PyExc_TypeError, "product: fusable is 0 to 2 operands, shape a tuple");
     return NULL;
   }
-  TlProduct *p = PyMem_Malloc(sizeof *p + (open ? MAX_WORDS : (size_t)k) * sizeof *p->words);
+  TlProduct *p = PyMem_Malloc(sizeof *p + (fusable ? MAX_WORDS : (size_t)k) * sizeof *p->words);
   if (!p) return PyErr_NoMemory();
   *p = (TlProduct){.plan = (uint32_t)PyLong_AsUnsignedLongLongMask(a[0]),
                    .nwords = (uint32_t)k,
-                   .room = open ? MAX_WORDS : (uint32_t)k,
+                   .room = fusable ? MAX_WORDS : (uint32_t)k,
                    .nreads = (int)n,
-                   .fusable = (int)open};
+                   .fusable = (int)fusable};
   Py_ssize_t i = 0;
   for (; i < n; i++) {
     TlBuffer *b = (TlBuffer *)PyTuple_GetItem(a[1], i);
@@ -84,7 +85,7 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
       PyErr_SetString(PyExc_TypeError, "product: expected buffers");
       break;
     }
-    if ((!(i < open && can_be_prologue(b, d)) && !gpu_ready(b)) ||
+    if ((!(i < fusable && can_be_prologue(b, d)) && !gpu_ready(b)) ||
         !(leaves[i] = (PyObject *)gpu_leaf(b, d, -1, NULL, 0)))
       break;
   }
@@ -115,6 +116,6 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
 
 static PyMethodDef functions[] = {
   {"product", (PyCFunction)(void *)f_product, METH_FASTCALL,
-   "product(plan, buffers, words, shape, dtype, open=0): the lazy result of a plan whose last buffer it is."},
+   "product(plan, buffers, words, shape, dtype, fusable=0): the lazy result of a plan, its last buffer."},
   {0}};
 int gpu_product_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }

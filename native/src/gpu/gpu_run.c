@@ -1,6 +1,8 @@
-/* gpu_run.c: one kernel for an expression. Equal operands are read once; interior results that somebody still holds are
- * written by the same kernel; dims that all operands run through together are joined. The kernel is named by a key of
- * what its code depends on; a new key goes to the bridge, which decodes it and gives it a number. */
+/* gpu_run.c: runs an expression as one kernel.
+ *
+ * The kernel reads equal operands once. It also writes the interior results that somebody still holds. Neighbouring
+ * dims are coalesced where every operand allows it. A key holds everything that the kernel's code depends on. The
+ * bridge decodes a new key into a kernel and returns the number of its plan; that number is cached by the key. */
 #include "gpu/gpu.h"
 
 #define MAX_ORDER 250                /* parts of an expression */
@@ -10,21 +12,21 @@ enum { NO_PRODUCT, EPILOGUE, PROLOGUE_OF_FIRST, PROLOGUE_OF_SECOND }; /* the exp
 enum { IS_NODE, IS_LEAF, IS_NUMBER, IS_COORD, IS_PRODUCT };
 
 typedef struct {
-  Expr *order[MAX_ORDER]; /* operands before what uses them */
+  Expr *order[MAX_ORDER]; /* parts in topological order: operands first */
   TlLeaf *inputs[MAX_INPUTS];
   GpuOut outputs[MAX_BUFFERS];
   const int64_t *in_strides[MAX_INPUTS], *out_strides[MAX_BUFFERS];
   int8_t alias[MAX_INPUTS];
   uint8_t input_of[MAX_ORDER], uses[MAX_ORDER], key[KEY_ROOM];
   TlNode *producer; /* the product whose epilogue this expression is */
-  uint32_t plan;    /* the product's, where `role` is not NO_PRODUCT */
+  uint32_t plan;    /* the product's, if `role` is not NO_PRODUCT */
   int role, n, nin, nout, nrequested, ndim, nkey, numbers, nsizes, nkeep, keep[TL_MAX_DIMS];
   int64_t sizes[TL_MAX_DIMS], dense[TL_MAX_DIMS];
   bool coords;
 } Run;
 
 static uint32_t mark;
-static PyObject *plans; /* key -> number */
+static PyObject *plans; /* key -> number of a plan */
 
 static int kind_of(const void *o) {
   PyTypeObject *tp = Py_TYPE(o);
@@ -74,8 +76,7 @@ static int visit(Run *r, Expr *e, int depth) {
   return 0;
 }
 
-/* Dims that every strided operand runs through as one are joined: sizes and, for each, the dim whose stride counts,
- * outermost first. */
+/* Coalesces dims for all strided operands. Writes sizes, outermost first, and for each the dim whose stride to use. */
 static int collapse(int ndim, const int64_t *shape, int n, const int64_t *const *strides, int64_t *sizes, int *keep) {
   int64_t inner[TL_MAX_DIMS];
   int dims[TL_MAX_DIMS], k = tl_coalesce(ndim, NULL, shape, n, strides, NULL, inner, dims);
@@ -86,7 +87,7 @@ static int collapse(int ndim, const int64_t *shape, int n, const int64_t *const 
   return k;
 }
 
-/* whether a dense output must be written element by element: where whole words would reach beyond it */
+/* Whether a dense output must be written by elements: if whole 32-bit words would reach beyond its end. */
 static bool needs_strides(const GpuOut *o, int64_t numel) {
   int size = tl_itemsize[o->node->dtype];
   return (o->offset & 3) || (size < 4 && numel * size != o->buffer->nbytes && (numel * size & 3));
@@ -96,10 +97,13 @@ static void key_byte(Run *r, int v) {
   if (r->nkey < KEY_ROOM) r->key[r->nkey] = (uint8_t)v;
   r->nkey++;
 }
-/* All that the kernel's code depends on: its key here, and the description that TypeScript makes the kernel from
- * (js_bridge/src/runtime/described.ts; keep the two alike). Bytes: the role, and the number of the product's plan where
- * there is one; the dims; how many parts, and each part by its kind; how many inputs, and of each dtype and output
- * whose buffer it shares; of each output its part and dtype. 128 in a dtype: a stride for each dim. */
+/* Writes the key: everything that the kernel's code depends on. TypeScript decodes it into a kernel
+ * (js_bridge/src/runtime/described.ts; change both together). Its bytes:
+ *   the role, and the number of the product's plan if there is a product (4 bytes);
+ *   number of dims; number of parts, then each part by its kind;
+ *   number of inputs, then dtype of each and the output whose buffer it shares (-1: none);
+ *   of each output its part and dtype.
+ * A dtype byte with bit 128 set: the tensor has a stride for each dim. */
 static int make_key(Run *r) {
   key_byte(r, r->role);
   for (int i = 0; i < 4 && r->role; i++) key_byte(r, (int)(r->plan >> (8 * i)));
@@ -132,7 +136,7 @@ static int make_key(Run *r) {
   return r->nkey > KEY_ROOM ? too_large() : 0;
 }
 
-/* The bridge's number for a description, which goes there as text: one character for each byte. */
+/* Asks the bridge for the number of a new kernel's plan. The key goes there as text, one character for each byte. */
 static PyObject *describe(const Run *r) {
   GPU_HOOK(gpu.describe, NULL);
   PyObject *bytes = PyUnicode_DecodeLatin1((const char *)r->key, r->nkey, NULL);
@@ -143,7 +147,7 @@ static PyObject *describe(const Run *r) {
   return plan;
 }
 
-/* the kernel's number; -1 with an exception */
+/* The number of the kernel's plan; -1 with an exception. */
 static int64_t plan_of(Run *r) {
   if (make_key(r) < 0 || (!plans && !(plans = PyDict_New()))) return -1;
   PyObject *key = PyBytes_FromStringAndSize((const char *)r->key, r->nkey), *number;
@@ -158,7 +162,7 @@ static int64_t plan_of(Run *r) {
   return plan;
 }
 
-/* a number as words of a compute type: one, or two (low, high) for int64 */
+/* Writes a number as words of a compute type: one, or two (low, high) for int64. */
 uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out) {
   if (tl_is_float(d)) {
     double v = PyFloat_AsDouble(value);
@@ -182,7 +186,7 @@ static void place_words(const Run *r, uint32_t **w, int64_t offset, const int64_
   for (int i = 0; strides && i < r->nsizes; i++) *(*w)++ = i < r->nkeep ? (uint32_t)strides[r->keep[i]] : 0;
 }
 
-/* sizes and inputs; outputs are between these and the numbers */
+/* Words of a kernel are sizes, inputs, outputs, numbers. This writes sizes and inputs. */
 static void input_words(const Run *r, uint32_t **w) {
   for (int i = 0; i < r->nsizes; i++) *(*w)++ = (uint32_t)r->sizes[i];
   for (int i = 0; i < r->nin; i++) place_words(r, w, r->inputs[i]->offset, r->in_strides[i]);
@@ -207,8 +211,8 @@ static int begin_run(Run *r, TlNode *root, int role) {
   return visit(r, (Expr *)root, 0);
 }
 
-/* Layouts, with r->outputs in place: "c" runs over the elements in order, four at a time where all do; "s" has a stride
- * for each dim. How many elements; -1 with an exception. */
+/* Decides each tensor's layout; r->outputs must be set. "c" (strides NULL) runs over the elements in order, four at a
+ * time if every tensor is "c"; "s" has a stride for each dim. Returns the number of elements; -1 with an exception. */
 static int64_t lay_out(Run *r, const TlNode *root) {
   int ndim = r->ndim, nstrided = 0;
   int64_t *dense = r->dense, numel = tl_dense_strides(ndim, root->shape, dense);
@@ -240,7 +244,7 @@ static int64_t lay_out(Run *r, const TlNode *root) {
   return numel;
 }
 
-/* with r->outputs in place: the kernel's words, and its launch */
+/* Writes the kernel's words and launches it; r->outputs must be set. */
 static int run_with(Run *r, TlNode *root) {
   int ndim = r->ndim;
   int64_t numel = lay_out(r, root);
@@ -283,7 +287,7 @@ static int run_with(Run *r, TlNode *root) {
   return gpu_launch((uint32_t)plan, handles, n, words, (size_t)(w - words));
 }
 
-/* *last: the product not run yet whose epilogue the expression can be; NULL: none. Runs the others first. */
+/* Finds the pending product whose epilogue the expression can be: *last, or NULL. Runs all other pending products. */
 static int find_producer(TlNode *n, TlNode **last) {
   if (!n->products || (n->product && n->product->done)) return 0;
   if (n->product) {
@@ -297,8 +301,8 @@ static int find_producer(TlNode *n, TlNode **last) {
   return 0;
 }
 
-/* Whether the expression can be the product's epilogue: outputs in order, no buffer both read and written, and no other
- * user for whom the product would be computed again. */
+/* Whether the expression can be the product's epilogue. Its outputs must be contiguous, no buffer may be both read and
+ * written, and nothing else may use the product, since that would compute it again. */
 static bool can_be_epilogue(const Run *r) {
   const TlNode *p = r->producer, *root = (const TlNode *)r->order[r->n - 1];
   if (p->ndim != root->ndim || memcmp(p->shape, root->shape, sizeof *p->shape * (size_t)p->ndim) ||
@@ -320,8 +324,8 @@ static bool can_be_epilogue(const Run *r) {
   return true;
 }
 
-/* Fuses the i-th operand, the product's reads[at], as a prologue where it is a small pending expression without other
- * users. Returns the number of buffers the operand reads then. */
+/* Fuses the i-th operand, the product's reads[at], as a prologue if it is a small pending expression without other
+ * users. Returns the number of buffers that the operand reads then. */
 static int fuse_operand(TlNode *p, int i, int at) {
   TlProduct *q = p->product;
   TlBuffer *b = q->reads[at]->buffer;
@@ -353,9 +357,9 @@ static int fuse_operand(TlNode *p, int i, int at) {
   return r.nin;
 }
 int gpu_fuse_operands(TlNode *p) {
-  int open = p->product->fusable, at = 0;
-  p->product->fusable = 0; /* in this order, or not at all */
-  for (int i = 0; i < open; i++) {
+  int fusable = p->product->fusable, at = 0;
+  p->product->fusable = 0; /* a second call must not fuse them again */
+  for (int i = 0; i < fusable; i++) {
     int k = fuse_operand(p, i, at);
     if (k < 0) return -1;
     at += k;
@@ -363,15 +367,16 @@ int gpu_fuse_operands(TlNode *p) {
   return 0;
 }
 
-/* Computes a product's operands before its kernel is described, so that no launch for them comes between. */
-static int operands_ready(TlNode *p) {
+/* Queues the launches of a product's operands. Comes before the product's kernel is described, since launches may run
+ * Python code, which may run other expressions. */
+static int launch_operands(TlNode *p) {
   if (gpu_fuse_operands(p) < 0) return -1;
   for (int i = 0; i < p->product->nreads; i++)
     if (!gpu_ready(p->product->reads[i]->buffer)) return -1;
   return 0;
 }
 
-/* For more tensors than a kernel takes: the operands first. */
+/* For an expression over more tensors than a kernel can bind: runs its operands first. */
 static int run_in_parts(TlNode *root, const GpuOut *out) {
   PyObject *own[MAX_ARGS];
   int n = 0, result = -1;
@@ -397,7 +402,7 @@ static int run_in_parts(TlNode *root, const GpuOut *out) {
 int gpu_run(TlNode *root, const GpuOut *out, int nout) {
   Run r;
   if (nout > MAX_BUFFERS) return too_large();
-  if (root->product) { /* its values somewhere else than in a buffer of their own */
+  if (root->product) { /* the product's values go into an existing tensor: compute it, then copy */
     static int cast = -1;
     if (gpu_compute_product(root) < 0 || (cast < 0 && (cast = gpu_op_named("cast")) < 0)) return -1;
     PyObject *leaf = (PyObject *)root->product->done;
@@ -410,7 +415,7 @@ int gpu_run(TlNode *root, const GpuOut *out, int nout) {
     return result;
   }
   TlNode *producer = NULL;
-  if (find_producer(root, &producer) < 0 || (producer && operands_ready(producer) < 0) ||
+  if (find_producer(root, &producer) < 0 || (producer && launch_operands(producer) < 0) ||
       begin_run(&r, root, producer ? EPILOGUE : NO_PRODUCT) < 0)
     return -1;
   r.producer = producer;
@@ -427,12 +432,13 @@ int gpu_run(TlNode *root, const GpuOut *out, int nout) {
   int room = MAX_BUFFERS - r.nin - r.nout - (r.producer ? r.producer->product->nreads : 0);
   if (r.producer && r.producer->holder && !room)
     return gpu_compute_product(r.producer) < 0 ? -1 : gpu_run(root, out, nout);
-  for (int k = 0; k < 2; k++) /* the product first: it costs most to compute again */
+  /* Interior results that somebody holds are written too. The product goes first: it costs most to compute again. */
+  for (int k = 0; k < 2; k++)
     for (int i = 0; i < r.n && room > 0; i++) {
       TlNode *n = (TlNode *)r.order[i];
       if (Py_TYPE(n) != tl_Node || n == root || !n->holder || (n == r.producer) == (k == 1)) continue;
       r.outputs[r.nout++] = (GpuOut){n, (TlBuffer *)Py_NewRef(n->holder), NULL, 0};
-      gpu_clear_pending(n->holder); /* this reference to n is kept until the end */
+      gpu_clear_pending(n->holder); /* returns a reference to n, dropped after the launch */
       room--;
     }
   Py_INCREF(root);
@@ -451,7 +457,7 @@ int gpu_run(TlNode *root, const GpuOut *out, int nout) {
   return result;
 }
 
-/* run(root, outputs): outputs are (node, buffer, strides or None, offset), the first for root itself */
+/* run(root, outputs): outputs are (node, buffer, strides or None, offset); the first is root's */
 PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
   GpuOut out[MAX_BUFFERS];

@@ -56,10 +56,10 @@ int pw_class(tl_dtype d); /* PW_I32 ... of a dtype */
 PyObject *pw_not_implemented(const char *msg, tl_dtype d);
 /* Runs the row over args (tensors or numbers). common < 0: by promotion. out may be NULL. */
 PyObject *pw_run(const PwRow *row, const PwParams *p, int nin, PyObject *const *args, int common, TlTensor *out);
-/* The dtype that pw_run's result has by promotion; false where the row refuses these operands. */
+/* The dtype that pw_run's result has by promotion; false if the row refuses these operands. */
 bool pw_result(const PwRow *row, int nin, PyObject *const *args, tl_dtype *result);
-/* What a kernel's result is, from its row alone: its dtype, and whether its second operand's layout goes first. False
- * where the row does not say: its function has rules or errors of its own, or refuses the arguments. */
+/* Reads a result's dtype from the kernel's row, without running it. `second`: the result takes its second operand's
+ * layout. False if the row cannot tell: its function has rules or errors of its own, or refuses the arguments. */
 bool pw_rule(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, tl_dtype *result, bool *second);
 /* The general form: the loop's own operand and result dtypes, the dtype each operand is rounded to first (via), and the
  * result's dtype. */

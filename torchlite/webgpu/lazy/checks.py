@@ -1,11 +1,11 @@
-"""Indices that only the GPU sees: it checks them, and what it found is looked at where a value is read.
+"""Checks of indices that only the GPU sees.
 
-A launch with indices whose range is not known takes a number (`guard`) and the shared status words.
-The first launch that meets an index out of range leaves its number there, and stores nothing for that index.
-Every read and synchronize looks at these words first, so the error that the CPU raises at once comes no later than the
-first value, and before it. What was written from the failed launch on is void: using it raises the same error.
+If Python knows the range of an index tensor (its numbers came from the CPU, or are an arange), it checks at once.
+Otherwise the launch gets a number (`guard`) and the shared status words, and its kernel checks. The first launch that
+meets an index out of range leaves its number in these words, and writes nothing for that index.
 
-Where the range of an index tensor is known (its numbers came from the CPU, or are an arange) the check is made at once.
+Every read and synchronize looks at the status first. So the error that the CPU would raise at once is raised before the
+program sees any value. Buffers written since the failed launch are void: using one raises the same error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from ..transport import bridge
 from . import stream
-from .stream import COPY, FILL, Buffer, checks, command, flush, tick, void
+from .stream import COPY, FILL, Buffer, command, flush, last_check, open_checks, void_ranges
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
     from ..._types import Tensor
 
 
-MASK = (1 << 28) - 1  # numbers on the GPU, with three bits for which of several indices it was
-TOGETHER = 1 << 16  # reads up to this size bring the status along
-MOST = 1 << 17  # launches remembered before somebody must look
-KNOWN = 1 << 20  # elements up to which the range of a new index tensor is looked up
+MASK = (1 << 28) - 1  # of a check's number on the GPU; three more bits say which of several indices it was
+TOGETHER = 1 << 16  # bytes: smaller reads fetch the status in the same read
+MOST = 1 << 17  # open checks, after which the status is read even if nobody reads a value
+KNOWN = 1 << 20  # elements: the range of a larger index tensor is not computed
 
 
 def status() -> int:
     """The handle of the status words."""
-    buffer = stream.status[0]
+    buffer = stream.status_buffer[0]
     if buffer is None or buffer.epoch != stream.core.epoch():
         buffer = Buffer(16)
         stream.allocate(buffer)
         _clear(buffer)
-        stream.status[0] = buffer
+        stream.status_buffer[0] = buffer
     return buffer.handle
 
 
@@ -44,29 +44,30 @@ def _clear(buffer: Buffer) -> None:
 
 
 def guard(range_error: Callable[..., Any]) -> int:
-    """A number for a launch that checks indices. range_error(value, extent, which) gives the error; results must be
-    allocated after."""
-    if len(checks) >= MOST and not len(checks) % MOST:
+    """The number of a new launch that checks indices. range_error(value, extent, which) makes the error.
+
+    Allocate the launch's results after this call: a buffer is void if it was written since the failed launch."""
+    if len(open_checks) >= MOST and not len(open_checks) % MOST:
         try:
             verify()
         except bridge.CannotWait:
-            pass  # then they are raised where a value is read
-    tick[0] = number = tick[0] + 1
+            pass  # the next read raises the error
+    last_check[0] = number = last_check[0] + 1
     if not number & MASK:
-        tick[0] = number = number + 1
-    checks[number] = range_error
+        last_check[0] = number = number + 1
+    open_checks[number] = range_error
     return (number & MASK) << 3
 
 
 def note_bounds(buffer: Buffer, t: Tensor) -> None:
-    """Remembers the range of an integer tensor of the CPU that became the contents of a buffer."""
+    """Stores the range of an integer CPU tensor whose values were copied into a buffer."""
     n = t.numel()
     if 0 < n <= KNOWN:
         buffer.bounds = (*bounds_of(t), t.itemsize)
 
 
 def bounds_of(t: Tensor) -> tuple[int, int]:
-    """(least, greatest) of a CPU tensor of integers with elements."""
+    """(smallest, largest) of a CPU tensor of integers that has elements."""
     if t.numel() == 1:
         v = int(t.item())
         return v, v
@@ -75,22 +76,22 @@ def bounds_of(t: Tensor) -> tuple[int, int]:
 
 
 def known(buffer: Buffer, itemsize: int) -> tuple[int, int] | None:
-    """(least, greatest) of a buffer's elements of a size, None where that is not known:
-    they could be pieces of others."""
+    """(smallest, largest) of a buffer's elements, or None if not known. It is known for one itemsize: read with another
+    one, the same bytes are other numbers."""
     b = buffer.bounds
     return b[:2] if b is not None and (b[2] if len(b) > 2 else 8) == itemsize else None
 
 
-# ---- looking ---------------------------------------------------------------------------------------------------------
+# ---- reading the status ----------------------------------------------------------------------------------------------
 def _settle(words: list[int], upto: int) -> Any:
-    """Judges the status as it was after launch number `upto`."""
+    """Closes the checks up to launch number `upto`, whose status this is; raises the error that it holds, if any."""
     code, low, high, extent = words
     if not code:
-        for number in [k for k in checks if k <= upto]:
-            del checks[number]
+        for number in [k for k in open_checks if k <= upto]:
+            del open_checks[number]
         return
-    number, which = next((k for k in checks if k & MASK == code >> 3), None), code & 7
-    range_error = checks.get(number)
+    number, which = next((k for k in open_checks if k & MASK == code >> 3), None), code & 7
+    range_error = open_checks.get(number)
     value = low | high << 32
     value -= (value >> 63) << 64
     error = (
@@ -98,19 +99,19 @@ def _settle(words: list[int], upto: int) -> Any:
         if range_error
         else IndexError("index %d is out of bounds for a dimension with size %d" % (value, extent))
     )
-    if len(void) > 64:
-        void[:2] = [(void[0][0], void[1][1], *void[1][2:])]
-    void.append((number or min(checks, default=0), tick[0], type(error), str(error)))
-    tick[0] += 1
-    checks.clear()
-    if stream.status[0] is not None:
-        _clear(stream.status[0])
+    if len(void_ranges) > 64:
+        void_ranges[:2] = [(void_ranges[0][0], void_ranges[1][1], *void_ranges[1][2:])]
+    void_ranges.append((number or min(open_checks, default=0), last_check[0], type(error), str(error)))
+    last_check[0] += 1
+    open_checks.clear()
+    if stream.status_buffer[0] is not None:
+        _clear(stream.status_buffer[0])
     raise error
 
 
-def usable(buffer: Buffer) -> None:
-    """Raises the error that made a buffer's contents wrong."""
-    for first, last, kind, text in void:
+def raise_if_void(buffer: Buffer) -> None:
+    """Raises the index error that made a buffer's contents void, if one did."""
+    for first, last, kind, text in void_ranges:
         if first <= buffer.serial <= last:
             raise kind(text)
 
@@ -120,22 +121,28 @@ def _header(data: Any) -> list[int]:
 
 
 def _renew(error: Any) -> None:
-    """After a status that could not be read, as a command before it failed: what depends on its checks is void."""
+    """Call it if the status could not be read because a command before it failed. All that was written since the oldest
+    open check is void then."""
     if isinstance(error, bridge.CannotWait):
         return
-    stream.status[0] = None
-    if checks:
-        void.append(
-            (min(checks), tick[0], RuntimeError, "indices could not be checked, as commands on webgpu failed before")
+    stream.status_buffer[0] = None
+    if open_checks:
+        void_ranges.append(
+            (
+                min(open_checks),
+                last_check[0],
+                RuntimeError,
+                "indices could not be checked, as commands on webgpu failed before",
+            )
         )
-        tick[0] += 1
-        checks.clear()
+        last_check[0] += 1
+        open_checks.clear()
 
 
 def verify() -> None:
-    """Looks at the status; raises what it tells."""
-    if checks:
-        upto, handle = tick[0], status()
+    """Reads the status; raises the index error that it holds, if any."""
+    if open_checks:
+        upto, handle = last_check[0], status()
         flush()
         try:
             data = bridge.current.read(handle, 0, 16)
@@ -146,8 +153,8 @@ def verify() -> None:
 
 
 async def verify_async() -> None:
-    if checks:
-        upto, handle = tick[0], status()
+    if open_checks:
+        upto, handle = last_check[0], status()
         flush()
         try:
             data = await bridge.current.read_async(handle, 0, 16)
@@ -158,7 +165,7 @@ async def verify_async() -> None:
 
 
 def _both(buffer: Buffer, offset: int, nbytes: int) -> tuple[Buffer, int, int]:
-    """A buffer with the status and, after it, bytes of another buffer; (buffer, bytes before those asked for)."""
+    """Copies the status and bytes of a buffer into one new buffer: (new buffer, where the bytes begin, its size)."""
     start, lead = offset & ~3, offset & 3
     size = lead + nbytes + 3 & ~3
     both = Buffer(16 + size)
@@ -171,18 +178,18 @@ def _both(buffer: Buffer, offset: int, nbytes: int) -> tuple[Buffer, int, int]:
 
 
 def read(buffer: Buffer, offset: int, nbytes: int) -> memoryview:
-    """Bytes out of a buffer after a look at the status, in one read where they are few."""
+    """Reads the status and bytes of a buffer, in one read if they are few."""
     if nbytes > TOGETHER:
         verify()
         return stream.read(buffer, offset, nbytes)
-    upto = tick[0]
+    upto = last_check[0]
     both, lead, size = _both(buffer, offset, nbytes)
     try:
         data = bridge.current.read(both.handle, 0, size)
     except bridge.CannotWait:
         raise
     except RuntimeError:
-        verify()  # which of the two it was
+        verify()  # raises if it was the status that could not be read
         raise
     _settle(_header(data), upto)
     return memoryview(data)[lead : lead + nbytes]
@@ -192,7 +199,7 @@ async def read_async(buffer: Buffer, offset: int, nbytes: int) -> memoryview:
     if nbytes > TOGETHER:
         await verify_async()
         return await stream.read_async(buffer, offset, nbytes)
-    upto = tick[0]
+    upto = last_check[0]
     both, lead, size = _both(buffer, offset, nbytes)
     try:
         data = await bridge.current.read_async(both.handle, 0, size)

@@ -1,11 +1,5 @@
-"""Lazy element-wise expressions: they run as one kernel when a result is needed.
-
-A tensor that an element-wise op makes owns a buffer without memory and a Node that says how its elements come about. A
-consumer of the same kind takes the node in; anything else (`stream.ready`) runs it. Nodes read buffers, so a write to a
-buffer first runs the pending expressions that read it (`before_write`).
-Interior results that somebody still holds are written by the same kernel. Matrix products and convolutions are lazy
-as well (`stream.product`): what follows one is computed in its kernel.
-All that is in the core (native/src/gpu: gpu_expr.c, gpu_run.c), which describes new kernels to the bridge.
+"""Python's names for lazy expressions. They are implemented in native/src/gpu (gpu_expr.c says how they work), and run
+as one kernel when a result is needed (gpu_run.c). For a new kernel the core calls `_describe`.
 """
 
 from __future__ import annotations
@@ -36,12 +30,12 @@ operand, expression, result, before_write, run, assign = (
 
 
 def _describe(text: str) -> int:
-    """The bridge's number for a kernel that the core describes."""
+    """The number of the plan for a kernel that the core describes."""
     return _bridge.current.plan(text)
 
 
 def on_cpu(t: Tensor) -> Any:
-    """A CPU tensor among those on webgpu: a number where it has no dims, as in PyTorch."""
+    """A CPU tensor among operands on webgpu: a number if it has no dims, else PyTorch's error."""
     if t.dim():
         raise two_devices()
     return Number(t.item(), "int64" if not t.dtype.is_floating_point else "float32")
@@ -52,7 +46,7 @@ core.hook("on_cpu", on_cpu)
 
 
 def store(node: Node, buffer: Buffer, strides: tuple[int, ...], offset: int) -> None:
-    """The node's values into an existing tensor's place."""
+    """Computes the node and writes its values into an existing buffer."""
     before_write(buffer)
     ready(buffer)
     run(node, [(node, buffer, strides, offset)])

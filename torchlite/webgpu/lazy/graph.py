@@ -1,4 +1,4 @@
-"""What planners share that write their kernels' graphs by hand."""
+"""Helpers for planners that write the graphs of their kernels by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _device_tensor = _C.device_tensor
 
 
 class Plans(dict[Any, int]):
-    """Numbers of plans by what they depend on, a tuple; `text` makes the key of a new one from its parts."""
+    """Numbers of plans, cached by a tuple of what they depend on. `text(*tuple)` is the key of a new plan."""
 
     def __init__(self, text: Callable[..., str]) -> None:
         super().__init__()
@@ -39,8 +39,8 @@ class Plans(dict[Any, int]):
 _plans: dict[Any, int] = {}
 
 
-def later(node: Node, dtype: DType, shape: Any) -> Tensor:
-    """As _fusion.result, for a node whose dims are `shape` in other groups: the elements' order is the same."""
+def lazy_result(node: Node, dtype: DType, shape: Any) -> Tensor:
+    """A lazy tensor of this shape. The node may group the dims in another way, but not reorder the elements."""
     from .expression import result
 
     r = result(node, dtype)
@@ -50,7 +50,7 @@ def later(node: Node, dtype: DType, shape: Any) -> Tensor:
 
 
 def number(key: tuple[Any, ...], text: Callable[..., Any]) -> int:
-    """A plan's number; `text` makes its parameters when the key is new."""
+    """A plan's number, cached by `key`. `text()` is the plan's own key, asked for only if `key` is new."""
     n = _plans.get(key)
     if n is None:
         n = _plans[key] = stream.plan(text())
@@ -62,12 +62,12 @@ def compact(family: str, **params: Any) -> str:
 
 
 def tree(op: str, *args: Any, dtype: str = "float32", compute: str | None = None, shape: tuple[int, ...]) -> Node:
-    """A node as _fusion.expression makes it, but with as many leaves as a kernel can have beside one result."""
+    """A node like expression.expression makes, but with as many leaves as a kernel with one output can bind."""
     return Node(op, list(args), dtype, compute, shape)
 
 
 def leaf(t: Tensor, strides: Any = None) -> Leaf:
-    """A tensor as a leaf, with the strides it has over the expression's dims."""
+    """A tensor as a leaf; `strides` are over the expression's dims, None for a contiguous tensor."""
     buffer, _, _, offset, dtype, _, _ = geometry(t)
     if buffer.pending is not None:
         ready(buffer)
@@ -75,7 +75,7 @@ def leaf(t: Tensor, strides: Any = None) -> Leaf:
 
 
 def along(t: Tensor, ndim: int, dim: int) -> Leaf:
-    """A vector as a leaf that runs along one dim."""
+    """A vector as a leaf, broadcast over all dims but `dim`."""
     strides = [0] * ndim
     if t.numel() != 1:
         strides[dim] = t.stride(0) if t.dim() == 1 else 1
@@ -94,9 +94,10 @@ def reduce(
     correction: float | None = None,
     shape: tuple[int, ...] | None = None,
 ) -> list[Tensor]:
-    """One reduction: inputs are (tensor, strides over kept dims, strides over reduced dims);
-    outputs (op, node, torch dtype).
-    `name` stands for the nodes. The results are contiguous, of shape `kept` if no other is given."""
+    """Launches one reduction. Inputs are (tensor, strides over kept dims, strides over reduced dims); outputs are
+    (op, node, dtype). The results are contiguous, of shape `kept` unless `shape` is given.
+
+    The plan is cached by `name` in place of `nodes`: equal names must mean equal nodes."""
     rows = n = 1
     for m in kept:
         rows *= m
@@ -138,9 +139,8 @@ def reduce(
     return results
 
 
-def others(shape: Any, strides: list[tuple[int, int, int, int]], dim: int) -> tuple[list[int], list[Any]]:
-    """The dims beside `dim`, neighbours joined where every operand allows:
-    sizes, and each operand's strides over them."""
+def coalesce_except(shape: Any, strides: list[tuple[int, int, int, int]], dim: int) -> tuple[list[int], list[Any]]:
+    """Coalesces the dims other than `dim` where every operand allows it: their sizes, and each operand's strides."""
     sizes, keep = coalesce(shape[:dim] + shape[dim + 1 :], [s[:dim] + s[dim + 1 :] for s in strides])
     if not keep:
         return [1], [[0]] * len(strides)

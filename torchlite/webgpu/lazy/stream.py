@@ -1,9 +1,8 @@
-"""Commands for the bridge, and the buffers they name.
+"""The command stream and its buffers, as Python uses them; writes and reads of buffers.
 
-A buffer is the owner of a storage: it goes when Python's reference count says so, and its number is used again.
-Commands are words of 32 bits gathered in memory and run in batches;
-they take effect in order, so a number can be reused at once.
-Both are kept by the core (native/src/gpu/gpu.c), as is all that a cached element-wise op needs.
+The core (native/src/gpu/gpu.c) keeps the commands and the buffers. This module sets the core's hooks (GpuHooks in
+gpu.h). Commands are words of 32 bits. They take effect in order, so a handle can be reused as soon as its buffer is
+gone.
 """
 
 from __future__ import annotations
@@ -23,57 +22,56 @@ if TYPE_CHECKING:
     from ..._types import Buffer
 
 
-FLUSH_WORDS = 8192  # about two hundred kernels: the GPU is fed while Python goes on
-SMALL_WRITE = 1024
+FLUSH_WORDS = 8192  # about two hundred launches: the GPU works while Python goes on
+SMALL_WRITE = 1024  # bytes: smaller uploads go inside the stream
 
 core = _C.webgpu()
 core.operations(OPERATIONS)
 Buffer, words = core.Buffer, core.words
-ready, allocate, launch, flush, fresh, waiting = (
+ready, allocate, launch, flush, fresh, pending_buffers = (
     core.ready,
     core.allocate,
     core.launch,
     core.flush,
     core.fresh,
-    core.waiting,
+    core.pending_buffers,
 )
 product = core.product
-checks = {}  # number of a launch whose indices the GPU checks -> what to say; see _checks.py
-tick = [0]  # the last of these numbers
-status = [None]  # the buffer where launches tell of such indices; see _checks.status
-void = []  # (first, last, error type, text): what was written between these numbers is wrong
+open_checks = {}  # number of a launch that checks indices -> what makes its error; see checks.py
+last_check = [0]  # the last of these numbers
+status_buffer = [None]  # the buffer in which launches note bad indices; see checks.status
+void_ranges = []  # (first, last, error type, text): buffers written between these numbers are void
 
 
 def device_epoch() -> int:
-    """The current device's number, after noticing that it changed: buffers of the old one are void."""
+    """The current device's number. If the device is a new one, this forgets what belongs to the old one."""
     epoch = _bridge.current.epoch()
     if core.set_epoch(epoch):
-        checks.clear()
-        void.clear()
+        open_checks.clear()
+        void_ranges.clear()
     return epoch
 
 
 def failed(error: Any) -> None:
-    """After commands that failed: launches write the status words, so these may be void,
-    and with them all that later launches make."""
-    if not checks and not isinstance(
-        error, _bridge.CannotWait
-    ):  # else who looks at the checks is told, and renews them
-        status[0] = None
+    """Call it after commands failed. They may have poisoned the status buffer, which launches write; then every later
+    launch that checks indices would be poisoned too. So the next one gets a new status buffer."""
+    if isinstance(error, _bridge.CannotWait) or open_checks:
+        return  # nothing failed, or checks.verify() will meet the failure and drop the status buffer itself
+    status_buffer[0] = None
 
 
 def _send(address: int, count: int) -> bool:
-    """Whether so much is under way that the next op should wait before it begins (`_relax`)."""
+    """Runs a batch. True if the GPU is so far behind that the next op should wait before it begins (`_drain`)."""
     try:
         _bridge.current.run_at(address, count)
     except RuntimeError as e:
         failed(e)
         raise
-    return bool(_bridge.current.pressing())
+    return bool(_bridge.current.backlogged())
 
 
-def _relax() -> None:
-    _bridge.current.relax()
+def _drain() -> None:
+    _bridge.current.drain()
 
 
 def _claim(handle: int, nbytes: int) -> None:
@@ -81,7 +79,7 @@ def _claim(handle: int, nbytes: int) -> None:
         _bridge.current.alloc(handle, nbytes)
     except Exception:
         raise
-    except BaseException:  # an interrupt: the bridge may have done it, and the handle is free for use again
+    except BaseException:  # an interrupt: the bridge may have allocated, but the core will use the handle again
         try:
             _bridge.current.run(command(FREE, handle))
         except Exception:
@@ -89,27 +87,27 @@ def _claim(handle: int, nbytes: int) -> None:
         raise
 
 
-def _lost(buffer: Any) -> Any:
+def _raise_lost(buffer: Any) -> Any:
     raise _bridge.DeviceLostError(
         "this tensor lived on a webgpu device that is gone (lost or reset); make it anew from a copy on the CPU"
     )
 
 
-def _usable(buffer: Buffer) -> None:
-    from .checks import usable
+def _raise_if_void(buffer: Buffer) -> None:
+    from .checks import raise_if_void
 
-    usable(buffer)
+    raise_if_void(buffer)
 
 
 for _name, _what in {
     "send": _send,
     "claim": _claim,
     "open": device_epoch,
-    "relax": _relax,
-    "lost": _lost,
-    "usable": _usable,
-    "tick": tick,
-    "bad": void,
+    "drain": _drain,
+    "raise_lost": _raise_lost,
+    "raise_if_void": _raise_if_void,
+    "last_check": last_check,
+    "void_ranges": void_ranges,
 }.items():
     core.hook(_name, _what)
 
@@ -118,35 +116,35 @@ _plans = {}
 
 
 def plan(key: str) -> int:
-    """The number of a plan by its key."""
+    """The number of a plan. `key` is "family:{parameters as JSON}"."""
     number = _plans.get(key)
     if number is None:
         number = _plans[key] = _bridge.current.plan(key)
     return number
 
 
-def run_waiting() -> None:
-    """Runs all pending expressions whose results are still held. The last goes first: its kernel may write earlier ones
-    too."""
-    for buffer in reversed(waiting()):
+def run_pending() -> None:
+    """Runs all pending expressions whose results are still held. The last goes first, since its kernel may write the
+    results of earlier ones too."""
+    for buffer in reversed(pending_buffers()):
         try:
             ready(buffer)
         except Exception:
-            continue  # it goes on waiting, and who reads it is told
+            continue  # it stays pending, and whoever reads it gets the error
 
 
 def write(buffer: Buffer, offset: int, memory: memoryview) -> None:
-    """Bytes into a buffer, at a byte offset that is a multiple of 4."""
+    """Writes bytes into a buffer, at a byte offset that is a multiple of 4."""
     handle = ready(buffer)
     memory = memoryview(memory).cast("B")
     n = memory.nbytes
     buffer.bounds = None
     if offset == 0 and n >= buffer.nbytes:
-        buffer.serial = 0  # nothing that was wrong before comes into it
-    if n & 3:  # only at a buffer's end, where there is room
+        buffer.serial = 0  # it is overwritten whole, so earlier bad indices no longer matter
+    if n & 3:  # happens only at a buffer's end, which is padded
         memory, n = bytes(memory) + bytes(-n % 4), n + 3 & ~3
     if n <= SMALL_WRITE:
-        # in one call: a garbage collection may add commands of its own between two
+        # in one call: between two calls a garbage collection may add commands of its own
         words.extend(
             command(WRITE, handle, offset, n, *array("I", memory.tobytes() if type(memory) is memoryview else memory))
         )
@@ -156,9 +154,9 @@ def write(buffer: Buffer, offset: int, memory: memoryview) -> None:
 
 
 def read(buffer: Buffer, offset: int, nbytes: int) -> memoryview:
-    """Bytes out of a buffer; waits for the GPU."""
+    """Reads bytes of a buffer; waits for the GPU."""
     handle = ready(buffer)
-    if checks:
+    if open_checks:
         from .checks import read
 
         return read(buffer, offset, nbytes)
@@ -174,7 +172,7 @@ def read(buffer: Buffer, offset: int, nbytes: int) -> memoryview:
 
 async def read_async(buffer: Buffer, offset: int, nbytes: int) -> memoryview:
     handle = ready(buffer)
-    if checks:
+    if open_checks:
         from .checks import read_async
 
         return await read_async(buffer, offset, nbytes)
@@ -193,7 +191,7 @@ _u32 = struct.Struct("<I")
 
 
 def float_word(x: Any) -> int:
-    """The bits of a float32; beyond its range an infinity, as a cast gives."""
+    """The bits of x as float32; an infinity beyond its range, as a cast gives."""
     try:
         return _u32.unpack(_f32.pack(x))[0]
     except OverflowError:
@@ -214,7 +212,7 @@ CODES = {
 
 
 def scalar_words(value: Any, dtype: str) -> Any:
-    """A Python number as uniform words of a compute type: one, or two (low, high) for int64."""
+    """A Python number as words of a compute type: one, or two (low, high) for int64."""
     if dtype == "int64":
         v = int(value)
         return (v & 0xFFFFFFFF, v >> 32 & 0xFFFFFFFF)

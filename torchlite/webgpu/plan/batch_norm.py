@@ -9,7 +9,7 @@ from typing import Any
 import torchlite as torch
 
 from ..lazy.expression import Number, assign, before_write, expression, operand, result
-from ..lazy.graph import along, compact, fresh, geometry, later, leaf, number, others, reduce, tree
+from ..lazy.graph import along, compact, fresh, geometry, lazy_result, leaf, number, coalesce_except, reduce, tree
 from .norm import _XHAT, _cast, _op
 from ..devices import check_devices
 from ..fallback import cpu_error, without_elements
@@ -43,7 +43,7 @@ def _over_channels(
     """A reduction to one number a channel of images [N, C, ...] and vectors [C]."""
     shape = tuple(images[0].shape)
     strides = [t.stride() for t in images]
-    sizes, steps = others(shape, strides, 1)
+    sizes, steps = coalesce_except(shape, strides, 1)
     inputs = [(t, (s[1],), r) for t, s, r in zip(images, strides, steps)]
     inputs += [(v, (v.stride(0) if v.dim() else 0,), [0] * len(sizes)) for v in vectors]
     return reduce(
@@ -242,7 +242,7 @@ def _batch_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
 
 
 def _invstd(var: Tensor, eps: float) -> Tensor:
-    """1 / sqrt(var + eps), later."""
+    """1 / sqrt(var + eps), lazy_result."""
     shape = tuple(var.shape)
     total = expression("add", [operand(var, shape), Number(eps, "float32")], "float32", None, shape)
     return result(expression("rsqrt", [total], "float32", None, shape), f32)
@@ -290,7 +290,7 @@ def _group_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     if dtype is not f32:
         node = tree("cast", node, dtype=dtype.name, shape=shape)
     stats = f32 if weight is not None and weight.dtype is not dtype else dtype
-    return later(node, dtype, tuple(x.shape)), *[_cast(s, stats).view((N, group)) for s in (mean, rstd)]
+    return lazy_result(node, dtype, tuple(x.shape)), *[_cast(s, stats).view((N, group)) for s in (mean, rstd)]
 
 
 @planner("native_group_norm_backward")
@@ -357,7 +357,7 @@ def _group_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
         node = tree("mul", node, scale, shape=shape)
         if x.dtype is not f32:
             node = tree("cast", node, dtype=x.dtype.name, shape=shape)
-        dx = later(node, x.dtype, own)
+        dx = lazy_result(node, x.dtype, own)
     dtype = x.dtype if weight is None else weight.dtype
     wanted = [s for s, m in ((sgx, mask[1]), (sg, mask[2])) if m]
     if wanted:

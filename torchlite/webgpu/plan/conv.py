@@ -49,13 +49,15 @@ def _result(ov: Any, args: Any, x: Any, w: Any, bias: Any, single: Any) -> tuple
             few = stand_in(x)
             few = few.unsqueeze(0)[:0] if single else few[:0]
             shape = tuple(
-                _C.call_below(ov, (few, stand_in(w), None if bias is None else stand_in(bias), *args[3:])).shape
+                _C.call_below_autograd(
+                    ov, (few, stand_in(w), bias if bias is None else stand_in(bias), *args[3:])
+                ).shape
             )[1:]
         except Exception:
-            _C.call_below(ov, tuple([stand_in(a) for a in args]))  # the same with the true sizes in its text
+            _C.call_below_autograd(ov, tuple([stand_in(a) for a in args]))  # the same with the true sizes in its text
             raise
         if not all(shape[1:]):
-            return tuple(_C.call_below(ov, tuple([stand_in(a) for a in args])).shape)
+            return tuple(_C.call_below_autograd(ov, tuple([stand_in(a) for a in args])).shape)
         if len(_shapes) > MOST:
             _shapes.clear()
         _shapes[key] = shape
@@ -172,7 +174,7 @@ def _lasts(x: Tensor, w: Any, *rest: Any) -> Any:
 def _other(ov: Overload, args: tuple[Any, ...], x: Tensor, w: Tensor, bias: Tensor | None) -> Any:
     """Arguments that are wrong, or types that only the body takes."""
     if x.dtype is torch.bool or w.dtype is not x.dtype or bias is not None and bias.dtype is not x.dtype:
-        _C.call_below(ov, tuple([stand_in(a) for a in args]))
+        _C.call_below_autograd(ov, tuple([stand_in(a) for a in args]))
     single = ov.kernel != "convolution" and x.dim() == w.dim() - 1
     if not x.dtype.is_complex:
         _result(ov, args, x, w, bias, single)
@@ -204,7 +206,7 @@ def _checked(ov: Any, args: Any, g: Any, x: Any, w: Any) -> None:
     if key not in _shapes:
 
         def ask(g: Any, x: Any) -> Any:
-            _C.call_below(ov, (g, x, stand_in(w), None, *args[4:10], [False, False, False]))
+            _C.call_below_autograd(ov, (g, x, stand_in(w), None, *args[4:10], [False, False, False]))
 
         try:
             ask(stand_in(g)[:0], stand_in(x)[:0])

@@ -1,7 +1,7 @@
 """Element-wise ops: which operation of the kernels each kernel row of the CPU core stands for, over which arguments.
 
-Result types and layouts, and the errors for what an op does not take, are the core's own (native/src/gpu/gpu_first.c),
-which remembers them: later calls with arguments of the same types run without Python.
+The core finds the result's dtype and layout, and raises the op's errors (native/src/gpu/gpu_resolve.c). It caches what
+it found, so later calls with arguments of the same types run without Python.
 """
 
 from __future__ import annotations

@@ -39,10 +39,10 @@ def _spatial(ov: Any, args: Any, x: Any, n: Any) -> tuple[int, ...]:
         try:
             few = stand_in(x)
             few = few.unsqueeze(0)[:0] if x.dim() == n + 1 else few[:0]
-            r = _C.call_below(ov, (few, *args[1:]))
+            r = _C.call_below_autograd(ov, (few, *args[1:]))
             sizes = tuple((r[0] if type(r) is tuple else r).shape[-n:])
         except Exception:
-            _C.call_below(ov, tuple([stand_in(a) for a in args]))  # the same with the true sizes in its text
+            _C.call_below_autograd(ov, tuple([stand_in(a) for a in args]))  # the same with the true sizes in its text
             raise
         if len(_shapes) > MOST:
             _shapes.clear()
@@ -342,7 +342,7 @@ def _table(ov: Overload, mode: int, start: int, end: int, align: bool, factor: f
     if t is None or geometry(t)[0].epoch != stream.device_epoch():
         unit = _C.fill(_C.empty((1, start, 1, start), torch.float32), 0)
         _C.fill(unit[0, :, 0].diagonal(), 1)
-        t = _C.call_below(ov, (unit, mode, (1, end), align, True, None if factor is None else [1.0, factor]))
+        t = _C.call_below_autograd(ov, (unit, mode, (1, end), align, True, None if factor is None else [1.0, factor]))
         if len(_tables) > 64:
             _tables.clear()
         t = _tables[key] = upload(t[0, :, 0])

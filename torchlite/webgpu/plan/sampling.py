@@ -2,7 +2,7 @@
 
 The random numbers are drawn on the CPU in PyTorch's order, so that a seed gives PyTorch's samples,
 and compared on the device; nothing is read back.
-Probabilities that are none are found there too, and said where a value is read (_checks.py).
+Probabilities that are none are found there too, and said where a value is read (lazy/checks.py).
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Two classes have its interface: PageBridge (page.py) in Pyodide, and one over a 
     run_at(address, count)                  a command stream in memory, words of 32 bits;
     it is read before other Python code runs,
                                             and then its first word is 0: without that an interrupted call is repeated
-    pressing(), relax()                     whether very much is under way; waits for it where that is possible
+    backlogged(), drain()                     whether very much is under way; waits for it where that is possible
     run(words)                              the same from a list of integers below 2**32
     alloc(handle, nbytes)                   at once; a failure leaves the handle free
     upload(handle, offset, memory)          bytes, before all streams that are run later
@@ -17,8 +17,8 @@ Two classes have its interface: PageBridge (page.py) in Pyodide, and one over a 
     state(), reason(), epoch()              CLOSED, READY or LOST, and why; a number that counts devices
     empty_cache(), set_budget(nbytes), reset()          reset() is awaitable
 
-While a read, synchronize or relax waits, other Python code may run: callers keep nothing half done across them.
-The core calls relax() before an op begins (gpu_ready), never in the middle of one.
+While a read, synchronize or drain waits, other Python code may run: callers keep nothing half done across them.
+The core calls drain() before an op begins (gpu_ready), never in the middle of one.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Link:
         self._ended = bridge.CLOSED, "WebGPU was not opened yet"
         self._said = {
             "failed": False,
-            "pressing": False,
+            "backlogged": False,
             "epoch": 0,
             "state": bridge.CLOSED,
             "reason": "",
@@ -66,7 +66,7 @@ class Link:
     def _begin(self, plans: Any) -> None:
         self._memory = js.SharedArrayBuffer.new(HEAD_BYTES + self._room) if isolated() else None
         self._head = None if self._memory is None else js.Int32Array.new(self._memory, 0, HEAD_BYTES // 4)
-        self._said.update(failed=False, pressing=False, epoch=0)
+        self._said.update(failed=False, backlogged=False, epoch=0)
         self._posted = self._bytes = self._asked = 0
         self._loop = asyncio.get_running_loop()
         kind = js.JSON.parse('{"type":"text/javascript"}')

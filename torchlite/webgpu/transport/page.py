@@ -238,7 +238,7 @@ class PageBridge:
     def __init__(self, bridge: Any) -> None:
         self._js = bridge
         # looking up a method of a JavaScript object costs more than calling it
-        self._plan, self._run, self._pressing = bridge.plan, bridge.run, bridge.pressing
+        self._plan, self._run, self._backlogged = bridge.plan, bridge.run, bridge.backlogged
         self._claim, self._upload, self._read = bridge.claim, bridge.upload, bridge.read
         self._synchronize, self._read_now = bridge.synchronize, getattr(bridge, "readNow", None)
         self.state, self.reason, self.epoch = bridge.state, bridge.reason, bridge.epoch
@@ -256,10 +256,10 @@ class PageBridge:
         except JsException as e:
             raise _error(e) from None
 
-    def pressing(self) -> Any:
-        return self._pressing()
+    def backlogged(self) -> Any:
+        return self._backlogged()
 
-    def relax(self) -> None:
+    def drain(self) -> None:
         try:
             if can_run_sync():
                 run_sync(self._synchronize())

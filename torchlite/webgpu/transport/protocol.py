@@ -9,7 +9,7 @@ class Word:
     KIND = 1
     BYTES = 2
     FAILED = 3
-    PRESSING = 4
+    BACKLOGGED = 4
     EPOCH = 5
     BEAT = 6
 

@@ -118,8 +118,8 @@ class WorkerBridge(Link):
     def upload(self, handle: Any, offset: Any, memory: Any) -> None:
         self._post(*_binary(to_js(memory), handle=handle, offset=offset), memory.nbytes)
 
-    def pressing(self) -> Any:
-        return self._said["pressing"] if self._head is None else self._word(Word.PRESSING) != 0
+    def backlogged(self) -> Any:
+        return self._said["backlogged"] if self._head is None else self._word(Word.BACKLOGGED) != 0
 
     def barrier(self) -> None:
         self._ask("synchronize")
