@@ -9,7 +9,7 @@ from torchlite import _C
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, SupportsIndex
     from ._types import DType, Device, Tensor
 
 
@@ -157,7 +157,7 @@ def _set_obj_state(obj: Tensor, state: Any) -> Tensor:
     return obj
 
 
-def _reduce_tensor(tensor: Tensor, proto: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+def _reduce_tensor(tensor: Tensor, proto: SupportsIndex) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """What Tensor.__reduce_ex__ returns."""
     func, args = _reduce_plain(tensor)
     state = _get_obj_state(tensor)
@@ -182,7 +182,8 @@ def _reduce_plain(tensor: Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
             tensor.requires_grad,
         )
     storage = TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
-    args = (storage, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad, OrderedDict())
+    hooks: OrderedDict[int, Any] = OrderedDict()
+    args = (storage, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad, hooks)
     metadata = {}
     if tensor.dtype.is_complex and tensor.is_conj():
         metadata["conj"] = True

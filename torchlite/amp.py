@@ -1,10 +1,16 @@
 """Mixed precision: torch.amp. Operations keep their full precision here; autocast says so once."""
 
+from __future__ import annotations
+
 import warnings
 
 from ._core import dtypes as _dtypes
 
-_state = {"enabled": False, "dtype": _dtypes.bfloat16, "told": False}
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._types import Any, Device, Tensor
+
+_state: dict[str, Any] = {"enabled": False, "dtype": _dtypes.bfloat16, "told": False}
 
 
 class autocast:
@@ -131,7 +137,7 @@ class GradScaler:
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         from . import no_grad, stack
 
-        flags = {}
+        flags: dict[Device, list[Tensor]] = {}
         with no_grad():
             for group in optimizer.param_groups:
                 for p in group["params"]:

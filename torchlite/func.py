@@ -390,7 +390,7 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
             if d is None and isinstance(t, torch.Tensor) and not t.is_inference()
         ]
         for i in range(size):
-            if i and randomness == "same":
+            if i and state is not None and randomness == "same":
                 torch.set_rng_state(state)
             out = func(
                 *tree_unflatten([a if d is None else a.select(d, i) for a, d in zip(leaves, dims)], spec), **kwargs

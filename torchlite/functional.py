@@ -364,7 +364,7 @@ def typename(obj):
 
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes broadcast to."""
-    out = []
+    out: list[int] = []
     for shape in shapes:
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         if len(shape) > len(out):

@@ -37,7 +37,8 @@ _DOCS = (
     "https://pytorch.org/docs/stable/generated/torch.load.html."
 )
 
-_packages = []  # register_package: (priority, tagger, deserializer)
+# register_package: (priority, tagger, deserializer)
+_packages: list[tuple[int, Callable[..., str | None], Callable[..., Any]]] = []
 
 
 class SourceChangeWarning(Warning):
@@ -280,7 +281,9 @@ def _pickle(obj: Any, pickle_module: Any, protocol: int, legacy: bool = False) -
     import pickle
 
     standard = pickle_module is None or pickle_module is pickle
-    storages, keys, dtypes, ours = {}, {}, {}, set()
+    storages, ours = {}, set()
+    keys: dict[Any, str] = {}
+    dtypes: dict[Any, DType] = {}
     typed, untyped = _storage.TypedStorage, _storage.UntypedStorage
 
     def persistent_id(obj: Any) -> Any:
@@ -433,7 +436,9 @@ def load(
         magic = file.read(4)
         file.seek(start)
         if weights_only:
-            from torchlite._files.unpickler import Unpickler
+            from torchlite._files import unpickler
+
+            Unpickler: Any = unpickler.Unpickler
         else:
             Unpickler = (pickle_module or pickle).Unpickler
         try:
@@ -526,7 +531,7 @@ def swap_bytes(view: memoryview, size: int) -> Any:
         view[start : start + step] = swapped
 
 
-def storage_facts(saved_id: tuple[str, StorageType, str, str, int]) -> tuple[DType, str, str, int, list[Any]]:
+def storage_facts(saved_id: tuple[Any, ...]) -> tuple[DType, str, str, int, list[Any]]:
     """(dtype, key, location, number of elements, rest) of a storage that a pickle names,
     all of the kinds that they have."""
     _, storage_class, key, location, count, *rest = saved_id
@@ -559,9 +564,9 @@ def _load_zip(
     order = reader.read("byteorder", 100).decode() if "byteorder" in reader else "little"
     if order not in ("little", "big"):
         raise ValueError("Unknown endianness type: " + order)
-    loaded = {}
+    loaded: dict[str | int, TypedStorage] = {}
 
-    def persistent_load(saved_id: tuple[str, StorageType, str, str, int]) -> TypedStorage:
+    def persistent_load(saved_id: tuple[Any, ...]) -> TypedStorage:
         kind = saved_id[0]
         if kind not in ("storage", b"storage"):
             raise AssertionError(f"Unknown typename for persistent_load, expected 'storage' but got '{kind}'")

@@ -402,8 +402,8 @@ _NUMBERS = ("alpha", "beta", "value")
 
 def _old_call(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> Any:
     """(result,) of a call by a signature of old, else None."""
-    for names in _OLD.get(op.__name__.rstrip("_"), ()):
-        names = names.split()
+    for signature in _OLD.get(op.__name__.rstrip("_"), ()):
+        names = signature.split()
         if op.is_method:
             names = ["self", *(n for n in names if n != "self")]
         if len(args) + len(kwargs) != len(names) or set(kwargs) - set(names[len(args) :]):

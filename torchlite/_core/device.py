@@ -12,8 +12,8 @@ from torchlite._C import Size  # noqa: F401
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
-    from .._types import Device, MemoryFormat, Tensor
+    from typing import Any, Self
+    from .._types import Device, Layout, MemoryFormat, Tensor
 
 
 # PyTorch's device types in its order; only those in _CODES can hold tensors here
@@ -42,8 +42,9 @@ _TYPES = (
 )
 _CODES = {"cpu": 0, "webgpu": 1, "meta": 2}
 
-_instances = {}  # (type, index) -> device: devices are singletons, so `is` compares them
-_context = []  # devices entered by `with torch.device(...)`, innermost last
+# (type, index) -> device: devices are singletons, so `is` compares them
+_instances: dict[tuple[str, int | None], Device] = {}
+_context: list[Device] = []  # devices entered by `with torch.device(...)`, innermost last
 _default = None  # torch.set_default_device
 
 
@@ -223,7 +224,7 @@ class _Singleton:
         raise TypeError(f"cannot create 'torch.{cls.__name__}' instances")
 
     @classmethod
-    def _family(cls, *names: str) -> list[Any]:
+    def _family(cls, *names: str) -> list[Self]:
         made = []
         for code, name in enumerate(names):
             one = object.__new__(cls)
@@ -234,7 +235,7 @@ class _Singleton:
     def __repr__(self) -> Any:
         return "torch." + self.name
 
-    def __reduce__(self) -> str:
+    def __reduce__(self) -> str | tuple[Callable[[str], Any], tuple[str]]:
         return self.name
 
 
@@ -244,7 +245,7 @@ class layout(_Singleton):
     __slots__ = ()
     __module__ = "torchlite"
 
-    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+    def __reduce__(self) -> tuple[Callable[[str], Layout], tuple[str]]:
         from torchlite.serialization import _get_layout
 
         return _get_layout, (str(self),)
@@ -263,6 +264,12 @@ class qscheme(_Singleton):
     __slots__ = ()
     __module__ = "torchlite"
 
+
+if TYPE_CHECKING:  # said here for modules that are checked before this one
+    strided: Layout
+    LAYOUTS: list[Layout]
+    contiguous_format: MemoryFormat
+    preserve_format: MemoryFormat
 
 strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, _mkldnn, jagged = LAYOUTS = layout._family(
     "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged"

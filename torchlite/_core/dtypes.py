@@ -11,6 +11,7 @@ from .. import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from builtins import bool as Bool, int as Int
     from typing import Any
     from .._types import DType
 
@@ -33,12 +34,12 @@ class dtype:
     __module__ = "torchlite"
     if TYPE_CHECKING:
         name: str
-        itemsize: int
-        is_floating_point: bool
-        is_complex: bool
-        is_signed: bool
+        itemsize: Int
+        is_floating_point: Bool
+        is_complex: Bool
+        is_signed: Bool
         abbr: str
-        _code: int
+        _code: Int
         _scalar_type: str
         _cpp_type: str
 
@@ -66,13 +67,35 @@ class dtype:
         raise RuntimeError("Unknown Complex ScalarType for " + self._scalar_type)
 
 
-def _make(code: int, kind: str, signed: bool, abbr: str) -> DType:
+def _make(code: Int, kind: str, signed: Bool, abbr: str) -> DType:
     d = object.__new__(dtype)
     d.name, d._scalar_type, d._cpp_type, d.itemsize = _C.dtype_table[code]
     d._code, d.is_signed, d.abbr = code, signed, abbr
     d.is_floating_point, d.is_complex = kind == "f", kind == "c"
     return d
 
+
+if TYPE_CHECKING:  # said here for modules that are checked before this one
+    bool: DType
+    uint8: DType
+    int8: DType
+    int16: DType
+    short: DType
+    int32: DType
+    int: DType
+    int64: DType
+    long: DType
+    float16: DType
+    half: DType
+    bfloat16: DType
+    float32: DType
+    float: DType
+    float64: DType
+    double: DType
+    complex64: DType
+    cfloat: DType
+    complex128: DType
+    cdouble: DType
 
 bool = _make(0, "b", False, "b8")
 uint8 = _make(1, "u", False, "u8")
@@ -133,12 +156,10 @@ class _info:
         except KeyError:
             raise AttributeError(f"'torch.{type(self).__name__}' object has no attribute '{name}'") from None
 
-    def __eq__(self, other: Any) -> bool:
+    def __eq__(self, other: Any) -> Bool:
         if type(other) is not type(self):
             return NotImplemented
         return self._fields == other._fields
-
-    __hash__ = None
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError(f"cannot pickle 'torch.{type(self).__name__}' object")

@@ -14,6 +14,7 @@ from .tensor import Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 
@@ -58,7 +59,8 @@ def _width(x: Any) -> int:
     if hasattr(x, "__array_interface__") and getattr(x, "dtype", None) == "bool":
         return x.ndim
     if isinstance(x, list):
-        depth, y = 0, x
+        y: Any = x
+        depth = 0
         while isinstance(y, list):
             depth, y = depth + 1, y[0] if y else None
         return depth if isinstance(y, bool) else 1
@@ -148,7 +150,7 @@ def _all_or_nothing(index: bool, device: Any) -> Tensor:
     return torch.zeros(1 if index else 0, dtype=torch.int64, device=device)
 
 
-def _warn_of_bytes(rest: list[Tensor | None]) -> None:
+def _warn_of_bytes(rest: Sequence[Tensor | None]) -> None:
     for x in rest:
         if x is not None and x.dtype is torch.uint8:
             import warnings
@@ -272,9 +274,9 @@ def setitem(t: Tensor, index: Any, value: Any) -> Any:
     if _plain_sequence(index):
         index = tuple(index)
     view = None
+    rest: Sequence[Tensor | None] = ()
     if not (_grad_mode() and (t.requires_grad or not plain and value.requires_grad)):
         view = _C.basic_index(t, index)
-        rest = ()
     if view is None:
         view, rest = _views(t, index, writing=True)
     if plain:

@@ -49,7 +49,7 @@ def _relaxed_file(here: Any) -> Any:
     (n,) = unpack_from("<I", patch, 4)
     steps = unpack_from(f"<{3 * n}I", patch, 8)
     at = 8 + 12 * n
-    parts = []
+    parts: list[bytes] = []
     for i in range(0, len(steps), 3):
         start, copy, insert = steps[i : i + 3]
         parts += (base[start : start + copy], patch[at : at + insert])

@@ -64,14 +64,10 @@ class SelfTest:
     text)], `not_reached` [op]."""
 
     def __init__(self, device: Device | str | int | None) -> None:
-        self.device, self.calls, self.seconds, self.failures, self.not_reached, self.on_the_cpu = (
-            device,
-            0,
-            0.0,
-            [],
-            [],
-            set(),
-        )
+        self.device, self.calls, self.seconds = device, 0, 0.0
+        self.failures: list[tuple[str, str, float, str]] = []
+        self.not_reached: list[str] = []
+        self.on_the_cpu: set[str] = set()
 
     @property
     def ok(self) -> bool:
@@ -179,7 +175,7 @@ def self_test(device: Any = None, seconds: Any = 10) -> Any:
         if s.samples and (there or s.kernel) and not s.name.startswith(_RANDOM) and s.name not in _UP_TO_SIGN
     ]
     random.Random(0).shuffle(specs)  # a short time still sees ops of all kinds
-    fallbacks = {}
+    fallbacks: dict[str, int] = {}
     if there:
         from ..webgpu.fallback import fallbacks
     with warnings.catch_warnings(), torch.no_grad(), torch.device("cpu"):

@@ -11,8 +11,8 @@ from ..autograd._node import eager, meta
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
-    from .._types import DType, Device, Layout, MemoryFormat
+    from typing import Any, SupportsIndex
+    from .._types import DType, Device, Layout, MemoryFormat, Shape
 
 
 _alias = _C.alias
@@ -31,7 +31,7 @@ _NUMPY_NAMES = {
 }
 
 
-class _TensorMeta(type(_C.TensorBase)):
+class _TensorMeta(type):
     """Classes show PyTorch's paths; their `__module__` stays where pickle finds them."""
 
     def __repr__(cls) -> Any:
@@ -68,7 +68,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     @classmethod
     def __torch_function__(
-        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] = None
+        cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         return _default_torch_function(cls, func, types, args, kwargs)
 
@@ -80,7 +80,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             )
         _refuse_dispatch(cls)
         with _C.GradMode(False):
-            t = _C.TensorBase.__new__(cls, data.detach() if type(data) is Tensor else data)
+            t: Tensor = _C.TensorBase.__new__(cls, data.detach() if type(data) is Tensor else data)
         if require_grad:
             t.requires_grad = True
         return t
@@ -94,7 +94,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def as_subclass(self, cls: type) -> Any:
         _refuse_dispatch(cls)
-        t = _C.TensorBase.__new__(cls, self)
+        t: Tensor = _C.TensorBase.__new__(cls, self)
         t._raw_grad_fn, t._output_nr, t._leaf_flag = self.grad_fn, self.output_nr, self._leaf_flag
         return t
 
@@ -276,7 +276,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             t.__dict__.update(copy.deepcopy(self.__dict__, memo))
         return t
 
-    def __reduce_ex__(self, protocol: int) -> Any:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         from .._utils import _reduce_tensor
 
         return _reduce_tensor(self, protocol)
@@ -373,8 +373,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         self,
         source: Any = None,
         storage_offset: int = 0,
-        size: tuple[int] | None = None,
-        stride: tuple[int] | None = None,
+        size: Shape | None = None,
+        stride: Shape | None = None,
     ) -> Tensor:
         """Takes over the storage (and geometry) of another tensor or storage."""
         if self.requires_grad and _C.is_grad_enabled():
@@ -449,7 +449,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """Dims from outermost to innermost in memory.
         With `ambiguity_check`, an order that is not the only one is an error, unless exactly one of the memory formats
         that the argument lists fits."""
-        formats = ambiguity_check if type(ambiguity_check) is list else []
+        formats: list[MemoryFormat] = ambiguity_check if type(ambiguity_check) is list else []
         if type(ambiguity_check) not in (bool, list) or not all(isinstance(f, _device.memory_format) for f in formats):
             raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
         if ambiguity_check is not False and (1 in self.shape or len(set(self.stride())) < self.dim()):
@@ -691,7 +691,9 @@ def _check_legacy_device(args: tuple[Any, ...], device: Any) -> None:
         )
 
 
-def _plain_torch_function(func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] = None) -> Any:
+def _plain_torch_function(
+    func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
     return NotImplemented
 
 
@@ -729,7 +731,7 @@ def _plain(x: Any) -> Any:
 
 
 def _default_torch_function(
-    cls: type, func: Callable[..., Any], types: tuple[type], args: tuple[Any, ...], kwargs: dict[str, Any]
+    cls: type, func: Callable[..., Any], types: tuple[type], args: tuple[Any, ...], kwargs: dict[str, Any] | None
 ) -> Any:
     """Results of a subclass's ops are of the subclass, as PyTorch's default has it."""
     kwargs = kwargs or {}

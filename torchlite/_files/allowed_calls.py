@@ -44,7 +44,7 @@ def _shape(value: tuple[Any, ...], func: Callable[..., Any], args: tuple[Any, ..
 
 
 def _ordered_dict(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> dict[Any, Any]:
-    result = OrderedDict()
+    result: OrderedDict[Any, Any] = OrderedDict()
     if args:
         _need(len(args) == 1 and type(args[0]) in (list, tuple), func, args)
         _need(all(type(pair) in (list, tuple) and len(pair) == 2 for pair in args[0]), func, args)
@@ -54,7 +54,7 @@ def _ordered_dict(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys)
 
 
 def _counter(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> Any:
-    result = Counter()
+    result: Counter[Any] = Counter()
     if args:
         _need(len(args) == 1 and type(args[0]) in _TABLES, func, args)
         _sized(args[0], 150, budget)
@@ -63,7 +63,7 @@ def _counter(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> A
 
 
 def _set(func: type, args: tuple[Any, ...], budget: Budget, keys: Keys) -> set[Any]:
-    result = set()
+    result: set[Any] = set()
     if args:
         _need(len(args) == 1 and type(args[0]) in (list, tuple), func, args)
         _sized(args[0], 100, budget)

@@ -18,6 +18,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
+    from typing import ClassVar
+    from .._types import Storage
     from ..storage import TypedStorage
 
 
@@ -25,16 +27,31 @@ MAGIC_NUMBER = 0x1950A86A20F9469CFC6C
 PROTOCOL_VERSION = 1001
 
 
-class RenamingPickler(pickle._Pickler):  # type: ignore[name-defined]
-    """A pickler (in Python) that writes torch.* for torchlite.*;
-    for the protocols whose frames forbid renaming later."""
+if TYPE_CHECKING:
 
-    if TYPE_CHECKING:  # of the pickler in Python, which has no types
+    class _PythonPickler:
+        """The pickler in Python, as far as it is used here: typeshed leaves out its methods."""
+
+        dispatch: ClassVar[dict[type, Callable[..., Any]]]
+        persistent_id: Callable[[Any], Any]
         save: Callable[[Any], None]
         write: Callable[[bytes], None]
         memoize: Callable[[Any], None]
 
-    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+        def __init__(self, file: IO[bytes], protocol: int) -> None: ...
+        def dump(self, obj: Any) -> None: ...
+        def save_global(self, obj: Any, name: str | None = None) -> None: ...
+        def save_type(self, obj: Any) -> None: ...
+
+else:
+    _PythonPickler = pickle._Pickler
+
+
+class RenamingPickler(_PythonPickler):
+    """A pickler (in Python) that writes torch.* for torchlite.*;
+    for the protocols whose frames forbid renaming later."""
+
+    dispatch = dict(_PythonPickler.dispatch)
 
     def __init__(self, file: IO[bytes], protocol: int, persistent_id: Callable[..., Any]) -> None:
         super().__init__(file, protocol)
@@ -114,7 +131,10 @@ def legacy_load(file: Any, map_location: Any, base: Any, weights_only: Any, pick
         raise RuntimeError("Invalid system facts; corrupt file?")
     object_at = stream.tell()
     restore = _s._restorer(map_location)
-    buffers, typed, moved = {}, {}, {}
+    buffers: dict[Any, Storage] = {}
+    typed: dict[Any, TypedStorage] = {}
+    moved: dict[Any, str] = {}
+    filled, declared = False, 0  # whether the buffers have their bytes; how many bytes they take
 
     def persistent_load(saved_id: tuple[Any, ...]) -> TypedStorage:
         nonlocal declared
@@ -161,7 +181,6 @@ def legacy_load(file: Any, map_location: Any, base: Any, weights_only: Any, pick
         return one.load()
 
     # the bytes come after the pickle that uses them: build the object over empty buffers, then fill those
-    filled, declared = False, 0
     result = load_object()
     swap = facts.get("little_endian", True) != (sys.byteorder == "little")
     missing = set(buffers)
@@ -207,7 +226,7 @@ def _load_tar(file: Any, map_location: Any, base: Any, weights_only: Any, pickle
             parts = {m.name: io.BytesIO(cast(IO[bytes], tar.extractfile(m)).read()) for m in members}
     except OverflowError:
         raise RuntimeError("the tar file has a part of impossible size") from None
-    objects = {}
+    objects: dict[Any, Any] = {}  # storages, then tensors as well, by their keys in the file
 
     def load_next(stream: IO[bytes]) -> Any:
         return wrapper(stream, **pickle_load_args).load()
@@ -234,8 +253,7 @@ def _load_tar(file: Any, map_location: Any, base: Any, weights_only: Any, pickle
         (ndim,) = unpack("<i", stream.read(8)[:4])
         shape, strides = (unpack(f"<{ndim}q", stream.read(8 * ndim)) for _ in range(2))
         (offset,) = unpack("<q", stream.read(8))
-        storage = objects[storage_key]
-        objects[key] = _utils._rebuild_tensor(storage, offset, shape, strides)
+        objects[key] = _utils._rebuild_tensor(objects[storage_key], offset, shape, strides)
     unpickler = wrapper(parts["pickle"], **pickle_load_args)
     unpickler.persistent_load = lambda saved: saved[0] if isinstance(saved, tuple) else objects[int(saved)]
     return unpickler.load()

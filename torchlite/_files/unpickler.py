@@ -26,8 +26,8 @@ _BLOCKED_MODULES = ("sys", "os", "posix", "nt")
 # names of Python 2 that protocol 2 writes
 _RENAMED = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 
-_user_allowed = []  # torch.serialization.add_safe_globals
-_allowed = {}
+_user_allowed: list[Any] = []  # torch.serialization.add_safe_globals
+_allowed: dict[str, Any] = {}
 
 
 def _public(name: str) -> str:
@@ -123,7 +123,11 @@ class Unpickler:
         begin = at
         budget = self.budget or Budget(len(data) - at)
         keys = Keys(budget)
-        stack, marks, memo, sparse, end = [], [], [], {}, len(data)
+        stack: list[Any] = []
+        marks: list[list[Any]] = []  # the stacks below each mark
+        memo: list[Any] = []
+        sparse: dict[int, Any] = {}
+        end = len(data)
         defaults, user = _default_allowed(), _user_globals()
         allowed_by_user = {id(v) for v in user.values()}
         allowed = allowed_by_user.union(map(id, defaults.values()))
@@ -131,7 +135,8 @@ class Unpickler:
         cost, most, costs = 0, budget.memory, _COSTS
         # id of a container -> how deep it is nested; negative once it is in another one.
         # Ids of objects that are gone may be in it: a new container always overwrites them.
-        depths, late, shared = {}, 0, False
+        depths: dict[int, int] = {}
+        late, shared = 0, False
 
         def depth_of(items: list[Any] | tuple[Any, ...]) -> int:
             """1 + the depth of the deepest of `items`, which are put into a container."""
@@ -389,7 +394,7 @@ def _global_at(data: Any, at: int) -> tuple[int, str, str]:
 
 def globals_named(data: Any) -> list[str]:
     """The names of the globals in a pickle, in order, without loading it."""
-    at, found = 0, {}
+    at, found = 0, dict[str, None]()
     while True:
         if at >= len(data):
             raise EOFError

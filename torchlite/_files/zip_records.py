@@ -32,7 +32,8 @@ class Writer:
 
     def __init__(self, write: Callable[..., Any], name: str) -> None:
         self._write_bytes, self._prefix = write, name + "/"
-        self._position, self._entries = 0, []
+        self._position = 0
+        self._entries: list[tuple[bytes, int, int, int]] = []
 
     def _write(self, data: Any) -> None:
         self._write_bytes(data)
@@ -229,9 +230,9 @@ class Reader:
                 raise RuntimeError(f"PytorchStreamReader failed reading file {name}: file read failed")
             return out
         self.budget.take(size)  # the copy
-        out = bytearray(size)
-        self._fill(name, memoryview(out))
-        return bytes(out)
+        filled = bytearray(size)
+        self._fill(name, memoryview(filled))
+        return bytes(filled)
 
     def storage(self, name: str, nbytes: int) -> Any:
         """A new storage with the first `nbytes` bytes of a record."""

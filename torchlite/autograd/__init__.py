@@ -250,8 +250,8 @@ def backward(
         return
     inputs = _tensors(inputs)
     _check_inputs(inputs)
-    keys = {}
-    distinct = []
+    keys: dict[Any, int] = {}
+    distinct: list[Tensor] = []
     for t in inputs:
         if isinstance(t, graph.GradientEdge):
             if type(t.node) is not _node.AccumulateGrad:
@@ -304,7 +304,7 @@ def grad(
         outputs, _tensors(grad_outputs) if grad_outputs is not None else (None,) * len(outputs), is_grads_batched
     )
     roots = _roots(outputs)
-    keys = {}
+    keys: dict[Any, int] = {}
     for t in inputs:
         if isinstance(t, TensorBase) and not t.requires_grad:
             raise RuntimeError("One of the differentiated Tensors does not require grad")
@@ -374,7 +374,7 @@ class Variable(metaclass=_VariableMeta):
         requires_grad: bool = False,
         volatile: bool = False,
         _grad_fn: None = None,
-    ) -> Tensor:
+    ) -> Any:
         if volatile:
             warnings.warn(
                 "volatile was removed and now has no effect. Use `with torch.no_grad():` instead.", stacklevel=2
@@ -385,8 +385,7 @@ class Variable(metaclass=_VariableMeta):
             raise TypeError("Variable data has to be a tensor, but got %s" % type(data).__name__)
         if requires_grad and not (data.is_floating_point() or data.is_complex()):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        t = data.detach().requires_grad_(requires_grad)
-        return t
+        return data.detach().requires_grad_(requires_grad)
 
 
 def is_grad_enabled() -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TensorBase = _C.TensorBase
 # while torch.profiler records: (fn(node, grads) in place of node.apply, begin(grad) and end() around accumulate)
-profiled = None
+profiled: tuple[Callable[..., Any], Callable[..., Any], Callable[..., Any]] | None = None
 
 
 def run(
@@ -33,7 +33,11 @@ def run(
     inputs: None to accumulate into every leaf, else a dict edge-key -> position whose gradients are collected; see
     `key_of`. Returns the collected list (None without inputs).
     """
-    pending, heap, ready = {}, [], {}
+    pending: dict[Node, Any] = {}
+    heap: list[tuple[int, Node]] = []
+    ready: dict[int, Any] = {}
+    g: Any  # the gradient of one edge, or those of all outputs of a node
+    result: Any
     collected: Any = None if inputs is None else [None] * len(inputs)
     needed: Any = None if inputs is None else _reachable(roots, inputs)
     for e, g in zip(roots, grads):
@@ -140,7 +144,7 @@ def finish(
     if begin is not None:
         begin(value)
     accumulate(t, value, create_graph)
-    if begin is not None:
+    if end is not None:
         end()
     if m is not None:
         if m.post_hooks:
@@ -152,7 +156,8 @@ def finish(
 
 def _leaf_edges(roots: list[tuple[Node, int]]) -> dict[int, int]:
     """How many edges lead to each leaf, so that its gradient is seen to be complete before the pass ends."""
-    counts, seen, stack = {}, set(), list(roots)
+    counts: dict[int, int] = {}
+    seen, stack = set(), list(roots)
     while stack:
         target = stack.pop()[0]
         if isinstance(target, TensorBase):
@@ -166,7 +171,7 @@ def _leaf_edges(roots: list[tuple[Node, int]]) -> dict[int, int]:
 _leaf_class = None  # set to Tensor by torchlite.autograd: an exact class test is the common case
 
 
-graph_edge = None  # set by torchlite.autograd.graph
+graph_edge: Any = None  # (tensor or GradientEdge) -> (node, output number); set by torchlite.autograd.graph
 
 
 def key_of(t: Tensor) -> tuple[Any, int]:
@@ -372,7 +377,7 @@ def _calibrate() -> int:
     def accumulate(t: Tensor | _Leaf, g: Any, create_graph: bool) -> None:
         seen.append(getrefcount(g))
 
-    ready = {id(leaf): (leaf, object())}
+    ready: dict[int, Any] = {id(leaf): (leaf, object())}
     try:
         for entry in list(ready.values()):
             t, value = entry

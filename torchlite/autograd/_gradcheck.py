@@ -16,7 +16,7 @@ import torchlite as torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from .._types import Generator, Tensor
 
 
@@ -468,7 +468,7 @@ def _gradcheck(
 
 def gradgradcheck(
     func: Callable[..., Any],
-    inputs: list[Tensor],
+    inputs: Tensor | Sequence[Tensor],
     grad_outputs: Any = None,
     *,
     eps: float = 1e-6,
@@ -506,7 +506,7 @@ def gradgradcheck(
     ):
         if wrong:
             raise AssertionError(text)
-    inputs = _tuple(inputs)
+    given = _tuple(inputs)
     if grad_outputs is None:
         grad_outputs = [
             torch.testing.make_tensor(
@@ -518,11 +518,11 @@ def gradgradcheck(
                 requires_grad=True,
                 noncontiguous=gen_non_contig_grad_outputs,
             )
-            for o in _differentiable(func(*inputs))
+            for o in _differentiable(func(*given))
         ]
     grad_outputs = _tuple(grad_outputs)
-    count = len(inputs)
-    picked = [i for i, t in enumerate(inputs) if isinstance(t, torch.Tensor) and t.requires_grad]
+    count = len(given)
+    picked = [i for i, t in enumerate(given) if isinstance(t, torch.Tensor) and t.requires_grad]
 
     def gradients(*args: Any) -> tuple[Tensor, ...]:
         outs = _differentiable(func(*args[:count]))
@@ -531,7 +531,7 @@ def gradgradcheck(
 
     return gradcheck(
         gradients,
-        inputs + grad_outputs,
+        given + grad_outputs,
         eps=eps,
         atol=atol,
         rtol=rtol,

@@ -141,7 +141,7 @@ class Zeros(Node):
     """History of values that do not depend on the inputs (fill_, zero_ and the like)."""
 
     __slots__ = ("likes", "filled")
-    kinds = {}
+    kinds: dict[str, type[Zeros]] = {}  # by name
 
     def apply(self, grads: list[Tensor] | tuple[Tensor]) -> Any:
         import torchlite as torch
@@ -225,6 +225,7 @@ class CopySlices(Node):
     """The base of a view that was changed in place by `inner`, whose edge `slot` is the old view's."""
 
     __slots__ = ("inner", "slot", "base", "view", "parts", "signs")
+    inner: Any
 
     def name(self) -> str:
         return "torch::autograd::CopySlices"

@@ -29,7 +29,8 @@ _alias = _C.alias
 TensorBase = _C.TensorBase
 
 FREED = ("freed",)
-saved_hooks = []  # stack of (pack, unpack), torch.autograd.graph.saved_tensors_hooks
+# stack of (pack, unpack), torch.autograd.graph.saved_tensors_hooks
+saved_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 anomaly = [False, True]  # enabled, check_nan
 _seq = [0]
 
@@ -50,8 +51,8 @@ class Meta:
     def __init__(self) -> None:
         self.hooks: dict[int, Any] | None = None
         self.post_hooks: dict[int, Any] | None = None
-        self.frozen = None  # of a view that must not be changed in place: what it is, and why
-        self.node = None  # a weak reference to its AccumulateGrad
+        self.frozen: tuple[str, str] | None = None  # of a view that must not be changed in place: what it is, and why
+        self.node: weakref.ref[AccumulateGrad] | None = None  # a weak reference to its AccumulateGrad
 
 
 def meta(t: Tensor) -> Meta:
@@ -88,7 +89,10 @@ class Node(_C.NodeBase):
     def release(self) -> None:
         """Drops what was saved for the backward."""
 
-    rec_nondiff = ()  # output numbers without a gradient
+    @property
+    def rec_nondiff(self) -> tuple[int, ...]:
+        """Numbers of outputs without a gradient."""
+        return ()
 
     # PyTorch's public face of a node
     def name(self) -> str:
@@ -168,7 +172,7 @@ eager = [False]  # whether a leaf ever got a hook that runs after its gradient w
 def leaf_node(t: Any) -> Node:
     """The AccumulateGrad of a leaf: the same object while somebody holds it."""
     m = meta(t)
-    node = m.node and m.node()
+    node = None if m.node is None else m.node()
     if node is None:
         node = AccumulateGrad(t)
         m.node = weakref.ref(node)
@@ -215,7 +219,8 @@ class _Packed:
     __slots__ = ("value", "unpack", "grad_edge")
 
     def __init__(self, t: Any, is_output: bool, hooks: Any = None) -> None:
-        packer, self.unpack = hooks or saved_hooks[-1]
+        pair: tuple[Callable[..., Any], Callable[..., Any]] = hooks or saved_hooks[-1]
+        packer, self.unpack = pair
         self.grad_edge = None if is_output else edge(t)
         if is_output:
             t = t.detach()
@@ -420,7 +425,8 @@ class Recorder:
         found = {} if self.joint else {n: fn for n, fn in (grad or {}).items() if fn is not None}
         self.grad: Any = None if self.joint else found
         fields = set(spec.save or ())
-        users = {}  # field -> positions of the inputs whose gradients use it, where one function does not serve all
+        # field -> positions of the inputs whose gradients use it, where one function does not serve all
+        users: dict[str, tuple[int, ...]] = {}
         if self.joint:
             _used(grad, fields, set())
         else:
@@ -539,11 +545,11 @@ class OpNode(Node):
     def __init__(self, rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> None:
         Node.__init__(self, edges)
         self.rec = rec
-        self.kept = [
+        self.kept: Any = [  # or FREED
             pack(args[i], False) if args[i] is not None and (users is None or self.feeds(users)) else None
             for _, i, users in rec.saved
         ]
-        self.plain = [args[i] for _, i in rec.plain]
+        self.plain: Any = [args[i] for _, i in rec.plain]  # or FREED
         if rec.shapes:
             self.plain += [_field(args[i], "shape") for _, i in rec.shapes]
         if rec.types:
@@ -638,7 +644,7 @@ class OpNode(Node):
                             % (rec.spec.name, "input" if name == "self" else name)
                         )
                     found[name] = fn(c, g)
-        result = []
+        result: list[Tensor | None] = []
         metas = self.input_meta
         for n, (_, many, name) in enumerate(rec.inputs):
             v = found.get(name)
@@ -646,8 +652,8 @@ class OpNode(Node):
                 size = lengths[n]
                 result.extend(v if v is not None else (None,) * size)
                 continue
-            if v is not None and needs[name] and metas is not None and metas[n] is not None:
-                shape, dtype = metas[n]
+            if v is not None and needs[name] and metas is not None and (wanted := metas[n]) is not None:
+                shape, dtype = wanted
                 if v.dtype is not dtype and v.is_complex() and not dtype.is_complex:
                     v = v.real
                 if v.shape != shape:
@@ -716,7 +722,8 @@ def recorder(ov: Overload) -> Recorder:
 
 
 def make_edges(rec: Recorder, args: tuple[Any, ...]) -> tuple[list[tuple[Any, Any] | None], dict[int, int] | None]:
-    edges, lengths = [], None
+    edges: list[tuple[Any, Any] | None] = []
+    lengths: dict[int, int] | None = None
     for n, (i, many, _) in enumerate(rec.inputs):
         a = args[i]
         if many:

@@ -50,6 +50,11 @@ _SAVED_INPUT = (
 class FunctionCtx:
     """What forward leaves for backward; it is also the graph node."""
 
+    if TYPE_CHECKING:
+        to_save: tuple[Tensor, ...] | None
+        dirty_tensors: tuple[Any, ...] | None
+        non_differentiable: tuple[Any, ...] | None
+
     def save_for_backward(self, *tensors: Tensor) -> None:
         """Keeps tensors (inputs or outputs of forward, or None) for `ctx.saved_tensors`."""
         self.to_save = tensors
@@ -239,7 +244,8 @@ class Function:
         if apart and ctx.to_save and any(o is t and id(t) in inputs - dirty for t in ctx.to_save for o in outs):
             raise RuntimeError(_SAVED_INPUT)
         several = sum(isinstance(t, TensorBase) and id(t) not in fixed and _continuous(t) for t in outs) > 1
-        result, made = [], {}
+        result = []
+        made: dict[Any, Tensor] = {}
         for i, t in enumerate(outs):
             if not isinstance(t, TensorBase):
                 result.append(t)

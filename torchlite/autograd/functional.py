@@ -12,7 +12,7 @@ from .. import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
     from .._types import Tensor
 
@@ -138,7 +138,7 @@ def _filled(
     return tuple(out)
 
 
-def _shown(values: list[Tensor] | tuple[Tensor], many: bool, create_graph: bool) -> Any:
+def _shown(values: Sequence[Tensor], many: bool, create_graph: bool) -> Any:
     values = tuple(values) if create_graph else tuple(v.detach() for v in values)
     return values if many else values[0]
 
@@ -241,7 +241,7 @@ def jacobian(
 
 def _blocks(i: int, out: Tensor, ins: tuple[Tensor], create_graph: bool, strict: bool) -> list[Tensor]:
     """The derivatives of one output for each input."""
-    parts = [[] for _ in ins]
+    parts: list[list[Tensor]] = [[] for _ in ins]
     for unit in out.reshape(-1).unbind():
         for n, g in enumerate(_grad((unit,), ins, None, create_graph, True)):
             if strict and g is None:

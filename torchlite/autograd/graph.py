@@ -31,7 +31,7 @@ __all__ = [
 
 
 _disabled = [None]  # the message of the innermost disable_saved_tensors_hooks
-tasks = []  # the backward passes that are running, innermost last
+tasks: list[Task] = []  # the backward passes that are running, innermost last
 
 
 class Task:
@@ -44,7 +44,7 @@ class Task:
         self.roots, self.inputs = roots, inputs
         self.nodes: set[Any] | None = None
         self.key = object()  # names the pass without keeping its graph
-        self.callbacks = []  # what runs at its end
+        self.callbacks: list[Callable[[], Any]] = []  # what runs at its end
         self.number = Task.made
         Task.made += 1
 
@@ -96,7 +96,7 @@ class saved_tensors_hooks:
 
     def __init__(self, pack_hook: Callable[..., Any], unpack_hook: Callable[..., Any]) -> None:
         self.hooks = (pack_hook, unpack_hook)
-        self.depths = []
+        self.depths: list[int] = []
 
     def __enter__(self) -> Any:
         if _disabled[0] is not None:
@@ -135,13 +135,13 @@ class _AllowMutationOnSavedContext:
     """What allow_mutation_on_saved_tensors() gives; clear() forgets the copies."""
 
     def __init__(self) -> None:
-        self.copies = {}
+        self.copies: dict[object, Tensor] = {}
 
     def clear(self) -> None:
         self.copies.clear()
 
 
-_mutating = []  # the context of allow_mutation_on_saved_tensors that is entered
+_mutating: list[_AllowMutationOnSavedContext] = []  # the context of allow_mutation_on_saved_tensors that is entered
 
 
 @contextlib.contextmanager
@@ -235,7 +235,7 @@ def register_multi_grad_hook(tensors: tuple[Tensor, ...], fn: Callable[..., Any]
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     if mode == "any":
-        last = [None]
+        last: list[object] = [None]
 
         @functools.wraps(fn)
         def first(grad: Tensor) -> None:
@@ -248,7 +248,7 @@ def register_multi_grad_hook(tensors: tuple[Tensor, ...], fn: Callable[..., Any]
     if None in edges:
         raise AssertionError("Expected gradient function to be set")
     nodes = [_face(e) for e in edges]
-    buffers = {}  # key of a pass -> [gradients still to come, gradients]
+    buffers: dict[object, list[Any]] = {}  # key of a pass -> [gradients still to come, gradients]
 
     def hook(i: int) -> Callable[..., Any]:
         def inner(grad: Tensor) -> None:

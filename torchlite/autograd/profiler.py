@@ -21,8 +21,9 @@ class record_function:
     a row in the tables of torch.profiler, with what runs inside below it.
     Costs next to nothing while nothing is recorded."""
 
-    def __init__(self, name: str, args: tuple[Any, ...] = None) -> None:
-        self.name, self.args, self._open = name, args, []
+    def __init__(self, name: str, args: tuple[Any, ...] | None = None) -> None:
+        self.name, self.args = name, args
+        self._open: list[Any] = []
 
     def __enter__(self) -> Any:
         self._open.append(_C.profile_enter(self.name, 2))

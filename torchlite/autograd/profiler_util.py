@@ -149,7 +149,9 @@ class FunctionEvent(_Times):
         self.time_range = Interval(start_us, end_us)
         self.trace_name = name if trace_name is None else trace_name
         self.input_shapes, self.structured_input_shapes = input_shapes or [], structured_input_shapes or []
-        self.input_dtypes, self.concrete_inputs, self.kwinputs = input_dtypes or [], [], {}
+        self.input_dtypes = input_dtypes or []
+        self.concrete_inputs: list[Any] = []
+        self.kwinputs: dict[str, Any] = {}
         self.stack, self.scope, self.use_device = stack or [], scope, use_device
         self.cpu_memory_usage, self.device_memory_usage = cpu_memory_usage, device_memory_usage
         self.is_async, self.is_remote, self.is_legacy = is_async, is_remote, is_legacy
@@ -157,7 +159,10 @@ class FunctionEvent(_Times):
         self.device_type, self.device_index, self.device_resource_id = device_type, device_index, thread
         self.flops, self.is_user_annotation, self.is_python_function = flops, is_user_annotation, False
         self.activity_type, self.metadata = activity_type, metadata
-        self.count, self.kernels, self.cpu_children, self.cpu_parent = 1, [], [], None
+        self.count = 1
+        self.kernels: list[Kernel] = []
+        self.cpu_children: list[FunctionEvent] = []
+        self.cpu_parent: FunctionEvent | None = None
 
     @property
     def key(self) -> str:

@@ -58,7 +58,7 @@ class _Finder:
             fullname, loader, origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__")
         )
         if spec.submodule_search_locations is not None:
-            spec.submodule_search_locations = module.__path__
+            spec.submodule_search_locations = list(module.__path__)
         return spec
 
 

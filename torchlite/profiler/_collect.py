@@ -6,6 +6,10 @@ import threading
 import warnings
 from typing import Any
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
+
 from .. import _C
 from ..autograd.profiler_util import DeviceType, EventList, FunctionEvent
 
@@ -58,7 +62,8 @@ def _stack():
     import os
 
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-    out, frame = [], sys._getframe(1)
+    out = []
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
         if not code.co_filename.startswith(package):
@@ -188,7 +193,8 @@ class Recording:
     # ---- events
     def _events(self, records, kernels):
         device = "webgpu" if self._gpu is not None else None
-        thread, events, by_place = threading.get_native_id() if sys.platform != "emscripten" else 1, [], []
+        thread, by_place = threading.get_native_id() if sys.platform != "emscripten" else 1, []
+        events: list[FunctionEvent] = []
         for name, kind, begin, end, parent, shapes, nbytes, stack in records:
             overload, flat, full, dtypes = "", [], [], []
             if kind <= IN_PLACE:
