@@ -69,6 +69,7 @@ bench-gpu: wheel
 
 docs: build
 	$(PY) demos/docs/support.py
+	$(PY) demos/docs/public_names.py
 	$(PY) demos/docs/stubs.py
 	$(PY) demos/docs/reference.py
 

@@ -50,6 +50,8 @@ from ._core.dtypes import (
 from .version import __version__
 
 inf = e = nan = pi = newaxis = None  # set below; listed for readers
+has_lapack = has_spectral = True
+has_mkl = has_openmp = False
 
 
 class OutOfMemoryError(RuntimeError):
@@ -95,7 +97,7 @@ _setup()
 from . import autograd  # noqa: E402
 from ._core.tensor import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass  # noqa: E402
 from ._core.tensor import Tensor  # noqa: E402
-from ._core import dispatch as _dispatch, indexing as _indexing  # noqa: E402, F401
+from ._core import absent as _absent, dispatch as _dispatch, indexing as _indexing  # noqa: E402, F401
 from ._core.dispatch import explain  # noqa: E402, F401
 from . import ops  # noqa: E402
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled  # noqa: E402, F401
@@ -119,6 +121,8 @@ def _install():
     _publish()
     for name in ops.LATER_METHODS:
         setattr(Tensor, name, ops.Later(name))
+    _absent.install(Tensor)
+    _C.__getattr__ = _absent.of(_C.__name__)
     g, methods = globals(), ops.methods()
     _C._nn = ops.nn_namespace
     _C.DisableTorchFunctionSubclass = _DisableTorchFunctionSubclass
@@ -282,33 +286,36 @@ def __getattr__(name):
         value = getattr(import_module("." + _LAZY_NAMES[name], __name__), name)
     elif name in _STORAGES:
         value = getattr(import_module(".storage", __name__), name)
-    elif name.endswith("Tensor"):
-        from ._core import legacy_types as _legacy
-
-        if name not in _legacy._TYPES:
-            raise AttributeError("module 'torch' has no attribute '%s'" % name)
-        value = _legacy.make(name)
-    elif name.startswith("_foreach_"):
-        from ._core import foreach as _each
-
-        if name[9:] not in _each.NAMES:
-            raise AttributeError("module 'torch' has no attribute '%s'" % name)
-        value = _each.make(name[9:])
+    elif name.endswith("Tensor") and name in _legacy_types()._TYPES:
+        value = _legacy_types().make(name)
+    elif name.startswith("_foreach_") and name[9:] in _foreach().NAMES:
+        value = _foreach().make(name[9:])
     elif name in _SUBMODULES or name in _PRIVATE:
         return import_module("." + name, __name__)
     elif not name.startswith("__") and ops.load_next():
         return globals()[name] if name in globals() else __getattr__(name)
     else:
-        raise AttributeError("module 'torch' has no attribute '%s'" % name)
+        return _absent.of(__name__)(name)
     globals()[name] = value
     return value
 
 
-def __dir__():
-    from ._core import foreach as _each
+def _legacy_types():
+    from ._core import legacy_types
 
+    return legacy_types
+
+
+def _foreach():
+    from ._core import foreach
+
+    return foreach
+
+
+def __dir__():
     ops.load_all()
-    return sorted({*globals(), *_SUBMODULES, *_LAZY_NAMES, *_STORAGES, *("_foreach_" + n for n in _each.NAMES)})
+    each = ("_foreach_" + n for n in _foreach().NAMES)
+    return sorted({*globals(), *_SUBMODULES, *_LAZY_NAMES, *_STORAGES, *each, *_absent.names(__name__)})
 
 
 def install_as_torch():

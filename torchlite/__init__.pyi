@@ -167,6 +167,10 @@ float16: _dtype
 float32: _dtype
 float64: _dtype
 half: _dtype
+has_lapack: Any
+has_mkl: Any
+has_openmp: Any
+has_spectral: Any
 inf: _float
 def install_as_torch() -> Any: ...
 int: _dtype

@@ -105,3 +105,8 @@ def current_stream(device=None):
 
 
 set_stream = current_stream
+
+
+from ._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -238,3 +238,8 @@ def old_names(device):
         new.__doc__ = f'{old.__name__}("{device}")'
         new.__module__ = f"torchlite.{device}.amp"
     return old_autocast, old_scaler
+
+
+from ._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -438,3 +438,8 @@ def stack_module_state(models):
 
     params = {k: v.requires_grad_() for k, v in stacked([dict(m.named_parameters()) for m in models]).items()}
     return params, stacked([dict(m.named_buffers()) for m in models])
+
+
+from ._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -547,4 +547,33 @@ def compiled_with_cxx11_abi():
     return True
 
 
+_ALSO_HERE = {
+    "block_diag",
+    "cartesian_prod",
+    "cdist",
+    "chain_matmul",
+    "einsum",
+    "istft",
+    "lu",
+    "meshgrid",
+    "norm",
+    "pca_lowrank",
+    "stft",
+    "svd_lowrank",
+    "tensordot",
+    "unique",
+    "unique_consecutive",
+    "unravel_index",
+}
+
+
+def __getattr__(name):
+    """Ops that PyTorch has in this module as well as in torch."""
+    if name not in _ALSO_HERE:
+        raise AttributeError("module 'torch.functional' has no attribute '%s'" % name)
+    import torchlite
+
+    return getattr(torchlite, name)
+
+
 __all__ = [n for n in globals() if not n.startswith("_") and n not in ("Tensor",)]

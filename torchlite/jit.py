@@ -93,3 +93,8 @@ class ScriptFunction:
 
 
 Attribute = tuple
+
+
+from ._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

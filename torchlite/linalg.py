@@ -6,3 +6,8 @@ from .ops._declare import namespace as _namespace
 _load("linalg")
 globals().update(_namespace("linalg"))
 __all__ = list(_namespace("linalg"))
+
+
+from ._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -19,3 +19,8 @@ def manual_seed(seed):
 
 def synchronize():
     raise AssertionError("Torch not compiled with MPS enabled")
+
+
+from ._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

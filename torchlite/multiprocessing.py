@@ -26,3 +26,17 @@ def get_sharing_strategy():
 
 def get_all_sharing_strategies():
     return {"file_system"}
+
+
+def __getattr__(name):
+    """What else PyTorch takes over from the standard library."""
+    import multiprocessing
+
+    if name.startswith("__") or not hasattr(multiprocessing, name):
+        return _absent(name)
+    return getattr(multiprocessing, name)
+
+
+from ._core import absent  # noqa: E402
+
+_absent = absent.of(__name__)

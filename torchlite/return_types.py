@@ -88,7 +88,9 @@ def __getattr__(name):
         if name not in globals():
             globals()[name] = _make(name)
         return globals()[name]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._core import absent
+
+    return absent.of(__name__)(name)
 
 
 def __dir__():

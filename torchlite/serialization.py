@@ -604,3 +604,8 @@ def _load_zip(
     if weights_only:
         unpickler.budget = reader.budget
     return unpickler.load()
+
+
+from ._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -3,4 +3,9 @@
 torchlite = "0.3.0"
 __version__ = "2.13.0+torchlite." + torchlite
 debug = False
-cuda = hip = xpu = git_version = None
+cuda = hip = xpu = rocm = git_version = None
+
+
+from ._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

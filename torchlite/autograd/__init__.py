@@ -403,4 +403,4 @@ def __getattr__(name: str) -> Callable[..., Any] | ModuleType:
         return importlib.import_module(__name__ + ".profiler_util").DeviceType
     if name == "ProfilerActivity":
         return importlib.import_module("..profiler", __name__).ProfilerActivity
-    raise AttributeError("module 'torch.autograd' has no attribute '%s'" % name)
+    return importlib.import_module(".._core.absent", __name__).of(__name__)(name)

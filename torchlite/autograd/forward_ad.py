@@ -16,3 +16,8 @@ def _refuse(*args: Any, **kwargs: Any) -> Any:
 
 
 dual_level = make_dual = unpack_dual = enter_dual_level = exit_dual_level = _refuse
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -409,3 +409,8 @@ class InplaceFunction(Function):
 
 class NestedIOFunction(Function):
     """Kept for old code."""
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

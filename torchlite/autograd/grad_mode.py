@@ -190,3 +190,8 @@ def is_anomaly_enabled() -> Any:
 
 def is_anomaly_check_nan_enabled() -> Any:
     return _node.anomaly[1]
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -270,3 +270,8 @@ def register_multi_grad_hook(tensors: tuple[Tensor, ...], fn: Callable[..., Any]
         return inner
 
     return _MultiHandle([t.register_hook(hook(i)) for i, t in enumerate(tensors)])
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -165,3 +165,8 @@ def _not_there(name: str) -> Callable[..., Any]:
 
 
 emit_nvtx, emit_itt, load_nvprof = _not_there("emit_nvtx"), _not_there("emit_itt"), _not_there("load_nvprof")
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

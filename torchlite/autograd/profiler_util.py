@@ -427,3 +427,8 @@ class EventList(list):
                 value = int(getattr(e, _device_field(metric)))
                 if e.stack and value > 0:
                     f.write(";".join(x.translate(change) for x in reversed(e.stack)) + " %d\n" % value)
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

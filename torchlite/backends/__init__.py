@@ -13,7 +13,13 @@ class _Backend(ModuleType):
         super().__init__(__name__ + "." + name)
         self.__dict__.update(switches, **fields)
         self.__dict__["_switches"] = tuple(dict(switches))
+        self.__dict__["__path__"] = []
         sys.modules[self.__name__] = self
+
+    def __getattr__(self, name):
+        from .._core import absent
+
+        return absent.of(self.__name__)(name)
 
     def is_available(self):
         return False

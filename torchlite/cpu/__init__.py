@@ -22,3 +22,8 @@ def synchronize(device=None):
 
 
 from . import amp  # noqa: E402,F401
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -3,3 +3,8 @@
 from ..amp import old_names
 
 autocast, GradScaler = old_names("cpu")
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -103,9 +103,14 @@ class OutOfMemoryError(RuntimeError):
     """Never raised here."""
 
 
+has_half = has_magma = False
+
+
 def __getattr__(name):
     if name == "amp":
         from importlib import import_module
 
         return import_module(".amp", __name__)
-    raise AttributeError("module 'torch.cuda' has no attribute '%s'" % name)
+    from .._core import absent
+
+    return absent.of(__name__)(name)

@@ -41,8 +41,6 @@ class ReduceOp:
 
 
 def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
     if name in (
         "all_reduce",
         "all_gather",
@@ -61,4 +59,6 @@ def __getattr__(name):
         "get_backend",
     ):
         return init_process_group
-    raise AttributeError("module 'torch.distributed' has no attribute '%s'" % name)
+    from .._core import absent
+
+    return absent.of(__name__)(name)

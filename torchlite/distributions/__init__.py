@@ -60,7 +60,7 @@ def __getattr__(name):
         return value
     if name in _HOMES:
         return import_module("." + name, __name__)
-    raise AttributeError(f"module 'torch.distributions' has no attribute '{name}'")
+    return import_module(".._core.absent", __name__).of(__name__)(name)
 
 
 def __dir__():

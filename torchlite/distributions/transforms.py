@@ -342,3 +342,8 @@ for _class in (
 ):
     _class.__module__ = __name__  # where PyTorch's pickles look for them
 del _class
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -264,3 +264,8 @@ def normalize(input, ord, dim, *, eps=1e-12, dtype=None, mask=None):
     length = norm(input, ord, _dims(dim, input.ndim)[0], keepdim=True, dtype=dtype, mask=mask)
     length = length.maximum(torch.full((), eps, dtype=length.dtype, device=length.device))
     return _filled(x, mask, 0) / length
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

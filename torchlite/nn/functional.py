@@ -396,3 +396,8 @@ def assert_int_or_pair(arg, arg_name, message):
     """Raises AssertionError unless `arg` is an int or a pair."""
     if not (isinstance(arg, int) or len(arg) == 2):
         raise AssertionError(message.format(arg_name))
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

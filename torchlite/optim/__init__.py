@@ -44,14 +44,14 @@ __all__ = [
 
 
 def __getattr__(name):
-    if name in _LAZY or name in _FILES:
-        from importlib import import_module
+    from importlib import import_module
 
-        if name in _FILES:
-            return import_module("." + name, __name__)
+    if name in _FILES:
+        return import_module("." + name, __name__)
+    if name in _LAZY:
         value = globals()[name] = getattr(import_module("." + _LAZY[name], __name__), name)
         return value
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    return import_module(".._core.absent", __name__).of(__name__)(name)
 
 
 def __dir__():

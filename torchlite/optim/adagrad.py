@@ -73,3 +73,8 @@ class Adagrad(_PerParameter):
         std = state["sum"].sqrt()
         std = std + group["eps"] if group["differentiable"] else std.add_(group["eps"])
         p.addcdiv_(grad, std, value=-clr)
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

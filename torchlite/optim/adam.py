@@ -163,3 +163,8 @@ def _kernel():
         return k
 
     return k
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

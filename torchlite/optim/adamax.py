@@ -63,3 +63,8 @@ class Adamax(_PerParameter):
         else:
             torch.maximum(exp_inf.mul_(beta2), grad.abs().add_(group["eps"]), out=exp_inf)
         p.addcdiv_(exp_avg, exp_inf, value=-_get_value(group["lr"]) / (1 - beta1**step))
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -66,3 +66,8 @@ class ASGD(_PerParameter):
             ax.copy_(p)
         state["eta"].fill_(lr / ((1 + lambd * lr * step) ** group["alpha"]))
         state["mu"].fill_(1 / max(1, step - group["t0"]))
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

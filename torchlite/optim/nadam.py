@@ -92,3 +92,8 @@ class NAdam(_PerParameter):
         denom = denom.add(group["eps"]) if group["differentiable"] else denom.add_(group["eps"])
         p.addcdiv_(grad, denom, value=-lr * (1.0 - mu) / (1.0 - product))
         p.addcdiv_(exp_avg, denom, value=(-lr * mu_next) / (1.0 - product * mu_next))
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -81,3 +81,8 @@ class RAdam(_PerParameter):
             p.add_(update * lr * (correction2**0.5 / root) * rect, alpha=-1.0)
         else:
             p.add_(update * lr, alpha=-1.0)
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -81,3 +81,8 @@ class RMSprop(_PerParameter):
             p.add_(buf, alpha=-lr)
         else:
             p.addcdiv_(grad, avg, value=-lr)
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -60,3 +60,8 @@ class Rprop(_PerParameter):
         grad = torch.where(sign < 0, torch.zeros_like(grad), grad)
         p.addcmul_(grad.sign(), step_size, value=-1)
         prev.copy_(grad)
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -193,3 +193,8 @@ def make_tensor(
     if not whole:
         t.requires_grad = requires_grad
     return t
+
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

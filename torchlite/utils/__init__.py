@@ -23,7 +23,9 @@ def __getattr__(name):
         except ModuleNotFoundError as e:
             if not (e.name or "").startswith(__name__):
                 raise
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from .._core import absent
+
+    return absent.of(__name__)(name)
 
 
 def set_module(obj, mod):

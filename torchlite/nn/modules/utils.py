@@ -29,3 +29,8 @@ def _list_with_default(out_size, defaults):
     if len(defaults) <= len(out_size):
         raise ValueError(f"Input dimension should be at least {len(out_size) + 1}")
     return [v if v is not None else d for v, d in zip(out_size, defaults[-len(out_size) :])]
+
+
+from ..._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -56,4 +56,6 @@ def __getattr__(name: str) -> Any:
         from importlib import import_module
 
         return import_module(".distributed", __name__)
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    from ..._core import absent
+
+    return absent.of(__name__)(name)

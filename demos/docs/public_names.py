@@ -1,0 +1,183 @@
+"""Writes torchlite/_core/absent.txt: the public names of PyTorch that torchlite does not have.
+
+    python demos/docs/public_names.py
+
+It runs real PyTorch in a process of its own, and needs it in the same environment. A name is public if it stands in the
+module's __all__; or, without one, if it has no underscore in front and its __module__ is that module (for a package:
+any of PyTorch's, since packages collect what their modules have). PyTorch's test_public_bindings.py has the same rule.
+Modules with an underscore in their path are private. Those of PRIVATE are listed too: packages import from them.
+
+torchlite/_core/absent.py reads the file, and says what its lines mean.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import importlib
+import json
+import pathlib
+import pkgutil
+import subprocess
+import sys
+import types
+import warnings
+from typing import Any
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TABLE = ROOT / "torchlite" / "_core" / "absent.txt"
+
+PRIVATE = ("torch._C", "torch._dynamo", "torch._ops", "torch._prims_common", "torch.__config__")
+# programs and what they are made of, not names to import; importing some of them starts something
+NO_MODULES = (
+    "torch.bin",
+    "torch.testing._internal",
+    "torch.utils.tensorboard",
+    "torch.utils.hipify",
+    "torch.utils.bottleneck",
+    "torch.utils.benchmark.examples",
+    "torch.distributed.run",
+    "torch.distributed.launch",
+    "torch.contrib",
+)
+SIMPLE = (int, float, str, type(None))  # no bool: those tell what a build can do
+
+
+def modules(torch: Any) -> list[str]:
+    """PyTorch's public modules, and those of PRIVATE."""
+    found = ["torch", *PRIVATE]
+
+    def walk(package: Any) -> None:
+        for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+            name = info.name
+            if name.rpartition(".")[2].startswith("_") or name.startswith(NO_MODULES):
+                continue
+            try:
+                module = importlib.import_module(name)
+            except BaseException:  # what is not for this platform
+                continue
+            found.append(name)
+            if info.ispkg and hasattr(module, "__path__"):
+                walk(module)
+
+    walk(torch)
+    return found
+
+
+def public(module: Any) -> list[str]:
+    listed = getattr(module, "__all__", None)
+    if listed is not None:
+        return [n for n in listed if hasattr(module, n)]
+    homes = ("torch",) if hasattr(module, "__path__") else (module.__name__,)
+    return [n for n, v in vars(module).items() if not n.startswith("_") and made_in(v, module).startswith(homes)]
+
+
+def made_in(value: Any, module: Any) -> str:
+    """The module that a value says it is from; constants say nothing."""
+    if isinstance(value, types.ModuleType) or getattr(value, "__module__", "") == "typing":
+        return ""
+    return getattr(value, "__module__", None) or module.__name__
+
+
+def builtin_base(error: type) -> str:
+    return next(k.__name__ for k in error.__mro__ if k.__module__ == "builtins")
+
+
+def entry(name: str, value: Any) -> str:
+    """A line of the table, without what says where it belongs."""
+    if isinstance(value, type) and issubclass(value, Exception):
+        return "error %s %s" % (name, builtin_base(value))
+    if isinstance(value, type) and issubclass(value, enum.Enum):
+        return " ".join(["enum", name, *(n for n in value.__members__ if not n.startswith("_"))])
+    if isinstance(value, type):
+        return "class " + name
+    if isinstance(value, SIMPLE) and not isinstance(value, bool) and len(repr(value)) < 60:
+        return "value %s %r" % (name, value)
+    if callable(value):
+        return "def " + name
+    return "object " + name
+
+
+def record() -> dict[str, dict[str, list[str]]]:
+    """{module: {name: [line, other modules that have the same object]}}; "torch.Tensor" is one of the modules."""
+    warnings.simplefilter("ignore")
+    torch = importlib.import_module("torch")
+    loaded = {path: importlib.import_module(path) for path in modules(torch)}
+    names = {path: [n for n in public(m) if not is_module(m, n)] for path, m in loaded.items()}
+    homes: dict[tuple[int, str], list[str]] = {}
+    for path, module in loaded.items():
+        for name in names[path]:
+            homes.setdefault((id(getattr(module, name)), name), []).append(path)
+    found: dict[str, dict[str, list[str]]] = {}
+    for path, module in loaded.items():
+        found[path] = {}
+        for name in names[path]:
+            value = getattr(module, name)
+            same = [] if isinstance(value, SIMPLE) else homes[id(value), name]
+            same.sort(key=lambda home: (home != getattr(value, "__module__", None), len(home)))
+            found[path][name] = [entry(name, value), *same]
+    methods = (n for n in dir(torch.Tensor) if not n.startswith("_"))
+    found["torch.Tensor"] = {n: [entry(n, getattr(torch.Tensor, n))] for n in methods}
+    return found
+
+
+def is_module(module: Any, name: str) -> bool:
+    return isinstance(getattr(module, name), types.ModuleType)
+
+
+def missing(found: dict[str, dict[str, list[str]]]) -> str:
+    """The text of the table."""
+    sys.path.insert(0, str(ROOT))
+    torch: Any = importlib.import_module("torchlite")
+    from torchlite._core import absent
+
+    absent.uninstall(torch.Tensor)
+    here: dict[str, Any] = {"torch.Tensor": torch.Tensor}
+    for path in found:
+        try:
+            here.setdefault(path, importlib.import_module(path.replace("torch", "torchlite", 1)))
+        except ModuleNotFoundError:
+            pass
+    lines = []
+    for path in sorted(found):
+        left = []
+        for name, (line, *same) in sorted(found[path].items()):
+            if path in here and hasattr(here[path], name):
+                continue
+            there = [p for p in same if p in here and hasattr(here[p], name)]
+            if there or same and same[0] != path:
+                line = "from %s %s" % ((there or same)[0], name)
+            left.append(line)
+        if path not in here or left:
+            lines.append(path)
+            lines += compact(left)
+    return "\n".join(lines) + "\n"
+
+
+def compact(entries: list[str]) -> list[str]:
+    """Names without more to say share a line for each kind and each home."""
+    shared: dict[str, list[str]] = {}
+    for line in entries:
+        words = line.split()
+        if words[0] in ("class", "def", "object", "from"):
+            shared.setdefault(" ".join(words[:-1]), []).append(words[-1])
+    alone = [" " + e for e in entries if e.startswith(("error ", "enum ", "value "))]
+    return [" %s %s" % (start, " ".join(names)) for start, names in sorted(shared.items())] + alone
+
+
+def main() -> None:
+    if "--record" in sys.argv:
+        with contextlib.redirect_stdout(sys.stderr):  # some modules print when they are imported
+            found = record()
+        json.dump(found, sys.stdout)
+        return
+    out = subprocess.run(
+        [sys.executable, __file__, "--record"], cwd="/", stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True
+    )
+    TABLE.write_text(missing(json.loads(out.stdout)))
+    print("%s: %d lines" % (TABLE.relative_to(ROOT), len(TABLE.read_text().splitlines())))
+
+
+if __name__ == "__main__":
+    main()

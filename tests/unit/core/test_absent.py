@@ -1,0 +1,101 @@
+"""PyTorch's names that torchlite does not have: they can be imported, annotated with and subclassed, not used."""
+
+import importlib
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import torchlite as torch
+from torchlite._core import absent
+
+ROOT = pathlib.Path(torch.__file__).parent.parent
+
+
+def _object(path, name):
+    if path == "torch.Tensor":
+        return getattr(torch.Tensor, name)
+    return getattr(importlib.import_module("torchlite" + path[5:]), name)
+
+
+@pytest.mark.parametrize("path", sorted(absent.table()))
+def test_every_name_of_the_table_is_there(path):
+    module = None if path == "torch.Tensor" else importlib.import_module("torchlite" + path[5:])
+    for name, line in absent.table()[path].items():
+        found = _object(path, name)
+        kind = line.partition(" ")[0]
+        if kind == "class":
+            assert isinstance(found, type) and found.__module__ == path
+            with pytest.raises(absent.AbsentError, match="%s.%s: " % (path, name)):
+                found()
+        elif kind == "def":
+            with pytest.raises(NotImplementedError, match="%s.%s: " % (path, name)):
+                found(1, key=2)
+        elif kind == "error":
+            assert issubclass(found, Exception)
+        if module is not None:
+            assert getattr(module, name) is found
+
+
+def test_what_a_program_may_do_without_using_a_name():
+    fx = importlib.import_module("torchlite.fx")
+
+    class Tracer(fx.Tracer):
+        pass
+
+    assert not isinstance(torch.ones(1), fx.Node)
+    assert (fx.Node | None) and fx.Graph is importlib.import_module("torchlite.fx.graph").Graph
+    assert torch.float8_e5m2 != torch.float32 and {torch.float8_e5m2: 1}[torch.float8_e5m2] == 1
+    with pytest.raises(absent.AbsentError, match="torch.fx.Tracer: torchlite does not trace programs"):
+        Tracer()
+    with pytest.raises(AttributeError, match="torch.float8_e5m2: "):
+        assert torch.float8_e5m2.itemsize
+    with pytest.raises(AttributeError, match="module 'torch.fx' has no attribute 'nothing'"):
+        assert fx.nothing
+    with pytest.raises(ModuleNotFoundError):
+        importlib.import_module("torchlite.fx.nothing")
+
+
+def test_a_module_named_as_a_function_of_its_parent():
+    x = torch.ones(1, dtype=torch.float64, requires_grad=True)
+    module = importlib.import_module("torchlite.autograd.gradcheck")
+    assert torch.autograd.gradcheck(torch.sin, x)
+    assert module.gradgradcheck(torch.sin, x)
+
+
+def test_methods_of_tensors():
+    t = torch.ones(2)
+    assert sorted(absent.METHODS) == sorted(absent.table()["torch.Tensor"])
+    with pytest.raises(NotImplementedError, match="torch.Tensor.sparse_mask: "):
+        t.sparse_mask(t)
+    assert not hasattr(t, "grad_dtype")
+    assert not hasattr(t, "no_such_method")
+
+
+def test_no_name_of_the_table_is_there_without_it():
+    """An entry that outlives its reason would hide what was built since."""
+    program = """
+import importlib
+import torchlite
+from torchlite._core import absent
+absent.table()
+absent.uninstall(torchlite.Tensor)
+for path, names in absent.table().items():
+    if path == "torch.Tensor":
+        module = torchlite.Tensor
+    else:
+        try:
+            module = importlib.import_module("torchlite" + path[5:])
+        except ModuleNotFoundError:
+            continue
+        if not names:
+            print(path)
+    for name in names:
+        if hasattr(module, name):
+            print(path, name)
+"""
+    if sys.platform == "emscripten":
+        pytest.skip("no processes here; the host runs it")
+    out = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not out.stdout

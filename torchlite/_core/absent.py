@@ -1,0 +1,261 @@
+"""PyTorch's public names that torchlite does not have. Each is there, and says so when it is used.
+
+A program that only imports a name, annotates with it, subclasses it or asks `isinstance` runs on. To call it is an
+AbsentError. absent.txt lists the names; demos/docs/public_names.py writes it from PyTorch's. A line without a space in
+front names a module, and those after it what the module lacks:
+
+     class A B          classes that cannot be made
+     def f g            functions that cannot be called
+     object o           anything else
+     enum E X Y         an enumeration with its members
+     error E Base       an exception, with the builtin one that it derives from
+     value NAME 1       a constant, as Python writes it
+     from M A B         what another absent module has
+
+The file is read when a name is asked for that is nowhere else.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+# why, and what to do, by the beginning of the path; the longest that fits counts
+_REASONS = {
+    "": "torchlite does not have it",
+    "torch.ao": "torchlite has no quantized tensors; use float16 or bfloat16 weights to save memory",
+    "torch.quantization": "torchlite has no quantized tensors; use float16 or bfloat16 weights to save memory",
+    "torch.nn.quantized": "torchlite has no quantized tensors; use float16 or bfloat16 weights to save memory",
+    "torch.distributed": "torchlite runs in one process; torch.distributed.is_available() is False",
+    "torch.multiprocessing": "a page has one process; use the standard library's threading, or run the function here",
+    "torch.fx": "torchlite does not trace programs; call the model itself",
+    "torch.export": "torchlite does not trace programs; save the state_dict and the Python code",
+    "torch.onnx": "torchlite does not trace programs; load its state_dict in PyTorch and export there",
+    "torch.jit": "torchlite does not compile TorchScript; call the model itself",
+    "torch.package": "torchlite does not read packages; save the state_dict and the Python code",
+    "torch._dynamo": "torchlite runs everything eagerly; torch.compile returns the model as it is",
+    "torch.compiler": "torchlite runs everything eagerly; torch.compile returns the model as it is",
+    "torch.sparse": "torchlite has no sparse tensors; use dense ones",
+    "torch.nested": "torchlite has no nested tensors; pad them, and pass a mask",
+    "torch.cuda": "there is no CUDA; the GPU of a page is device 'webgpu' (torch.webgpu.use_as_cuda())",
+    "torch.mps": "there is no MPS; the GPU of a page is device 'webgpu'",
+    "torch.xpu": "there is no XPU; the GPU of a page is device 'webgpu'",
+    "torch.mtia": "there is no MTIA; the GPU of a page is device 'webgpu'",
+}
+
+
+# those of the table that belong to torch.Tensor, known before the table is read
+METHODS = """
+    ccol_indices chalf col_indices const_data_ptr crow_indices dense_dim dequantize eig grad_dtype hash_tensor
+    int_repr ipu lstsq map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
+    q_zero_point qscheme record_stream reinforce resize_as_sparse_ row_indices slice_inverse smm solve sparse_dim
+    sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig to_mkldnn to_padded_tensor to_sparse_bsc
+    to_sparse_bsr volatile xpu
+""".split()
+
+
+class AbsentError(NotImplementedError, AttributeError):
+    """A name of PyTorch was used that torchlite does not have."""
+
+    __module__ = "torch"
+
+
+def _error(path: str) -> AbsentError:
+    reason = max((r for r in _REASONS if path == r or path.startswith(r + ".") or not r), key=len)
+    return AbsentError("%s: %s" % (path, _REASONS[reason]))
+
+
+class _Object:
+    """What is neither a class nor a function; to read anything of it is an error."""
+
+    def __init__(self, path: str) -> None:
+        self.__dict__["_path"] = path
+
+    def __getattr__(self, name: str) -> Any:
+        raise _error(self._path)
+
+    def __repr__(self) -> str:
+        return "<%s, which torchlite does not have>" % self._path
+
+
+def _class(name: str, module: str) -> type:
+    path = "%s.%s" % (module, name)
+
+    def new(cls: type, *args: Any, **kwargs: Any) -> Any:
+        raise _error(path)
+
+    def item(cls: type, parameters: Any) -> type:
+        return cls
+
+    return type(name, (), {"__new__": new, "__class_getitem__": classmethod(item), "__module__": module})
+
+
+def _function(name: str, module: str) -> Callable[..., Any]:
+    path = "%s.%s" % (module, name)
+
+    def absent(*args: Any, **kwargs: Any) -> Any:
+        raise _error(path)
+
+    absent.__name__ = absent.__qualname__ = name
+    absent.__module__ = module
+    return absent
+
+
+class _Method:
+    """Stands for a method or property of Tensor."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: Any, kind: type) -> Any:
+        line = table()["torch.Tensor"][self.name]
+        if tensor is not None and line.startswith("object"):
+            raise _error("torch.Tensor." + self.name)
+        return _function(self.name, "torch.Tensor")
+
+
+def _enum(name: str, module: str, members: Sequence[str]) -> type:
+    import enum
+
+    made: Any = enum.Enum(name, {m: m for m in members})
+    made.__module__ = module
+    return made
+
+
+def _make(line: str, name: str, module: str) -> Any:
+    """The object of one name; `line` is that of the table."""
+    kind, _, rest = line.partition(" ")
+    if kind == "from":
+        from importlib import import_module
+
+        return getattr(import_module("torchlite" + rest.split()[0][len("torch") :]), name)
+    if kind == "class":
+        return _class(name, module)
+    if kind == "def":
+        return _function(name, module)
+    rest = rest[len(name) + 1 :]
+    if kind == "enum":
+        return _enum(name, module, rest.split())
+    if kind == "error":
+        import builtins
+
+        return type(name, (getattr(builtins, rest),), {"__module__": module})
+    if kind == "value":
+        import ast
+
+        return ast.literal_eval(rest)
+    return _Object("%s.%s" % (module, name))
+
+
+_table: dict[str, dict[str, str]] = {}  # module -> name -> its line
+_on = True
+
+
+def table() -> dict[str, dict[str, str]]:
+    """What absent.txt says, read when it is first asked for."""
+    if not _table:
+        import os
+
+        names: dict[str, str] = {}
+        with open(os.path.join(os.path.dirname(__file__), "absent.txt"), encoding="utf-8") as file:
+            for line in file:
+                line = line.rstrip("\n")
+                if not line.startswith(" "):
+                    names = _table.setdefault(line, {})
+                    continue
+                kind, *found = line.split()
+                if kind == "from":
+                    del found[0]
+                elif kind in ("enum", "error", "value"):
+                    del found[1:]
+                for name in found:
+                    names[name] = line[1:]
+    return _table
+
+
+def uninstall(tensor: type) -> None:
+    """Back to AttributeErrors and ModuleNotFoundErrors: for those who ask what is really there."""
+    global _on
+    _on = False
+    sys.meta_path[:] = [f for f in sys.meta_path if not isinstance(f, _Finder)]
+    for name in METHODS:
+        delattr(tensor, name)
+
+
+def of(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module by its __name__: a name or a module that it has not may be in the table."""
+    sys.modules[module].__dict__.setdefault("__path__", [])  # the import system asks a package only for its modules
+    path = "torch" + module[len("torchlite") :]
+
+    def __getattr__(name: str) -> Any:
+        found = table() if _on and not name.startswith("__") else {}
+        line = found.get(path, {}).get(name)
+        if line is not None:
+            value = _make(line, name, path)
+        elif "%s.%s" % (path, name) in found:
+            from importlib import import_module
+
+            value = import_module("%s.%s" % (module, name))
+        else:
+            raise AttributeError("module '%s' has no attribute '%s'" % (path, name))
+        setattr(sys.modules[module], name, value)
+        return value
+
+    return __getattr__
+
+
+def names(module: str) -> list[str]:
+    """What a module lacks, for its dir()."""
+    return list(table().get("torch" + module[len("torchlite") :], ()))
+
+
+class _Callable(ModuleType):
+    """A module whose parent has a function of the same name, torch.autograd.gradcheck for one. The import system puts
+    the module in the function's place; to call it still is to call the function."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__dict__["_function"](*args, **kwargs)
+
+
+class _Finder:
+    """Finds the modules that no file has; it comes last, so that nothing else waits for it."""
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if not fullname.startswith("torchlite."):
+            return None
+        name = "torch" + fullname[len("torchlite") :]
+        if name not in table():
+            return None
+        inner = any(other.startswith(name + ".") for other in table())
+        loader: Any = self
+        return ModuleSpec(fullname, loader, is_package=inner)
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """An ordinary module will do."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        name = module.__name__
+        parent, _, own = name.rpartition(".")
+        function = getattr(sys.modules[parent], own, None)
+        if callable(function):
+            module.__dict__["_function"] = function
+            module.__class__ = _Callable
+        module.__dict__["__getattr__"] = of(name)
+        module.__dict__["__dir__"] = lambda: [*module.__dict__, *names(name)]
+        module.__doc__ = "Names of PyTorch that torchlite does not have: to use one is an error."
+
+
+def install(tensor: type) -> None:
+    """Lets absent modules be imported, and puts the absent methods into Tensor's class."""
+    finder: Any = _Finder()  # as much of a finder as the import system asks for
+    sys.meta_path.append(finder)
+    for name in METHODS:
+        setattr(tensor, name, _Method(name))
