@@ -2,7 +2,7 @@
  * For tests: one shader at least of everything that builders make. Those with subgroups only where they are asked for:
  * Firefox's compiler has none.
  */
-import type { After } from "../src/kernels/elementwise/epilogue";
+import type { EpilogueGraph } from "../src/kernels/elementwise/epilogue";
 import type { Node } from "../src/kernels/elementwise/expression";
 import { OPS, type OpName } from "../src/kernels/elementwise/op_table";
 import { FAMILIES, type Families, type Family } from "./families";
@@ -14,7 +14,7 @@ const c = { dtype: f, layout: "c" } as const,
   s = { dtype: f, layout: "s" } as const;
 const square: Node[] = [{ in: 0 }, { op: "square", args: [0], dtype: f }];
 
-const after: After = {
+const after: EpilogueGraph = {
   ndim: 2,
   inputs: [{ dtype: "float16", layout: "s" }],
   nodes: [{ product: f }, { in: 0 }, { op: "mul", args: [0, 1], dtype: f }, { op: "gelu", args: [2], dtype: f }],

@@ -1,6 +1,6 @@
 /**
- * What each family needs to be planned from words alone: its buffers and words in order, and the kernels for given
- * words. README.md holds the table that callers write their words by; keep the two alike.
+ * One builder of plans for each kernel family. A plan lists its buffers and words in order, and picks the kernels for
+ * given words. The table in README.md tells callers which words to write; change both together.
  */
 import { attention } from "./products/attention";
 import type { AttentionParams } from "./products/attention_params";
@@ -9,7 +9,7 @@ import { conv, planConv } from "./products/conv";
 import { BUFFERS, type ConvParams } from "./products/conv_params";
 import { depthwise, inRows } from "./products/depthwise";
 import { epilogue } from "./elementwise/epilogue";
-import { foursOf, fused, fusedAnywhere, type FusedParams } from "./elementwise/fused";
+import { mustBeFours, fused, fusedAnywhere, type FusedParams } from "./elementwise/fused";
 import { gather, join, pad } from "./index/index_ops";
 import { linalg } from "./products/linalg";
 import { many } from "./step/many";
@@ -17,19 +17,19 @@ import { matmul, planMatmul } from "./products/matmul";
 import { adam, sgd } from "./step/optimizer";
 import { compactPlan, scatterPlan } from "./index/plan_index";
 import {
-  checkAfter,
+  checkEpilogue,
   checkDtype,
   checkGraph,
-  listed,
+  bindingBuffers,
   NONE,
-  one,
+  singleKernel,
   type Plan,
   type PlanDevice,
   type PlannedSteps,
 } from "./plan_parts";
 import { crossEntropyPlan, layerNormPlan, reducePlan, scanPlan, softmaxPlan, sortPlan } from "./rows/plan_rows";
 import { pool } from "./image/pool";
-import { type Before, beforeBuffers, beforeWords, operandBytes, operandStep } from "./elementwise/prologue";
+import { type Prologue, prologueBuffers, prologueWords, prologueBytes, prologueStep } from "./elementwise/prologue";
 import { reduce } from "./rows/reduce";
 import { search } from "./index/search";
 import {
@@ -54,7 +54,7 @@ function fusedPlan(params: FusedParams): Plan {
   checkGraph(params, params.ndim);
   const kernel = fused(params);
   const vec = kernel.uniforms.every((w) => w.name !== "size0");
-  const offsets = foursOf(params);
+  const offsets = mustBeFours(params);
   const others = (values: Values): PlannedSteps => {
     const loose = fusedAnywhere(params, values);
     return { steps: [{ ...loose, buffers: loose.kernel.bindings.map((b) => b.name) }] };
@@ -65,17 +65,17 @@ function fusedPlan(params: FusedParams): Plan {
         { kernel, fours: offsets },
       ]
     : [{ kernel, fours: offsets }];
-  // the strided kernel depends on the sizes alone
+  // of its words, only n and the sizes change the steps
   return {
-    ...one("fused", kernel, offsets, others),
+    ...singleKernel("fused", kernel, offsets, others),
     singles,
     free: new Set(kernel.uniforms.map((w) => w.name).filter((w) => !/^(n|size\d+)$/.test(w))),
   };
 }
 
-/** What a product's operands of these names are computed from, for its plan. */
-function befores(
-  params: { readonly first?: Before; readonly second?: Before },
+/** The prologues of a product's two operands: their buffers, words and steps, as parts of the product's plan. */
+function operandPrologues(
+  params: { readonly first?: Prologue; readonly second?: Prologue },
   names: readonly [string, string],
   dtypes: readonly [DType, DType],
 ) {
@@ -92,28 +92,28 @@ function befores(
     buffers: (all: Plan["buffers"]): Plan["buffers"] =>
       all.flatMap((x) => {
         const own = of.find((o) => o.name === x.name);
-        return own ? listed(beforeBuffers(own.before, own.name)) : [x];
+        return own ? bindingBuffers(prologueBuffers(own.before, own.name)) : [x];
       }),
-    /** Those words are after the product's own, and before those of what follows it. */
+    /** Adds the prologues' words: after the product's own words, before the epilogue's (`rest`). */
     words: (all: Plan["words"], rest: Plan["words"]): Plan["words"] => [
       ...all.slice(0, all.length - rest.length),
-      ...of.flatMap((o) => beforeWords(o.before, o.name)),
+      ...of.flatMap((o) => prologueWords(o.before, o.name)),
       ...rest,
     ],
-    separate: (values: Values): Step[] => of.map((o) => operandStep(o.before, o.dtype, o.name, values)),
+    separate: (values: Values): Step[] => of.map((o) => prologueStep(o.before, o.dtype, o.name, values)),
     scratch: (values: Values, steps: PlannedSteps["steps"]): Record<string, number> =>
       Object.fromEntries(
         of
           .filter((o) => steps.some((s) => s.buffers.includes(o.name)))
-          .map((o) => [o.name, operandBytes(o.dtype, o.name, values)]),
+          .map((o) => [o.name, prologueBytes(o.dtype, o.name, values)]),
       ),
   };
 }
 
 function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | keyof PlanDevice>): Plan {
   const { a, b, bias, after } = params;
-  const before = befores(params, ["a", "b"], [a, b]);
-  checkAfter(after);
+  const before = operandPrologues(params, ["a", "b"], [a, b]);
+  checkEpilogue(after);
   const float = DTYPES[a].compute === "f32";
   const kernel = matmul({
     ...(float ? { a, b } : { a: "float32", b: "float32" }),
@@ -139,7 +139,7 @@ function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | ke
     });
   return {
     family: "matmul",
-    buffers: before.buffers(listed(kernel.bindings)),
+    buffers: before.buffers(bindingBuffers(kernel.bindings)),
     words: before.words(kernel.uniforms, rest),
     free: NONE,
     steps: (values, device) => {
@@ -163,16 +163,16 @@ function matmulPlan(params: Omit<Parameters<typeof planMatmul>[0], "values" | ke
 
 function convPlan(
   given: Omit<ConvParams, "tile" | "split" | "rows" | "first" | "second"> & {
-    readonly first?: Before;
-    readonly second?: Before;
+    readonly first?: Prologue;
+    readonly second?: Prologue;
   },
 ): Plan {
   const { first, second, ...params } = given;
   const { pass, bias, after, dtype } = params;
   const [a, b, out] = BUFFERS[pass];
   const operands = [a, b] as const;
-  const before = befores(given, operands, [dtype, dtype]);
-  checkAfter(after);
+  const before = operandPrologues(given, operands, [dtype, dtype]);
+  checkEpilogue(after);
   const nd = params.kernel.length;
   for (const k of ["stride", "padding", "dilation"] as const)
     if (params[k].length !== nd) throw new Error(`${k} has ${params[k].length} numbers for ${nd} dims`);
@@ -183,7 +183,7 @@ function convPlan(
   const rest = after ? epilogue(after, params.dtype).uniforms : [];
   return {
     family: "conv",
-    buffers: before.buffers(listed(kernel.bindings)),
+    buffers: before.buffers(bindingBuffers(kernel.bindings)),
     words: before.words(
       [...uniform("u32", "batch", "groups", "wide", "narrow"), ...imageWords(nd), ...offsetWords, ...rest],
       rest,
@@ -199,7 +199,7 @@ function convPlan(
       if (wide % groups || narrow % groups)
         throw new Error(`${wide} and ${narrow} channels do not make ${groups} groups`);
       const sizes = (t: "x" | "y"): number[] => range(nd).map((d) => value(values, `${t}${d}`));
-      // one channel is a row of its own there: a CPU takes several places at a time, else the product's way
+      // Depthwise: direct sums. A CPU computes several places of a row at a time, if the window allows it.
       const rows = software && inRows(params, pass);
       if ((rows || !software) && groups > 1 && groups === wide && (pass === "forward" || !bias)) {
         const own = depthwise({
@@ -242,7 +242,7 @@ function convPlan(
 
 function poolPlan(params: Parameters<typeof pool>[0]): Plan {
   const ones = params.kernel.map(() => 1);
-  return one(
+  return singleKernel(
     "pool",
     pool({
       ...params,
@@ -255,7 +255,7 @@ function poolPlan(params: Parameters<typeof pool>[0]): Plan {
 
 function attentionPlan(params: Omit<AttentionParams, "direct" | "f16">): Plan {
   const kernel = attention(params);
-  const buffers = listed(kernel.bindings),
+  const buffers = bindingBuffers(kernel.bindings),
     names = kernel.bindings.map((b) => b.name);
   const small = params.dim <= DIRECT_HEADS && params.valueDim <= DIRECT_HEADS;
   return {
@@ -287,7 +287,7 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
   matmul: family(matmulPlan, "a", "b", "out", "first", "second", "bias", "after"),
   conv: family(convPlan, "pass", "dtype", ...WINDOW, "first", "second", "bias", "after"),
   pool: family(poolPlan, "op", "dtype", ...WINDOW, "backward", "countPadding", "divisor", "positions"),
-  gather: family((p: never) => one("gather", gather(p)), "ndim", "dtype", "indices", "wrap"),
+  gather: family((p: never) => singleKernel("gather", gather(p)), "ndim", "dtype", "indices", "wrap"),
   scatter: family(
     scatterPlan,
     "ndim",
@@ -301,19 +301,19 @@ export const PLANS: Readonly<Record<string, FamilyPlan>> = {
     "wide",
     "fresh",
   ),
-  join: family((p: never) => one("join", join(p)), "ndim", "dim", "dtype", "parts"),
-  pad: family((p: never) => one("pad", pad(p)), "ndim", "dtype", "mode", "backward"),
+  join: family((p: never) => singleKernel("join", join(p)), "ndim", "dim", "dtype", "parts"),
+  pad: family((p: never) => singleKernel("pad", pad(p)), "ndim", "dtype", "mode", "backward"),
   scan: family(scanPlan, "op", "dtype", "out"),
   sort: family(sortPlan, "dtype", "descending", "indices"),
-  search: family((p: never) => one("search", search(p)), "dtype", "values", "compute", "right", "out"),
+  search: family((p: never) => singleKernel("search", search(p)), "dtype", "values", "compute", "right", "out"),
   compact: family(compactPlan, "op", "dtype", "data", "ndim"),
-  upsample: family((p: never) => one("upsample", upsample(p)), "mode", "ndim", "dtype", "align", "backward"),
+  upsample: family((p: never) => singleKernel("upsample", upsample(p)), "mode", "ndim", "dtype", "align", "backward"),
   crossEntropy: family(crossEntropyPlan, "dtype", "weight", "smooth", "nll", "backward"),
   attention: family(attentionPlan, "dtype", "dim", "valueDim", "causal", "mask"),
-  sgd: family((p: never) => one("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first", "count"),
-  adam: family((p: never) => one("adam", adam(p)), "amsgrad", "decoupled", "maximize", "count"),
-  many: family((p: never) => one("many", many(p)), "op", "count"),
-  linalg: family((p: never) => one("linalg", linalg(p)), "op", "complex"),
+  sgd: family((p: never) => singleKernel("sgd", sgd(p)), "momentum", "nesterov", "maximize", "first", "count"),
+  adam: family((p: never) => singleKernel("adam", adam(p)), "amsgrad", "decoupled", "maximize", "count"),
+  many: family((p: never) => singleKernel("many", many(p)), "op", "count"),
+  linalg: family((p: never) => singleKernel("linalg", linalg(p)), "op", "complex"),
 };
 
 /** The plan of a key "family:{parameters as JSON}". Throws UnsupportedKernelError for what cannot be built. */
@@ -322,7 +322,7 @@ export function planOf(key: string): Plan {
   return planWith(at < 0 ? key : key.slice(0, at), () => JSON.parse(key.slice(at + 1)) as Params);
 }
 
-/** The same of a family and a function that gives its parameters. */
+/** The plan of a family; `given` makes its parameters. */
 export function planWith(name: string, given: () => Params): Plan {
   const entry = Object.hasOwn(PLANS, name) ? PLANS[name] : undefined;
   if (!entry) throw new UnsupportedKernelError(name, "no such family", "has no WebGPU kernel");

@@ -1,5 +1,5 @@
-/** What plans are made of, and checks of what callers give. */
-import type { After } from "./elementwise/epilogue";
+/** The parts of a plan, and checks of the graphs and dtypes that callers pass. */
+import type { EpilogueGraph } from "./elementwise/epilogue";
 import type { Node } from "./elementwise/expression";
 import { OPS } from "./elementwise/op_table";
 import {
@@ -12,7 +12,7 @@ import {
   type Values,
 } from "./spec";
 
-/** What the planners ask about the device. */
+/** Properties of the device that change a plan. */
 export interface PlanDevice {
   /** The adapter is a CPU. */
   readonly software: boolean;
@@ -24,7 +24,7 @@ export interface PlanDevice {
 
 export interface PlannedSteps {
   readonly steps: readonly Step[];
-  /** Bytes of the buffers that are nobody's but the steps'. */
+  /** Sizes of scratch buffers in bytes, by name. */
   readonly scratch?: Readonly<Record<string, number>>;
 }
 
@@ -32,19 +32,19 @@ export interface Plan {
   readonly family: string;
   readonly buffers: readonly { readonly name: string; readonly writes: boolean }[];
   readonly words: readonly UniformWord[];
-  /** Most buffers that one of its kernels binds, where that is more than its own. */
+  /** The most buffers that one step binds, if that is more than the plan's own buffers. */
   readonly most?: number;
   /**
-   * Kernels of which one does everything with the plan's words as its uniform words, wherever the words named in
-   * `fours` are multiples of four; the first that fits runs.
+   * Kernels that do all of the work alone, with the plan's words as their uniform words. The first one runs whose words
+   * in `fours` are all multiples of four. If none fits, `steps` decides.
    */
   readonly singles?: readonly { readonly kernel: Kernel; readonly fours: readonly string[] }[];
-  /** Words that only travel to the kernels: they change neither the steps nor their sizes. */
+  /** Names of words that no step depends on: planned steps are reused for other values of them. */
   readonly free: ReadonlySet<string>;
   steps(values: Values, device: PlanDevice): PlannedSteps;
 }
 
-export const listed = (bindings: readonly Binding[]): Plan["buffers"] =>
+export const bindingBuffers = (bindings: readonly Binding[]): Plan["buffers"] =>
   bindings.map((b) => ({ name: b.name, writes: b.access === "read_write" }));
 export const named = (reads: readonly string[], writes: readonly string[]): Plan["buffers"] => [
   ...reads.map((name) => ({ name, writes: false })),
@@ -52,14 +52,14 @@ export const named = (reads: readonly string[], writes: readonly string[]): Plan
 ];
 export const NONE: ReadonlySet<string> = new Set();
 
-/** A family of which one kernel does everything. */
-export function one(
+/** A plan in which one kernel does all of the work. `others`: the steps if a word in `fours` is no multiple of four. */
+export function singleKernel(
   family: string,
   kernel: Kernel,
   fours: readonly string[] = [],
   others?: (values: Values) => PlannedSteps,
 ): Plan {
-  const buffers = listed(kernel.bindings);
+  const buffers = bindingBuffers(kernel.bindings);
   const all = buffers.map((b) => b.name);
   return {
     family,
@@ -71,7 +71,7 @@ export function one(
   };
 }
 
-/** Refuses graphs that name what is not there: the text of their kernel would not compile. */
+/** Throws if a graph names a node, input or op that does not exist: its kernel would not compile. */
 export function checkGraph(
   {
     nodes,
@@ -104,8 +104,8 @@ export function checkDtype(d: unknown): void {
     throw new Error(`there is no dtype ${String(d)} on WebGPU`);
 }
 
-/** Refuses an epilogue that names what is not there. */
-export function checkAfter(after: After | undefined): void {
+/** Throws if an epilogue names something that does not exist. */
+export function checkEpilogue(after: EpilogueGraph | undefined): void {
   if (!after) return;
   checkGraph(
     { ...after, nodes: after.nodes.map((n) => ("product" in n ? { value: 0, dtype: n.product } : n)) },

@@ -1,15 +1,15 @@
 /**
- * What a kernel is. A builder is a pure function of a plain parameter object; equal parameters give an equal `key`, and
- * the key is what pipelines are cached by. Everything that may change from call to call without a new shader (sizes,
- * strides, offsets, Python scalars) travels in the uniform words.
+ * The definition of a kernel. A builder is a pure function of a plain parameter object. Equal parameters give equal
+ * keys, and pipelines are cached by key. Everything that changes without a new shader (sizes, strides, offsets,
+ * scalars) is a uniform word.
  *
- * Layout in memory, equal to the CPU's so that uploads and read-backs are plain copies:
- *   float32, int32   one 32-bit word an element
- *   int64            two words (low, high)
- *   float16, bfloat16, int16   two elements a word; float16 and bfloat16 are converted by bit operations, compute is
- *   f32
- *   bool, uint8, int8          four elements a word; compute is i32
- * Buffers must be allocated in multiples of 16 bytes: the four-at-a-time paths read (never write) up to that border.
+ * The layout in memory is the CPU's, so uploads and reads are plain copies:
+ *   float32, int32      one 32-bit word for each element
+ *   int64               two words (low, high)
+ *   float16, bfloat16   two elements in a word; converted by bits, computed in f32
+ *   int16               two elements in a word; computed in i32
+ *   bool, uint8, int8   four elements in a word; computed in i32
+ * Buffers are allocated in multiples of 16 bytes, since kernels may read (never write) up to such a border.
  */
 import { WebgpuError } from "../runtime/errors";
 
@@ -49,7 +49,7 @@ export interface Binding {
   readonly access: "read" | "read_write";
 }
 
-/** `init`: what it is where a caller does not give it. */
+/** `init`: the default value. */
 export interface UniformWord {
   readonly name: string;
   readonly type: "u32" | "i32" | "f32";
@@ -66,15 +66,15 @@ export interface Kernel {
   readonly bindings: readonly Binding[];
   readonly uniforms: readonly UniformWord[];
   /**
-   * It counts in floats, which constants would change in their last bits: never compiled for certain words
-   * (specialised.ts).
+   * Never specialised to constant words (specialised.ts): the kernel computes floats from them, and constants would
+   * change the last bits.
    */
   readonly general?: boolean;
   /** Workgroups to dispatch for these uniform values; a zero means there is nothing to do. */
   workgroups(u: Values): Grid;
 }
 
-/** Raised by builders for an operation or dtype that has no kernel; the caller falls back or reports. */
+/** A builder throws this for an operation or dtype without a kernel; the caller falls back or reports it. */
 export class UnsupportedKernelError extends WebgpuError {
   static override readonly errorName: string = "UnsupportedKernelError";
   constructor(
@@ -86,7 +86,7 @@ export class UnsupportedKernelError extends WebgpuError {
   }
 }
 
-/** One step of a plan: a kernel, its uniform values, and which buffers it is given (names the planner states). */
+/** One step of a plan: a kernel, its uniform values, and the names of the buffers that it binds. */
 export interface Step {
   readonly kernel: Kernel;
   readonly values: Values;
@@ -96,7 +96,7 @@ export interface Step {
 export const MAX_WORKGROUPS = 65535;
 export const WORKGROUP = 256;
 
-/** A one-dimensional launch folded into x and y, as no dimension may exceed 65535. */
+/** The workgroups of a one-dimensional launch, spread over x and y: no dimension may exceed 65535. */
 export function linearGrid(invocations: number, size = WORKGROUP): Grid {
   const groups = Math.ceil(invocations / size);
   if (groups <= MAX_WORKGROUPS) return [groups, 1, 1];
@@ -104,7 +104,7 @@ export function linearGrid(invocations: number, size = WORKGROUP): Grid {
   return [x, Math.ceil(groups / x), 1];
 }
 
-/** Words for where operands begin in their buffers; 0 unless given. */
+/** The words <name>o: where each operand begins in its buffer, 0 by default. */
 export const offsets = (...names: string[]): UniformWord[] =>
   names.map((name) => ({ name: `${name}o`, type: "i32", init: 0 }));
 
@@ -114,7 +114,7 @@ export const uniform = (type: UniformWord["type"], ...names: string[]): UniformW
 /** Key text of a family and its parameters. */
 export const kernelKey = (family: string, params: object): string => `${family}:${JSON.stringify(params)}`;
 
-/** A uniform value that must be there. */
+/** A uniform value; throws if it is missing. */
 export function value(u: Values, name: string): number {
   const v = u[name];
   if (v === undefined) throw new Error(`uniform ${name} has no value`);

@@ -1,14 +1,15 @@
 /**
- * What may follow a product, a convolution or a reduction before it is stored: a graph of element-wise operations over
- * the result and other tensors of its shape, whose outputs are stored instead.
+ * Epilogues: element-wise work on the result of a product, convolution or reduction, in the same kernel. An epilogue is
+ * a graph over that result and other tensors of its shape. The kernel stores the graph's outputs in place of the
+ * result.
  */
 import { accessors, castTo, input, narrow, outForm, output } from "../../wgsl/access";
 import { type Graph, type Node, nodeDtype, scalarWords, statements, usesCoords } from "./expression";
 import { fusedAnywhere, type Layout } from "./fused";
 import { type Binding, type DType, type Step, type UniformWord, uniform, type Values, value } from "../spec";
 
-/** A graph over the elements of a dense result, which is the node {product}; the outputs are dense too. */
-export interface After {
+/** A graph over the elements of a dense result, which it names by the node {product}. Its outputs are dense too. */
+export interface EpilogueGraph {
   readonly ndim: number;
   readonly inputs: readonly { readonly dtype: DType; readonly layout: Layout }[];
   readonly nodes: readonly Node[];
@@ -16,19 +17,19 @@ export interface After {
 }
 
 export interface Epilogue {
-  /** in0.., out0..; they take the place of the product's own output. */
+  /** in0.., out0..; they replace the product's own output. */
   readonly bindings: readonly Binding[];
-  /** size0.. where something is strided or asks for coordinates; i<k>o [i<k>s0..]; q<k>o; scalars. */
+  /** [size0.. if an input is strided or a coordinate is used]; i<k>o [i<k>s0..]; q<k>o; scalars. */
   readonly uniforms: readonly UniformWord[];
-  /** fn finish(i: i32, v: f32), i being the place in row-major order. */
+  /** fn finish(i: i32, v: f32): stores the outputs for the result v of element i, in row-major order. */
   readonly globals: string;
 }
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
-const placed = (a: After): boolean => usesCoords(a) || a.inputs.some((x) => x.layout === "s");
+const placed = (a: EpilogueGraph): boolean => usesCoords(a) || a.inputs.some((x) => x.layout === "s");
 
-/** first: the number of the first input, and of the first scalar, where the kernel has others of these names. */
-export function epilogue(after: After, dtype: DType, first = { input: 0, scalar: 0 }): Epilogue {
+/** `first`: numbers of the first input and scalar, if the kernel has inputs and scalars of its own before them. */
+export function epilogue(after: EpilogueGraph, dtype: DType, first = { input: 0, scalar: 0 }): Epilogue {
   const { ndim, inputs, outputs } = after,
     dims = range(ndim);
   const graph: Graph = {
@@ -78,11 +79,11 @@ ${statements(
 }
 
 /**
- * The nodes of an epilogue over other nodes: `product` is where the result comes from, inputs and scalars are counted
- * on.
+ * Appends an epilogue's nodes to those of a kernel (`first`), whose node `product` is the result. The epilogue's inputs
+ * and scalars get numbers from `inputs` and `scalars` on.
  */
-export function following(
-  after: After,
+export function appendEpilogue(
+  after: EpilogueGraph,
   first: readonly Node[],
   product: number,
   inputs: number,
@@ -104,8 +105,13 @@ export function following(
   return { nodes, place: (k) => places.get(k)! };
 }
 
-/** An epilogue's words for a kernel in which its inputs and scalars have other numbers. */
-export function followingWords(after: After, v: Values, inputs: number, scalars: number): Record<string, number> {
+/** An epilogue's words under the names they have after appendEpilogue(). */
+export function epilogueWords(
+  after: EpilogueGraph,
+  v: Values,
+  inputs: number,
+  scalars: number,
+): Record<string, number> {
   const words: Record<string, number> = {};
   for (const { name } of epilogue(after, "float32").uniforms) {
     const [, tag, number, rest] = /^([ic])(\d+)(.*)$/.exec(name) ?? [];
@@ -115,9 +121,9 @@ export function followingWords(after: After, v: Values, inputs: number, scalars:
   return words;
 }
 
-/** The epilogue as a kernel of its own, over a dense result in the buffer "product". */
-export function separate(after: After, dtype: DType, n: number, v: Values): Step {
-  const { nodes, place } = following(after, [{ in: 0 }], 0, 1, 0);
+/** The epilogue as a separate kernel, over a dense result in the buffer "product". */
+export function epilogueStep(after: EpilogueGraph, dtype: DType, n: number, v: Values): Step {
+  const { nodes, place } = appendEpilogue(after, [{ in: 0 }], 0, 1, 0);
   const kernel = fusedAnywhere(
     {
       ndim: after.ndim,
@@ -125,7 +131,7 @@ export function separate(after: After, dtype: DType, n: number, v: Values): Step
       nodes,
       outputs: after.outputs.map((o) => ({ node: place(o.node), dtype: o.dtype, layout: "c" })),
     },
-    { n, i0o: 0, ...followingWords(after, v, 1, 0) },
+    { n, i0o: 0, ...epilogueWords(after, v, 1, 0) },
   );
   return {
     ...kernel,

@@ -1,6 +1,5 @@
 /**
- * Expression graphs: a list of nodes, each naming earlier ones. Shared by the fused pointwise and the reduction
- * builder.
+ * Expression graphs: lists of nodes that name earlier nodes, and their text in WGSL. Used by all families that fuse.
  */
 import { castTo, narrow, truth } from "../../wgsl/access";
 import { OPS, type OpName } from "./op_table";
@@ -9,22 +8,22 @@ import { computeOf, DTYPES, type DType, isFloat, type UniformWord, UnsupportedKe
 export type Node =
   /** The current element of an input. */
   | { readonly in: number }
-  /** A number given at dispatch: uniform c<k> (c<k> and c<k>h, low and high word, for int64). */
+  /** A number that comes with the dispatch: uniform c<k> (for int64 c<k> and c<k>h, the low and the high word). */
   | { readonly scalar: number; readonly dtype: DType }
-  /** A number that is part of the shader; as text where JSON has none ("inf", "-inf", "nan", "-0", long integers). */
+  /** A constant in the shader. A string if JSON cannot hold the number ("inf", "-inf", "nan", "-0", long integers). */
   | { readonly value: number | string; readonly dtype: DType }
   /**
-   * Random numbers, one for each index of the output: uniform in [0, 1), normal, or bits of an integer that is not
-   * below 0. Words s<k>, s<k>h (seed) and s<k>o (offset: another one gives other numbers), k being the stream.
+   * A random number for each index of the output: uniform in [0, 1), normal, or the bits of a non-negative integer.
+   * Words of stream k: s<k>, s<k>h (seed) and s<k>o (offset into the generator's sequence).
    */
   | { readonly random: "uniform" | "normal" | "bits"; readonly stream: number; readonly dtype: DType }
-  /** int32 coordinate along a dim; -1: index in row-major order of the output. */
+  /** The element's int32 coordinate along a dim; -1: its index in row-major order. */
   | { readonly coord: number }
-  /** What a matrix product or convolution gives for the element, in a dtype; only in what follows one (epilogue.ts). */
+  /** The product's value for the element, in this dtype; only in epilogues. */
   | { readonly product: DType }
   /**
-   * An operation; `compute`: dtype its operands are brought to (default: that of the result, or of the first operand
-   * for tests).
+   * An operation. Its operands are cast to the dtype `compute` first; by default that is `dtype`, or the first
+   * operand's dtype for tests.
    */
   | { readonly op: OpName; readonly args: readonly number[]; readonly dtype: DType; readonly compute?: DType };
 
@@ -47,7 +46,7 @@ export function nodeDtype(g: Graph, k: number): DType {
   return "coord" in n ? "int32" : n.dtype;
 }
 
-/** tag: before their names, where a kernel has several graphs. */
+/** The words of a graph's scalars. `tag`: a prefix, for kernels with several graphs. */
 export function scalarWords(g: Graph, tag = ""): UniformWord[] {
   const words = new Map<string, UniformWord>();
   for (const n of g.nodes) {
@@ -101,7 +100,7 @@ function opExpression(g: Graph, n: Extract<Node, { op: OpName }>): string {
   return compute === n.dtype ? narrow(`(${expr})`, n.dtype) : castTo(`(${expr})`, compute, n.dtype);
 }
 
-/** The bits that random_() draws, by dtype: all but the sign. */
+/** The bits that random_() draws: all but the sign bit. */
 const BITS: { readonly [D in DType]?: string } = {
   int32: "0x7fffffffu",
   int16: "0x7fffu",
@@ -122,8 +121,8 @@ function randomText({ random, stream, dtype }: Extract<Node, { random: string }>
 }
 
 /**
- * Statements `let t<k> = ...;` for all nodes; `inputs[i]` is the text of input i, `coords[d]` of coordinate d, `index`
- * of the linear index.
+ * Statements `let t<k> = ...;` for all nodes. `inputs[i]`, `coords[d]` and `index` are the WGSL of input i, coordinate
+ * d and the linear index.
  */
 export function statements(
   g: Graph,

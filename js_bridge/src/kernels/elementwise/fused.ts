@@ -1,11 +1,11 @@
 /**
- * Pointwise kernels: one expression graph, any number of inputs and outputs of one shape. A single operation, a cast, a
- * fill, a strided copy (cat, flip, slices), arange, eye, tril and where are all graphs of this builder.
+ * Element-wise kernels: one expression graph with any number of inputs and outputs of one shape. A single operation, a
+ * cast, a fill, a strided copy (cat, flip, slices), arange, eye, tril and where are all such graphs.
  *
- * Two forms. When everything is contiguous ("c") and no coordinate is used, four elements an invocation by vector
- * accesses; the offsets must then be multiples of four. Otherwise indices are taken apart by the sizes in the uniforms,
- * and each operand has a stride for each dim (0 broadcasts, negative flips). A "c" output of a packed dtype is written
- * by whole words, an "s" one by atomic bit operations.
+ * There are two forms. If everything is contiguous ("c") and no coordinate is used, an invocation computes four
+ * elements by vector accesses; offsets must be multiples of four then. Otherwise an invocation finds its coordinates
+ * from the sizes, and each strided ("s") operand has a stride for each dim (0 broadcasts, a negative one flips). A
+ * packed dtype is written by whole words in a "c" output, by atomic bit operations in an "s" output.
  */
 import { accessors, bindingType, castTo, type Form, loadVec, storeVec } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -29,29 +29,24 @@ import {
 export type Layout = "c" | "s";
 
 export interface FusedParams {
-  /** Dims after collapsing; 0 when nothing is strided. */
+  /** Number of coalesced dims; 0 if nothing is strided. */
   readonly ndim: number;
-  /** alias: the output whose buffer this input lives in (in-place); it is read through that binding. */
+  /** alias: the output that shares this input's buffer (in place); the input is read through that binding. */
   readonly inputs: readonly { readonly dtype: DType; readonly layout: Layout; readonly alias?: number }[];
   readonly nodes: readonly Node[];
   readonly outputs: readonly { readonly node: number; readonly dtype: DType; readonly layout: Layout }[];
-  /**
-   * n is a multiple of four, and everything contiguous: no invocation tests how many of its four elements there are.
-   */
+  /** n is a multiple of four and everything is contiguous: no invocation tests how many of its four elements exist. */
   readonly whole?: boolean;
 }
 
 const dims = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 
-/** Whether the kernel takes four elements at a time by vector accesses. */
+/** Whether the kernel computes four elements at a time by vector accesses. */
 const inFours = (p: FusedParams): boolean =>
   !usesCoords(p) && p.inputs.every((i) => i.layout === "c") && p.outputs.every((o) => o.layout === "c");
 
-/**
- * The offsets that must be multiples of four: of all that is accessed four elements at a time, and of what is written
- * by whole words.
- */
-export function foursOf(params: FusedParams): string[] {
+/** Names of the offsets that must be multiples of four: of vector accesses, and of outputs written by whole words. */
+export function mustBeFours(params: FusedParams): string[] {
   const vec = inFours(params),
     bytes = (dtype: DType): number => DTYPES[dtype].bytes;
   return [
@@ -61,11 +56,10 @@ export function foursOf(params: FusedParams): string[] {
 }
 
 /**
- * The kernel for tensors that may begin anywhere, and its values: what does not begin at a multiple of four is taken as
- * strided.
+ * The kernel for tensors with any offset, and its values. If an offset is no multiple of four, tensors become strided.
  */
 export function fusedAnywhere(params: FusedParams, values: Values): { kernel: Kernel; values: Values } {
-  const fours = foursOf(params),
+  const fours = mustBeFours(params),
     flat = inFours(params) || params.ndim === 0;
   if (fours.every((name) => value(values, name) % 4 === 0)) return { kernel: fused(params), values };
   const ndim = flat ? 1 : params.ndim;
@@ -186,7 +180,7 @@ ${outputs
       .map((o, k) => (form(k) === "vec" ? "" : `\n${accessors(`out${k}`, o.dtype, form(k), true)}`))
       .join("");
     const loads = inputs.map((x, j) => `ld_${nameOf(j)}(${at(`i${j}`, x.layout, "i")})`);
-    // An element that lies past the end repeats the last one: reads stay in range and nothing of it is stored.
+    // Beyond the end an invocation repeats the last element, so reads stay in range. It stores nothing for it.
     globals += `\nfn at(i: i32) -> ${result} {
   var rest = u32(i);
 ${dims(ndim)

@@ -1,4 +1,4 @@
-/** Activations and their backward forms; scalars follow the tensors in the order of PyTorch's schemas. */
+/** Activations and their gradients. Operands are the tensors, then the scalars, in the order of PyTorch's schemas. */
 import { type OpTable, same } from "./op_def";
 
 /**

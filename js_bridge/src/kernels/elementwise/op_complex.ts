@@ -1,6 +1,6 @@
 /**
- * Complex functions by parts: complex_<name>(re, im, part) and complex_<name>(re, im, re, im, part) give one part of
- * the result. Part 0 is the real one, part 1 the imaginary one.
+ * Complex functions by parts. complex_<name>(re, im, part), or complex_<name>(re, im, re, im, part) of two operands,
+ * computes the result's real part (part 0) or its imaginary part (part 1).
  */
 import { float, type OpDef } from "./op_def";
 

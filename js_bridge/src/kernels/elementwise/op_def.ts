@@ -1,9 +1,6 @@
-/** What an element-wise operation is, and short forms to declare one in a table. */
+/** The definition of an element-wise operation, and short forms to declare one in a table. */
 
-/**
- * One WGSL expression for each compute class that has the operation. Its operands, tensors and scalars alike, are x, y,
- * z, w and v, in this order.
- */
+/** One WGSL expression for each compute class. Operands, tensors and scalars alike, are x, y, z, w and v, in order. */
 export interface OpDef {
   readonly arity: number;
   /** "same": the operands' class. "bool": the expression is a WGSL bool. "float": integers are computed as f32. */
@@ -14,9 +11,9 @@ export interface OpDef {
   readonly i?: string;
   /** For int64, as vec2<u32>. */
   readonly l?: string;
-  /** For bool operands, which are computed as i32, where `i` would be wrong. */
+  /** For bool operands (computed as i32), if `i` would be wrong for them. */
   readonly b?: string;
-  /** The first operand is a condition, whatever the class of the others. */
+  /** The first operand is a condition; its class does not matter. */
   readonly condition?: boolean;
 }
 

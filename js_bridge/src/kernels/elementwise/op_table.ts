@@ -1,6 +1,6 @@
 /**
- * The element-wise operations by name, beside activations, torch.special and complex functions, which have files of
- * their own.
+ * The element-wise operations by name. Activations, torch.special's functions and complex functions are in files of
+ * their own and join the table at its end.
  */
 import { ACTIVATIONS } from "./op_activation";
 import { COMPLEX_OPS } from "./op_complex";
@@ -10,8 +10,8 @@ import { SPECIALS } from "./op_special";
 const ZERO = "vec2<u32>(0u)";
 
 /**
- * logit_eps(x, eps); nan_to_num(x, nan, posinf, neginf); polygamma(x, n); round_decimals(x, 10^decimals) and, for
- * decimals below 0, round_tens(x, 10^-decimals).
+ * Operands beyond x: logit_eps(x, eps); nan_to_num(x, nan, posinf, neginf); polygamma(x, n); round_decimals(x,
+ * 10^decimals), and round_tens(x, 10^-decimals) for negative decimals.
  */
 const UNARY = {
   neg: same(1, "-x", "-x", "tl_i64_neg(x)"),

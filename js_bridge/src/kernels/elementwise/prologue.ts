@@ -1,7 +1,7 @@
 /**
- * Operands of products and convolutions that are expressions: a graph of element-wise operations over other tensors, of
- * which each element is computed where the product reads it (a cast, a scale, a quantised weight times its step), or by
- * a kernel of its own before, where it would be computed too often.
+ * Prologues: operands of products and convolutions that are element-wise graphs over other tensors (a cast, a scale, a
+ * quantised weight times its step). The product's kernel computes an element where it reads it. If that would compute
+ * elements too often, a kernel of its own writes the operand first.
  */
 import { accessors, castTo, input } from "../../wgsl/access";
 import { type Graph, type Node, nodeDtype, scalarWords, statements } from "./expression";
@@ -21,40 +21,40 @@ import {
 } from "../spec";
 
 /**
- * A graph over a dense tensor's elements, of which the last node is the operand; the product's strides and offset are
- * that tensor's.
+ * A graph over the elements of a dense tensor. Its last node is the operand. The product's strides and offset of the
+ * operand refer to that tensor.
  */
-export interface Before {
+export interface Prologue {
   readonly ndim: number;
   readonly inputs: readonly { readonly dtype: DType; readonly layout: Layout }[];
   readonly nodes: readonly Node[];
 }
-/** The same in a kernel: the inputs have places of their own there. */
-export interface Inline {
+/** A prologue inside a product's kernel, which has strides and an offset for each of its inputs. */
+export interface InlinePrologue {
   readonly inputs: readonly { readonly dtype: DType }[];
   readonly nodes: readonly Node[];
 }
 
-/** Where a tensor's elements are over some dims. */
+/** The offset and strides of a tensor over some dims. */
 export interface Place {
   readonly offset: number;
   readonly strides: readonly number[];
 }
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
-const placed = (b: Before): boolean =>
+const placed = (b: Prologue): boolean =>
   b.inputs.some((x) => x.layout === "s") || b.nodes.some((n) => "coord" in n && n.coord >= 0);
-const indexed = (b: Before): boolean => b.nodes.some((n) => "coord" in n || "random" in n);
+const indexed = (b: Prologue): boolean => b.nodes.some((n) => "coord" in n || "random" in n);
 
-/** Buffers in the place of the operand `tag`. */
-export const beforeBuffers = (before: Inline, tag: string): Binding[] =>
+/** Bindings of the prologue's inputs, in place of the operand `tag`. */
+export const prologueBuffers = (before: InlinePrologue, tag: string): Binding[] =>
   before.inputs.map((x, k) => input(`${tag}${k}`, x.dtype));
 
 /**
- * Words: n (elements of the dense tensor), size0.. (where something is strided or asks for a coordinate), i<k>o
- * [i<k>s0..], scalars; all after "<tag>_".
+ * Words, all with the prefix "<tag>_": n (elements of the dense tensor); [size0.. if an input is strided or a
+ * coordinate is used]; i<k>o [i<k>s0..]; scalars.
  */
-export function beforeWords(before: Before, tag: string): UniformWord[] {
+export function prologueWords(before: Prologue, tag: string): UniformWord[] {
   const dims = range(before.ndim),
     t = `${tag}_`;
   return [
@@ -66,11 +66,11 @@ export function beforeWords(before: Before, tag: string): UniformWord[] {
   ];
 }
 
-/** The scalars of an operand inside of a kernel. */
-export const inlineScalars = (before: Inline, tag: string): UniformWord[] => scalarWords(before, `${tag}_`);
+/** The words of a prologue's scalars inside a product's kernel. */
+export const inlineScalars = (before: InlinePrologue, tag: string): UniformWord[] => scalarWords(before, `${tag}_`);
 
-/** Functions ld_<tag><k>(i) for the inputs, and of_<tag>(their elements) -> the operand's. */
-export function operandFunctions(before: Inline, tag: string, dtype: DType): string {
+/** WGSL functions: ld_<tag><k>(i) reads input k; of_<tag>(elements of the inputs) is the operand's element. */
+export function operandFunctions(before: InlinePrologue, tag: string, dtype: DType): string {
   const args = before.inputs.map((x, k) => `x${k}: ${WGSL_TYPE[computeOf(x.dtype)]}`);
   return `${before.inputs.map((x, k) => accessors(`${tag}${k}`, x.dtype, "elem", false)).join("\n")}
 fn of_${tag}(${args.join(", ")}) -> f32 {
@@ -86,28 +86,28 @@ ${statements(
 }
 
 /**
- * fn ld_<tag>(i), for kernels that know an operand by the place in its dense tensor alone; <tag><k>o: where the inputs
- * begin.
+ * fn ld_<tag>(i), for kernels that read an operand by its index in the dense tensor only. All inputs must be flat();
+ * <tag><k>o are their offsets.
  */
 export const flatAccessor = (
-  before: Inline,
+  before: InlinePrologue,
   tag: string,
   dtype: DType,
 ): string => `${operandFunctions(before, tag, dtype)}
 fn ld_${tag}(i: i32) -> f32 {
   return of_${tag}(${before.inputs.map((_, k) => `ld_${tag}${k}(p.${tag}${k}o + i)`).join(", ")});
 }`;
-export const flatWords = (before: Inline, tag: string): UniformWord[] => [
+export const flatWords = (before: InlinePrologue, tag: string): UniformWord[] => [
   ...uniform("i32", ...before.inputs.map((_, k) => `${tag}${k}o`)),
   ...inlineScalars(before, tag),
 ];
-/** Whether that is so for all inputs. */
-export const flat = (before: Before): boolean => !placed(before) && !indexed(before);
+/** Whether all inputs are contiguous and no coordinate or random number is used. */
+export const flat = (before: Prologue): boolean => !placed(before) && !indexed(before);
 
-/** The operand as a kernel of its own, into the dense buffer `tag`. */
-export function operandStep(before: Before, dtype: DType, tag: string, v: Values): Step {
+/** The prologue as a separate kernel that writes the dense buffer `tag`. */
+export function prologueStep(before: Prologue, dtype: DType, tag: string, v: Values): Step {
   const values = Object.fromEntries(
-    beforeWords(before, tag).map(({ name }) => [name.slice(tag.length + 1), value(v, name)]),
+    prologueWords(before, tag).map(({ name }) => [name.slice(tag.length + 1), value(v, name)]),
   );
   const kernel = fusedAnywhere(
     { ...before, outputs: [{ node: before.nodes.length - 1, dtype, layout: "c" }] },
@@ -116,17 +116,17 @@ export function operandStep(before: Before, dtype: DType, tag: string, v: Values
   return { ...kernel, buffers: [...before.inputs.map((_, k) => `${tag}${k}`), tag] };
 }
 
-/** Bytes of that buffer. */
-export const operandBytes = (dtype: DType, tag: string, v: Values): number =>
+/** Bytes of the buffer that prologueStep() writes. */
+export const prologueBytes = (dtype: DType, tag: string, v: Values): number =>
   value(v, `${tag}_n`) * DTYPES[dtype].bytes;
 
 /**
- * Where the inputs' elements are over the product's dims, the operand being the dense tensor seen from `at` on in steps
- * of
- * at.strides, `sizes` of them; undefined where they are not evenly spaced, or the graph asks for indices.
+ * The places of a prologue's inputs over the product's dims. The product sees the dense tensor with the offset and
+ * strides of `at`, and with these sizes. Undefined if an input has no constant strides over these dims, or if the graph
+ * uses indices.
  */
-export function through(
-  before: Before,
+export function inlinePlaces(
+  before: Prologue,
   tag: string,
   v: Values,
   at: Place,
@@ -140,7 +140,7 @@ export function through(
   const step = size.map((_, d) => size.slice(d + 1).reduce((x, y) => x * y, 1));
   const start = size.map((s, d) => Math.floor(at.offset / step[d]!) % s);
   const reach = [...start];
-  // the dim along which each of the product's dims runs
+  // for each of the product's dims, the dim of the dense tensor along which it runs
   const along = at.strides.map((s, j) => {
     if (s === 0 || sizes[j]! <= 1) return -1;
     const d = step.findIndex((x) => s % x === 0);
@@ -158,10 +158,7 @@ export function through(
   });
 }
 
-/**
- * Rough cost of an element, reading it included: a unit is an addition. Functions that are a few instructions count as
- * one.
- */
+/** Rough cost of an element with its reads, in additions. Functions of only a few instructions count as one. */
 const MANY = /tl_(?!(?:min|max|fmin|fmax|relu\w*|lt|le|eq|isnan|truth_f32|div|round)\b)/;
 const nodeCost = (n: Node): number => {
   if (!("op" in n)) return 0;
@@ -169,21 +166,18 @@ const nodeCost = (n: Node): number => {
 };
 const costOf = (g: Graph): number => g.inputs.length + g.nodes.reduce((sum, n) => sum + nodeCost(n), 0);
 
-/**
- * What a dispatch, and writing and reading an element, are worth in these units; on a CPU memory is nearer and
- * arithmetic dearer.
- */
+/** The cost of a dispatch, and of writing and reading an element. On a CPU memory is cheap compared with arithmetic. */
 const DISPATCH = 1e5,
   MEMORY = 64,
   MEMORY_CPU = 8;
 
-/** Whether computing each element `times` times is less than computing it once, storing and reading it. */
-export function worthwhile(before: Before, tag: string, v: Values, times: number, software: boolean): boolean {
+/** Whether computing each element `times` times costs less than computing it once and storing it. */
+export function cheaperInline(before: Prologue, tag: string, v: Values, times: number, software: boolean): boolean {
   const n = value(v, `${tag}_n`);
   return costOf(before) * (times - 1) * n <= n * (software ? MEMORY_CPU : MEMORY) + DISPATCH;
 }
 
-/** Nodes after others, their inputs and scalars counted on; and where the last of them is. */
+/** Appends `nodes` to `first`; their inputs and scalars get numbers from `inputs` and `scalars` on. */
 export function joined(first: readonly Node[], nodes: readonly Node[], inputs: number, scalars: number): Node[] {
   const from = first.length;
   const moved = (n: Node): Node => {

@@ -1,9 +1,8 @@
 /**
- * Pooling in one to three dims on contiguous images [planes, ...], planes = batch * channels, and the gradients.
- * Backward
- * kernels gather: each input element adds what the windows over it send back, so they need no atomics and are
+ * Pooling in one to three dims on contiguous images [planes, ...] with planes = batch * channels, and its gradients. A
+ * gradient gathers: each input element adds the gradients of all windows that contain it. So it needs no atomics and is
  * reproducible.
- *   max       values and int64 positions in the plane; as in PyTorch the last NaN wins, else the first of equals
+ *   max       values and int64 positions in the plane; as in PyTorch the last NaN wins, else the first of equal values
  *   avg       divisor: the window with its padding, the window inside the image, or a given number
  *   adaptive, adaptive_max  windows [floor(i n / m), ceil((i + 1) n / m))
  *   columns   the windows themselves, [planes, taps, ...], 0 outside (im2col); backward sums them (col2im)
@@ -43,7 +42,7 @@ export interface PoolParams extends Window {
   /** avg: whether padding counts (default), and a fixed divisor in the uniform `divisor`. */
   readonly countPadding?: boolean;
   readonly divisor?: boolean;
-  /** false: maxima without their positions. */
+  /** false: max pooling without positions. */
   readonly positions?: boolean;
 }
 
@@ -95,7 +94,7 @@ export function pool(params: PoolParams): Kernel {
       params.kernel.map((k, d) => `for (var w${d} = 0; w${d} < ${k}; w${d}++) {`),
       body,
     );
-  // outputs whose windows hold the input i, or inputs in the window of an output
+  // backward: the outputs whose windows contain input i; forward: the inputs in the window of output o
   const outputsOf = (d: number): string => {
     const first = `i${d} * i32(p.y${d}) / i32(p.x${d})`;
     const end = `((i${d} + 1) * i32(p.y${d}) + i32(p.x${d}) - 1) / i32(p.x${d})`;
@@ -115,7 +114,7 @@ export function pool(params: PoolParams): Kernel {
     .join(" * ");
   const at = `plane * ${px} + ${ravel(I, sizesOf(nd, "x"))}`,
     outAt = `plane * ${py} + ${ravel(O, sizesOf(nd, "y"))}`;
-  // elements of the window at o<d> that count for the divisor
+  // number of elements of the window at o<d> that the divisor counts
   const counted = range(nd)
     .map((d) => {
       const first = `o${d} * ${params.stride[d]} - ${params.padding[d]}`;

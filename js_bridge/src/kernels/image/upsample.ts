@@ -1,9 +1,8 @@
 /**
  * Resampling of images [planes, ...] in one to three dims, as torch.nn.functional.interpolate without antialiasing, and
- * its gradient. Every output element is a weighted sum over `taps` neighbours along each dim; neighbours beyond the
- * edge are the edge.
- * The gradient gathers: an input element looks at the outputs that can have used it and takes their weights, so that it
- * needs no atomics and is the same each time.
+ * its gradient. Every output element is a weighted sum over `taps` neighbours along each dim; a neighbour beyond the
+ * edge is the edge element. The gradient gathers: an input element visits the outputs that may have used it and adds
+ * their weighted gradients. So it needs no atomics and is reproducible.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -90,7 +89,7 @@ export function upsample(params: UpsampleParams): Kernel {
   var sum = 0.0;`;
   const places = D.map((d) => `let b${d} = place(o${d}, p.scale${d}, i32(p.x${d}));`).join(" ");
   const shift = align || mode === "nearest" ? "0.0" : "0.5";
-  // outputs that may have used i<d>: those whose place is within the taps; at the edges all beyond as well
+  // outputs that may have used i<d>: those whose taps reach it, and at an edge all outputs beyond it
   const outputsOf = (d: number): string => `  // outputs that may have used i${d}
   var first${d} = 0;
   var last${d} = i32(p.y${d}) - 1;

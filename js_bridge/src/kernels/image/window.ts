@@ -1,7 +1,4 @@
-/**
- * Sliding windows over one to three spatial dims: what convolution and pooling share. All images are [batch, channel,
- * ...].
- */
+/** Sliding windows over one to three spatial dims, for convolution and pooling. Images are [batch, channel, ...]. */
 import { type UniformWord, uniform } from "../spec";
 
 export interface Window {
@@ -24,7 +21,7 @@ export const pixels = (nd: number, t: "x" | "y"): string =>
     .map((d) => `p.${t}${d}`)
     .join(" * ");
 
-/** Statements that take the row-major index `from` (u32 text) apart: let <name>0, <name>1.. (i32), sizes as texts. */
+/** Statements `let <name>0 = ...` (i32): the coordinates of the row-major index `from`. Arguments are WGSL texts. */
 export function unravel(name: string, from: string, sizes: readonly string[]): string {
   let text = `var ${name}_r = ${from}; `;
   for (let d = sizes.length - 1; d > 0; d--)
@@ -53,7 +50,7 @@ export function wideCoords(w: Window): { lets: string; inside: string } {
   };
 }
 
-/** The reverse: output coordinates o<d> whose window has w<d> at i<d>; `inside` tells whether there are such. */
+/** The reverse: the output coordinates o<d> whose window has its tap w<d> at i<d>. `inside`: whether they exist. */
 export function narrowCoords(w: Window): { lets: string; inside: string } {
   const nd = w.kernel.length;
   return {

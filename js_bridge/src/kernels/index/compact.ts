@@ -1,7 +1,7 @@
 /**
- * Compaction of what is not zero: nonzero, masked_select, masked_scatter. Elements are counted in pieces of 32, the
- * counts are summed up (scan.ts), and every piece then knows where its own begin. The caller reads the last sum, which
- * is the total, before it allocates the result.
+ * Compaction of non-zero elements: nonzero, masked_select, masked_scatter. One kernel counts the non-zero elements in
+ * pieces of 32, a scan (scan.ts) sums the counts, and then every piece knows where its results begin. The caller reads
+ * the last sum, the total, before it allocates the result.
  */
 import { accessors, input, outForm, output, truth } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -25,8 +25,10 @@ export const PIECE = 32;
 
 export interface CompactParams {
   /**
-   * count: ends[p] = how many of the pieces 0..p are not zero index: coordinates of what is not zero, [total, ndim]
-   * int64 select: out = src where the mask is not zero, in order scatter: out where the mask is not zero = src in order
+   * - count: ends[p] = number of non-zero elements in the pieces 0..p
+   * - index: coordinates of the non-zero elements, [total, ndim] int64
+   * - select: out = the elements of src where the mask is not zero, in order
+   * - scatter: the elements of out where the mask is not zero = src, in order
    */
   readonly op: "count" | "index" | "select" | "scatter";
   readonly dtype: DType;
@@ -88,7 +90,7 @@ ${each}
   };
 }
 
-/** Kernels of the count: buffers x, ends; scratch counts (int32, one a piece) and those of a scan. */
+/** The kernels of `count`. Buffers x, ends; scratch: counts (int32, one for each piece) and the scan's buffers. */
 export function planCount(params: CompactParams, values: Values): Step[] {
   const pieces = Math.ceil(value(values, "n") / PIECE);
   const names: Readonly<Record<string, string>> = { x: "counts", y: "ends" };

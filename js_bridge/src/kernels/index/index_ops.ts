@@ -3,11 +3,9 @@
  *   gather    out[c] = src[sum of c . strides + sum over j of idx_j(c) * step_j]: gather, index_select, embedding,
  *   take, x[i, j]
  *   scatter   dst[...] = or += or max= ... src(c): scatter, scatter_add, index_add, index_put, embedding gradients
- * Indices are int64 or int32, read exactly. An index out of range is not followed: gather stores 0, scatter nothing,
- * and
+ * Indices are int64 or int32, read exactly. For an index out of range gather stores 0 and scatter stores nothing, and
  * the status buffer (four words, zero before) gets [check + number of the index, index low word, index high word,
- * extent]
- * for the runtime to raise; many dispatches can share it, the first to fail keeps it.
+ * extent] for the runtime to raise; many dispatches can share it, the first to fail keeps it.
  */
 import { accessors, castTo, input, narrow, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -40,9 +38,9 @@ interface IndexParams {
 export type GatherParams = IndexParams;
 export interface ScatterParams extends IndexParams {
   readonly mode: ScatterMode;
-  /** The source is one number, uniform c0 (c0h). */
+  /** The source is one number: uniform c0 (and c0h). */
   readonly scalar?: boolean;
-  /** Index that is left out (padding_idx of embedding gradients): uniform skip. */
+  /** One index value is skipped (padding_idx of embedding gradients): uniform skip. */
   readonly skip?: boolean;
 }
 
@@ -59,19 +57,19 @@ export function indexWords(p: IndexParams, operands: readonly string[]): Uniform
   ];
 }
 
-/** Index of an operand's element at the coordinates k<d>. */
+/** The index of an operand's element at the coordinates k<d>. */
 export function offset(t: string, ndim: number): string {
   return [`p.${t}o`, ...range(ndim).map((d) => `k${d} * p.${t}s${d}`)].join(" + ");
 }
 
-/** Statements that take `rest` apart into coordinates k<d>. */
+/** Statements that compute the coordinates k<d> of the linear index `rest`. */
 export const unravelText = (ndim: number): string =>
   range(ndim)
     .reverse()
     .map((d) => (d === 0 ? "  let k0 = i32(rest);" : `  let k${d} = i32(rest % p.size${d}); rest = rest / p.size${d};`))
     .join("\n");
 
-/** Coordinates k<d> of gid, then `at`: the sum of index * step; `fine`: all in range. */
+/** Statements that compute coordinates k<d> of gid, `at` (the sum of index * step) and `fine` (all in range). */
 export function indexBody(p: IndexParams): string {
   const reads = p.indices.map((d, j) => {
     const raw = `ld_idx${j}(${offset(`i${j}`, p.ndim)})`;
@@ -137,7 +135,7 @@ const JOIN: { readonly [M in Exclude<ScatterMode, "set">]: { f32: string; i32: s
   amin: { f32: "tl_min(a, b)", i32: "min(a, b)" },
 };
 
-/** fn put(i, v): joins v into element i; atomic by compare-and-swap on its word, int64 sums by two adds with carry. */
+/** fn put(i, v): combines v with element i, by compare-and-swap on its word; int64 sums by two adds with carry. */
 function putter(dtype: DType, mode: ScatterMode): string {
   const cls = computeOf(dtype);
   const t = WGSL_TYPE[cls];
@@ -155,7 +153,7 @@ function putter(dtype: DType, mode: ScatterMode): string {
   const mask = { 1: "0xffffffffu", 2: "0xffffu", 4: "0xffu" }[per]!;
   const shift = per === 1 ? "0u" : `(u32(i) & ${per - 1}u) * ${bits}u`;
   const word = per === 1 ? "i" : `i / ${per}`;
-  // the value that the bits b of an element stand for, and the bits of a value; of whole words when not named
+  // conversions between an element's bits b and its value; a dtype that is not listed takes whole words
   const signed = `extractBits(bitcast<i32>(b), 0u, ${bits}u)`;
   const decodes: { readonly [D in DType]?: string } = {
     float16: "tl_half_to_f32(b)",

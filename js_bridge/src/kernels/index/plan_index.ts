@@ -1,16 +1,16 @@
 /** Plans of compaction and of scatters. */
 import { compact, type CompactParams, PIECE, planCount } from "./compact";
 import { scatter } from "./index_ops";
-import { listed, named, NONE, one, type Plan } from "../plan_parts";
+import { bindingBuffers, named, NONE, singleKernel, type Plan } from "../plan_parts";
 import { planSegment, segment, type SegmentParams, segmentScratch } from "./segment";
 import { DTYPES, value } from "../spec";
 
 export function compactPlan(params: CompactParams): Plan {
   const kernel = compact(params);
-  if (params.op !== "count") return one("compact", kernel);
+  if (params.op !== "count") return singleKernel("compact", kernel);
   return {
     family: "compact",
-    buffers: listed(kernel.bindings),
+    buffers: bindingBuffers(kernel.bindings),
     words: kernel.uniforms,
     free: NONE, // the scan has an xo of its own
     steps: (values) => {
@@ -23,11 +23,11 @@ export function compactPlan(params: CompactParams): Plan {
   };
 }
 
-/** Scatter by atomics, or in order where that is asked for or nothing else is exact. */
+/** Scatter by atomics; in order (segment.ts) if the caller asks for it, or if only that is exact. */
 export function scatterPlan({ ordered, ...params }: SegmentParams & { ordered?: boolean }): Plan {
   const { dtype, mode, scalar, wide, fresh } = params;
   const long = DTYPES[dtype].compute === "i64" && mode !== "set" && mode !== "add";
-  if (!ordered && !wide && !fresh && !long) return one("scatter", scatter(params));
+  if (!ordered && !wide && !fresh && !long) return singleKernel("scatter", scatter(params));
   const join = segment({ ...params, stage: "join" });
   return {
     family: "scatter",

@@ -1,4 +1,4 @@
-/** Where values would go into sorted rows: searchsorted and bucketize, by bisection. */
+/** searchsorted and bucketize: finds by bisection where values would go into sorted rows. */
 import { accessors, castTo, input, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
 import {
@@ -18,7 +18,7 @@ export interface SearchParams {
   readonly dtype: DType;
   readonly values: DType;
   readonly compute: DType;
-  /** Behind equal elements rather than before them. */
+  /** The place is after equal elements, not before them. */
   readonly right?: boolean;
   readonly out: "int64" | "int32";
 }
@@ -35,7 +35,7 @@ export function search(params: SearchParams): Kernel {
     common = COMMON[cls];
   const bindings = [input("x", dtype), input("v", values), output("y", out, "elem")];
   const uniforms = [...uniform("u32", "n", "each", "m", "step"), ...offsets("x", "v", "y")];
-  // whether an element goes before the value; comparisons with NaN go on, as in PyTorch
+  // whether an element goes before the value; NaN compares as in PyTorch
   const less = right ? "<=" : "<";
   const before = {
     f32: `(tl_isnan(x) || tl_isnan(v) || x ${less} v)`,

@@ -1,7 +1,7 @@
 /**
- * Scatter in order: what goes to one place is joined by one invocation, in the order of the source, as a loop on the
- * CPU would. So sums are the same each time, the last of several writes stays, and int64 has every mode. Places are
- * computed first, then sorted with the positions they come from; then each run of equal places is walked.
+ * Scatter in order: one invocation combines all elements that go to one place, in the order of the source, as a loop on
+ * the CPU does. So sums are reproducible, the last of several writes wins, and int64 has every mode. The kernels
+ * compute the places, sort them together with their source positions, and then walk each run of equal places.
  */
 import { accessors, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -22,16 +22,16 @@ import {
 } from "../spec";
 
 export interface SegmentParams extends ScatterParams {
-  /** Every position stands for a row of `cols` elements (embedding gradients, index_add of rows). */
+  /** Each index selects a row of `cols` elements (embedding gradients, index_add of rows). */
   readonly wide?: boolean;
-  /** What was there before does not count (include_self=False). */
+  /** The destination's old values do not count (include_self=False). */
   readonly fresh?: boolean;
 }
 export interface SegmentStage extends SegmentParams {
   readonly stage: "places" | "join";
 }
 
-/** The place of what goes nowhere; it sorts behind all others. */
+/** The place of an element that is dropped; it sorts after all others. */
 const NOWHERE = 0x7fffffff;
 
 const JOIN: { readonly [M in ScatterParams["mode"]]: { readonly [C in Compute]: string } } = {
@@ -86,7 +86,7 @@ fn join(a: ${type}, b: ${type}) -> ${type} { return ${JOIN[mode][cls]}; }`;
   let c = i32(gid${wide ? " % p.cols" : " & 0u"});
   let to = place[i];
   let at = to${wide ? " + c * p.qc" : ""};`;
-  // an output that was not there before starts with its first source, another with its own value
+  // with `fresh` a result starts with its first source element, else with its old value
   const start = fresh
     ? "var r = ld_src(source(u32(from_at[i]), c));\n  var k = i + 1u;"
     : "var r = ld_dst(at);\n  var k = i;";

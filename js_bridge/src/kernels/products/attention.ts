@@ -1,8 +1,8 @@
 /**
- * scaled_dot_product_attention without the matrix of scores in memory: a workgroup takes 16 queries of one head and
- * goes over the keys in blocks, with running maximum and sum (online softmax). 16 lanes share a query: each computes
- * the scores of some keys, then all weigh the values, four columns a lane. The log of the sum is kept for the gradient,
- * which the caller composes from products. Rows without any key allowed give 0.
+ * scaled_dot_product_attention without the matrix of scores in memory. A workgroup takes 16 queries of one head and
+ * walks the keys in blocks, with a running maximum and sum (online softmax). 16 lanes share a query: each computes the
+ * scores of some keys, then each sums four columns of the weighted values. The kernel stores the log of the sum for the
+ * gradient, which the caller composes from products. A query that may see no key gives 0.
  */
 import { attentionDirect, lowest } from "./attention_direct";
 import type { AttentionParams } from "./attention_params";
@@ -47,11 +47,11 @@ export function attention(params: AttentionParams): Kernel {
   const row4 = d4 | 1,
     weightRow = (keys: number): number => (keys === 32 ? 48 : 16);
   const blockSize = (keys: number): number => keys * Math.max(row4, v4);
-  // with f16 as many keys as without, though more had room: the results are the same
+  // f16 leaves room for more keys; the block has the same size as without, so that results are equal
   const bytes = (keys: number): number => (QUERIES * row4 + blockSize(keys)) * 16 + QUERIES * weightRow(keys) * 4;
   const keys = [32, 16].find((k) => bytes(k) <= MEMORY) ?? 8,
     perRow = weightRow(keys);
-  // with fewer keys than lanes, two lanes share a key: each takes half of the elements
+  // if there are fewer keys than lanes, two lanes share a key and each takes half of its elements
   const share = Math.max(1, LANES / keys),
     part = Math.ceil(d4 / share);
   const bindings = [
@@ -115,7 +115,7 @@ fn dot_part(q: i32, k: i32, start: i32) -> f32 {
   }
   return acc.x + acc.y + acc.z + acc.w;
 }`;
-  // where lanes share a key, each puts its part of the product into workgroup memory
+  // lanes that share a key write their parts of the product into workgroup memory
   const partial = `    weights[r * ${perRow} + t] = ${dot(`t % ${keys}`, `t / ${keys} * ${part}`)};
     workgroupBarrier();
 `;
@@ -171,7 +171,7 @@ ${share === 1 ? "" : partial}    for (var j = t; j < ${keys}; j += ${LANES}) {
     workgroupBarrier();
     var now = top;
     for (var j = 0; j < ${keys}; j++) { now = tl_max(now, weights[r * ${perRow} + j]); }
-    // while nothing was seen, the maximum is -inf and all weights are 0
+    // until the query has seen a key, the maximum is -inf and all weights are 0
     let shift = select(0.0, now, !${lowest("now")});
     let shrink = select(tl_exp(top - shift), 0.0, ${lowest("top")});
     workgroupBarrier();
@@ -191,7 +191,7 @@ ${outs.map(addValue).join("\n")}
   }
   if (l0 + r < i32(p.L)) {
     let row = p.yo + b * p.yb + h * p.yh + l * p.yl;
-    // 0 for a row that saw nothing
+    // 0 for a query that saw no key
     let by = select(1.0 / sum, 0.0, sum == 0.0);
 ${outs.flatMap((o) => range(4).map((j) => putElement(o, j))).join("\n")}
     if (t == 0) { lse[p.lseo + (b * i32(p.H) + h) * i32(p.L) + l] = select(top + tl_log(sum), -tl_inf(), sum == 0.0); }

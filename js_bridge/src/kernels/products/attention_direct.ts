@@ -1,7 +1,7 @@
 /**
- * Attention without workgroup memory: an invocation takes four queries and walks the keys four at a time, results in
- * registers. For software adapters, which have no faster memory to share and for which barriers are dear. Heads of up
- * to 64 elements.
+ * Attention without workgroup memory, for software adapters: they have no faster memory to share, and their barriers
+ * are slow. An invocation takes four queries and walks the keys four at a time, with results in registers. Heads have
+ * at most 64 elements.
  */
 import { accessors, castTo } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -77,7 +77,7 @@ ${four
   .map(
     (r) => `    s${r} = select(vec4<f32>(-tl_inf()), s${r}, seen${r});
     let now${r} = tl_max(tl_max(tl_max(top${r}, s${r}.x), tl_max(s${r}.y, s${r}.z)), s${r}.w);
-    // while nothing was seen, the maximum is -inf and all weights are 0
+    // until the query has seen a key, the maximum is -inf and all weights are 0
     let shift${r} = select(0.0, now${r}, !${lowest(`now${r}`)});
     let shrink${r} = select(tl_exp(top${r} - shift${r}), 0.0, ${lowest(`top${r}`)});
     let w${r} = vec4<f32>(${["x", "y", "z", "w"].map((e) => `tl_exp(s${r}.${e} - shift${r})`).join(", ")});
@@ -98,7 +98,7 @@ ${four
   .map(
     (r) => `  if (lt + ${r} < i32(p.L)) {
     let row = p.yo + b * p.yb + h * p.yh + l${r} * p.yl;
-    // 0 for a row that saw nothing
+    // 0 for a query that saw no key
     let by = select(1.0 / sum${r}, 0.0, sum${r} == 0.0);
 ${quads.flatMap((c) => putQuad(r, c)).join("\n")}
     lse[p.lseo + (b * i32(p.H) + h) * i32(p.L) + l${r}] = select(top${r} + tl_log(sum${r}), -tl_inf(), sum${r} == 0.0);

@@ -1,4 +1,4 @@
-/** What the kernels of attention take: those in tiles (attention.ts) and the direct ones (attention_direct.ts). */
+/** Parameters of the attention kernels, tiled (attention.ts) and direct (attention_direct.ts). */
 import type { DType } from "../spec";
 
 export interface AttentionParams {
@@ -10,11 +10,8 @@ export interface AttentionParams {
   readonly causal?: boolean;
   /** Without workgroup memory, see attention_direct.ts; heads of at most DIRECT_HEADS. */
   readonly direct?: boolean;
-  /**
-   * Queries, keys and values are read as f16, and blocks of keys and values stay so in workgroup memory; dtype is
-   * float16.
-   */
+  /** dtype is float16: queries, keys and values are read as f16, and keys and values stay f16 in workgroup memory. */
   readonly f16?: boolean;
-  /** dtype of a mask: bool (true takes part) or a float that is added to the scores. */
+  /** dtype of a mask: bool (true: the key counts), or a float that is added to the scores. */
   readonly mask?: DType;
 }

@@ -1,7 +1,6 @@
 /**
  * Convolution in one to three dims as an implicit matrix product (no unfolded image in memory), with groups; NCHW
- * images
- * and OIHW weights, contiguous. float32 accumulation for float32, float16 and bfloat16.
+ * images and OIHW weights, contiguous. float32 accumulation for float32, float16 and bfloat16.
  *   forward   y[oc, pixel] = sum over (ic, window)   w[oc, ic, window] x[ic, pixel under the window]
  *   input     gradient of x; also the forward of the transposed convolution
  *   weight    gradient of w: sum over batch and pixels; long sums are cut in parts
@@ -10,17 +9,17 @@
 import { accessors, castTo, halfForm, input, outForm, output } from "../../wgsl/access";
 import { convDirect } from "./conv_direct";
 import { BUFFERS, type ConvParams } from "./conv_params";
-import { type After, epilogue } from "../elementwise/epilogue";
+import { type EpilogueGraph, epilogue } from "../elementwise/epilogue";
 import { chooseTile, gemm, splitK, TILES } from "./gemm";
 import { joinParts } from "./matmul";
 import {
-  type Before,
-  beforeBuffers,
+  type Prologue,
+  prologueBuffers,
   flat,
   flatAccessor,
   flatWords,
-  operandStep,
-  worthwhile,
+  prologueStep,
+  cheaperInline,
 } from "../elementwise/prologue";
 import {
   type Binding,
@@ -68,7 +67,7 @@ export function conv(params: ConvParams): Kernel {
   ] as const;
   const half = (before: unknown): boolean => params.f16 === true && dtype === "float16" && !before;
   const bindings: Binding[] = operands.flatMap(([name, before]) =>
-    before ? beforeBuffers(before, name) : [input(name, dtype, halfForm(half(before)))],
+    before ? prologueBuffers(before, name) : [input(name, dtype, halfForm(half(before)))],
   );
   if (bias && !split) bindings.push(input("bias", dtype));
   bindings.push(...(after?.bindings ?? [output(out, outType)]));
@@ -146,7 +145,7 @@ fn load_b(k: i32, n: i32) -> ${typeB} {
   return 0.0;
 }`;
   }
-  // elements of an image of the result, and the place of (m, n) in it
+  // number of elements of one image of the result, and the place of (m, n) in it
   const each = `i32(${P(pass === "forward" ? "y" : "x")})`;
   const index =
     pass === "weight"
@@ -192,13 +191,13 @@ export interface ConvPlan extends Window {
   readonly narrow: number;
   readonly wideSize: readonly number[];
   readonly narrowSize: readonly number[];
-  /** What the operands are computed from, where they are no buffers, and the words of both. */
-  readonly first?: Before;
-  readonly second?: Before;
+  /** Prologues of the operands, and the words of both. */
+  readonly first?: Prologue;
+  readonly second?: Prologue;
   readonly operand?: Values;
   readonly bias?: boolean;
-  readonly after?: After;
-  /** Where the buffers begin: <buffer>o, 0 unless given. */
+  readonly after?: EpilogueGraph;
+  /** Offsets of the buffers: <buffer>o, 0 by default. */
   readonly offsets?: Values;
   /** The epilogue's words. */
   readonly rest?: Values;
@@ -227,7 +226,7 @@ export function planConv(c: ConvPlan): Step[] {
   }[c.pass];
   const direct = c.software ?? false;
   const { tile, splits: cut } = direct ? { tile: "direct" as const, splits: 1 } : chooseTile(M, N, K, c.groups);
-  // without workgroup memory parts are whole images, and there are as many as keep a few hundred invocations busy
+  // direct kernels: a part is a number of whole images, and there are enough parts for a few hundred invocations
   const few = M > 1 ? 4 : 1;
   const rows = M >= 8 ? 8 : few;
   const splits = direct
@@ -238,16 +237,16 @@ export function planConv(c: ConvPlan): Step[] {
   const names = BUFFERS[c.pass];
   const { bm, bn } = TILES[tile],
     words = c.operand ?? {};
-  // how often an element is read: that of the product's first matrix, and of the image whose windows are the second, at
-  // each place of the window
+  // how often the product reads an element of its first matrix, and of the image whose windows are its second matrix
+  // (once for each place of the window)
   const plainly = Math.ceil(N / bn),
     windowed = taps * Math.ceil(M / bm);
   const times = c.pass === "weight" ? [plainly, windowed] : [windowed, plainly];
   const made = [c.first, c.second].map((before, i) =>
-    before && !direct && flat(before) && worthwhile(before, names[i]!, words, times[i]!, false) ? before : undefined,
+    before && !direct && flat(before) && cheaperInline(before, names[i]!, words, times[i]!, false) ? before : undefined,
   );
   const before: Step[] = [c.first, c.second].flatMap((b, i) =>
-    b && !made[i] ? [operandStep(b, c.dtype, names[i]!, words)] : [],
+    b && !made[i] ? [prologueStep(b, c.dtype, names[i]!, words)] : [],
   );
   const moved = Object.fromEntries(
     made.flatMap((b, i) =>

@@ -1,7 +1,7 @@
 /**
- * Convolution without workgroup memory: an invocation computes some channels of four neighbouring places, and walks
- * window and channels (or images and pixels) in plain loops, so that no index is divided inside of them. For software
- * adapters, which have no faster memory to share; division is what costs them most.
+ * Convolution without workgroup memory, for software adapters: they have no faster memory to share, and division costs
+ * them most. An invocation computes some channels of four neighbouring places. It walks window and channels (or images
+ * and pixels) in plain loops, so nothing is divided inside them.
  */
 import { accessors, castTo } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -79,7 +79,7 @@ export function convDirect(
   } else {
     const forward = pass === "forward";
     const [plane, image, from, load, depth] = forward ? [px, py, "o", "x", "cx"] : [py, px, "i", "gy", "cy"];
-    // the input an output reads for this tap, or the output that read an input for it
+    // forward: the input that the output reads for this tap; gradient: the output that read this input for it
     const inputOf = (q: number, d: number): string =>
       `let i${q}_${d} = o${q}_${d} * ${stride[d]} + w${d} * ${dilation[d]} - ${padding[d]};`;
     const outputOf = (q: number, d: number): string => {
@@ -99,7 +99,7 @@ export function convDirect(
         sizesOf(nd, forward ? "x" : "y"),
       );
     const sizes = sizesOf(nd, forward ? "y" : "x");
-    // the place after that of q - 1, counted on instead of divided; past the last one it stays there
+    // the place after that of q - 1: incremented, not divided; it stops at the last place
     const next = (q: number): string =>
       dims
         .map((_, e) => nd - 1 - e)
@@ -138,7 +138,7 @@ export function convDirect(
   )}`;
   }
   const place = `i32(${pass === "input" ? px : py})`;
-  // where the column n begins in the result, and from there how far a row is
+  // the offset of column n in the result, and the stride of its rows
   const column =
     pass === "weight"
       ? (q: number) => `nt + ${q}`

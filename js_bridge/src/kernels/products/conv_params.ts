@@ -1,11 +1,11 @@
-/** What the kernels of convolution take: those in tiles (conv.ts) and the direct ones (conv_direct.ts). */
-import type { After } from "../elementwise/epilogue";
-import type { Inline } from "../elementwise/prologue";
+/** Parameters of the convolution kernels, tiled (conv.ts) and direct (conv_direct.ts). */
+import type { EpilogueGraph } from "../elementwise/epilogue";
+import type { InlinePrologue } from "../elementwise/prologue";
 import type { Window } from "../image/window";
 import type { DType } from "../spec";
 import type { TileName } from "./gemm";
 
-/** The buffers of each pass: the operands of its product, and the result. */
+/** Buffers of each pass: the product's two operands and its result. */
 export const BUFFERS = {
   forward: ["x", "w", "y"],
   input: ["gy", "w", "gx"],
@@ -16,15 +16,15 @@ export interface ConvParams extends Window {
   readonly pass: "forward" | "input" | "weight";
   readonly dtype: DType;
   readonly tile: TileName;
-  /** float16 operands are read as f16, other than those that are computed; not with the tile "direct". */
+  /** float16 operands without a prologue are read as f16. Not with the tile "direct". */
   readonly f16?: boolean;
-  /** What the operands are computed from, place by place; not with the tile "direct". */
-  readonly first?: Inline;
-  readonly second?: Inline;
+  /** Prologues of the operands. Not with the tile "direct". */
+  readonly first?: InlinePrologue;
+  readonly second?: InlinePrologue;
   readonly bias?: boolean;
-  /** What is computed of the result, which is not stored itself. */
-  readonly after?: After;
+  /** Epilogue; its outputs are stored in place of the result. */
+  readonly after?: EpilogueGraph;
   readonly split?: boolean;
-  /** Channels an invocation computes, of the tile "direct". */
+  /** Tile "direct": number of channels that an invocation computes. */
   readonly rows?: number;
 }

@@ -1,11 +1,10 @@
 /**
  * Depthwise convolution: every input channel has its own `mult` filters (groups = channels). Direct sums, one
- * invocation an
- * output element; the weight gradient takes a workgroup for each filter tap. Layouts as in conv.ts.
+ * invocation an output element; the weight gradient takes a workgroup for each filter tap. Layouts as in conv.ts.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
-import { type After, epilogue } from "../elementwise/epilogue";
+import { type EpilogueGraph, epilogue } from "../elementwise/epilogue";
 import { BUFFERS } from "./conv_params";
 import {
   type Binding,
@@ -40,18 +39,18 @@ export interface DepthwiseParams extends Window {
   readonly pass: "forward" | "input" | "weight";
   readonly dtype: DType;
   readonly bias?: boolean;
-  /** What is computed of the result, which is not stored itself; of the forward and of the gradient of the image. */
-  readonly after?: After;
+  /** Epilogue; its outputs are stored in place of the result. Not for the weights' gradient. */
+  readonly after?: EpilogueGraph;
   /**
-   * An invocation computes four neighbouring places of a row, which share what they read. Not for strided gradients,
-   * nor for the weights'.
+   * An invocation computes four neighbouring places of a row, which share their reads. Not for gradients of strided
+   * convolutions, nor for the weights' gradient.
    */
   readonly rows?: boolean;
-  /** The weights' gradient joins its sums through subgroups; the device must have them. */
+  /** The weights' gradient joins its sums through subgroups. The device must have the feature. */
   readonly subgroups?: boolean;
 }
 
-/** Whether there is a kernel that works in rows; its window is written out along the row. */
+/** Whether a kernel with `rows` exists for these parameters. Its window is unrolled along the row. */
 export const inRows = (w: Window, pass: DepthwiseParams["pass"]): boolean =>
   w.kernel.at(-1)! <= 11 && (pass === "forward" || (pass === "input" && w.stride.every((s) => s === 1)));
 
@@ -191,8 +190,8 @@ ${
 }
 
 /**
- * The body of the kernel in rows: result[o] = sum over the window of source[o * stride + w * dilation - padding] times
- * a weight; in the gradient the window runs backwards.
+ * The body of the kernel with `rows`: result[o] = sum over the window of source[o * stride + w * dilation - padding]
+ * times a weight; in the gradient the window runs backwards.
  */
 function rowsText(params: DepthwiseParams, stored: (i: string, r: string) => string): string {
   const { pass, kernel, dilation, bias } = params;
@@ -213,7 +212,7 @@ function rowsText(params: DepthwiseParams, stored: (i: string, r: string) => str
     [...outer.map((d) => (forward ? `w${d}` : `(${kernel[d]! - 1} - w${d})`)), "0"],
     kernel.map(String),
   );
-  // where a plane begins: of the input for its output channel, or of the gradient of one of its channels
+  // offset of a plane: the input of an output channel, or the gradient of one of an input's channels
   const plane = forward
     ? "(plane / i32(p.channels * p.mult) * i32(p.channels) + filt / i32(p.mult))"
     : "(plane / i32(p.channels) * i32(p.channels * p.mult) + filt)";

@@ -1,7 +1,6 @@
 /**
- * The matrix product all products and convolutions are made of: C[m, n] = sum over k of A[m, k] B[k, n], where A, B and
- * C are functions in WGSL, so an operand may be a matrix of any strides, an image seen through a sliding window, or
- * bits.
+ * The matrix product behind all products and convolutions: C[m, n] = sum over k of A[m, k] B[k, n]. A, B and C are WGSL
+ * functions. So an operand may be a matrix with any strides, an image seen through a sliding window, or a prologue.
  *
  * A workgroup computes a tile of bm x bn; each invocation tm x tn of it in registers. Slices of bk rows of both
  * operands go through workgroup memory as vec4s along m and n, so that the inner loop reads tm/4 + tn/4 vectors for tm
@@ -23,10 +22,10 @@ export const TILES = {
   wide: { bm: 32, bn: 128, bk: 16, tm: 4, tn: 8 },
   medium: { bm: 64, bn: 64, bk: 16, tm: 4, tn: 4 },
   large: { bm: 128, bn: 128, bk: 16, tm: 8, tn: 8 },
-  // No workgroup memory: operands come from the cache. For software adapters, which have no faster memory to share, and
-  // which compile workgroup arrays element by element (seconds for the large tiles).
+  // Without workgroup memory, for software adapters: they have no faster memory to share, and they compile workgroup
+  // arrays element by element, which takes seconds for the large tiles.
   direct: { bm: 64, bn: 64, bk: 0, tm: 8, tn: 8 },
-  // the same for a product with one row or few
+  // the same for a product with few rows
   thin: { bm: 1, bn: 512, bk: 0, tm: 1, tn: 8 },
 } as const satisfies Record<string, Tile>;
 export type TileName = keyof typeof TILES;
@@ -36,7 +35,7 @@ export interface GemmSpec {
   readonly params: object;
   readonly tile: TileName;
   readonly bindings: readonly Binding[];
-  /** Must hold M, N, K, batches; splits and kchunk too when split. */
+  /** They must include M, N, K, batches; with `split` also splits and kchunk. */
   readonly uniforms: readonly UniformWord[];
   /**
    * Defines fn setup(z: u32), called once with the batch; load_a(m, k), load_b(k, n) -> f32, 0 outside; store(m, n, v);
@@ -45,26 +44,26 @@ export interface GemmSpec {
    * what is added to that for k, and get_a(i), get_b(i) (with vecA / vecB get_a4, get_b4): all within the matrices.
    */
   readonly globals: string;
-  /** The direction in which neighbours lie in memory. */
+  /** The dim along which neighbours in memory lie. */
   readonly aFast: "m" | "k";
   readonly bFast: "n" | "k";
   readonly vecA?: boolean;
   readonly vecB?: boolean;
   /**
-   * Operands of the type f16, which stay so in workgroup memory: load_a, load_a4 (load_b, load_b4) give it. Without
-   * workgroup memory there is no difference.
+   * Operands of type f16: load_a and load_a4 (load_b, load_b4) return f16, and workgroup memory holds it. No difference
+   * without workgroup memory.
    */
   readonly halfA?: boolean;
   readonly halfB?: boolean;
-  /** The sum over k is cut in `splits` parts; setup gets the part, too: setup(z, part). */
+  /** The sum over k is cut into `splits` parts. The kernel calls setup(z, part) then. */
   readonly split?: boolean;
 }
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
-/** Four values of an operand in float32. */
+/** Four values of an operand, as float32. */
 export const wide = (half: boolean | undefined, v: string): string => (half ? `vec4<f32>(${v})` : v);
 
-/** Statements that bring a bk x width slice into workgroup memory, four elements along the width at a time. */
+/** Statements that copy a bk x width slice into workgroup memory, four elements along the width at a time. */
 function stage(
   name: string,
   width: number,
@@ -82,7 +81,7 @@ function stage(
   const ww = fast ? `id % ${w4}u` : `id / ${bk}u`;
   const each = range(4).map((j) => load(j === 0 ? "at" : `at + ${j}`, "k"));
   const v = vec ? load4("at", "k") : `${type}(${each.join(", ")})`;
-  // A loop, not unrolled text: what a pipeline costs to compile grows with every copy of the load functions.
+  // A loop, not unrolled: each copy of the load functions makes the pipeline slower to compile.
   return `    for (var id = lane; id < ${total}u; id += ${threads}u) {
       let kq = ${kk}; let wq = ${ww}; let k = k0 + i32(kq); let at = ${name}0 + i32(wq) * 4;
       tile_${name}[kq * ${w4}u + wq] = ${v};
@@ -152,10 +151,10 @@ ${products.join("\n")}
     workgroupBarrier();
   }`;
   };
-  // Rows and columns beyond the edge repeat the last ones, and are not stored: nothing is tested inside the loop.
+  // Rows and columns beyond the edge repeat the last ones and are not stored, so the loop tests nothing.
   const edge = (size: string, vec: boolean | undefined, at: string): string =>
     `min(${at}, i32(p.${size}) - ${vec ? 4 : 1})`;
-  // where block i of the rows (columns) that an invocation has begins, once for all k: four at a time, or one by one
+  // the offset of block i of an invocation's rows (columns), computed once for all k; a block has four, or one
   const places =
     (x: "m" | "n", step: number, each: readonly number[], vec: boolean | undefined) =>
     (i: number): string => {
@@ -226,8 +225,8 @@ ${sums.map(({ name, m, n }) => `  store4(${m}, ${n}, ${name});`).join("\n")}`;
 }
 
 /**
- * The largest tile that still gives the device `enough` workgroups, and how often to cut k when none does. software:
- * the adapter is a CPU.
+ * The largest tile that still gives the device `enough` workgroups. If none does, also into how many parts to cut k.
+ * software: the adapter is a CPU.
  */
 export function chooseTile(
   m: number,
@@ -254,7 +253,7 @@ export function chooseTile(
   return { tile, splits };
 }
 
-/** k per part, a multiple of the tile's depth, and how many parts that makes. */
+/** The length of a part of k, a multiple of the tile's depth, and the number of parts. */
 export function splitK(k: number, splits: number): Values {
   const kchunk = Math.ceil(k / splits / 16) * 16;
   return { kchunk, splits: Math.ceil(k / kchunk) };

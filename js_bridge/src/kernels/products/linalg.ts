@@ -1,7 +1,7 @@
 /**
- * Factorisations of batches of dense matrices, in place, one workgroup a matrix: textbook algorithms in LAPACK's
- * conventions, in float32. A step's elements are shared out among the invocations, barriers between steps. Meant for
- * matrices of up to a few hundred rows; callers leave larger ones to others.
+ * Factorisations of batches of dense matrices, in place, in float32: textbook algorithms with LAPACK's conventions.
+ * Each matrix has one workgroup. Its invocations share the elements of each step, with barriers between steps. The
+ * kernels suit matrices of up to a few hundred rows; callers send larger ones to the CPU.
  */
 import { buildModule } from "../../wgsl/module";
 import {
@@ -65,7 +65,7 @@ interface Body {
   readonly main: string;
 }
 
-/** The pivot: the largest of what each lane found, the first of equals; NaN is the largest of all. */
+/** The pivot: the largest of the lanes' candidates, the first of equal ones; NaN is larger than all numbers. */
 const LU: Body = {
   reads: [],
   writes: ["a", "piv", "info"],
@@ -208,7 +208,7 @@ const GEQRF: Body = {
   for (var k = 0u; k < steps; k++) {
     let head = base + k * p.n + k;
     let count = p.m - k;
-    // by the largest element, so that squares stay in range
+    // scaled by the largest element, so that squares stay in range
     var most = 0.0;
     for (var i = 1u + lane; i < count; i += ${LANES}u) { most = max(most, lsize(a[head + i * p.n])); }
     tails[lane] = most;
@@ -268,7 +268,7 @@ const ORGQR: Body = {
   }`,
 };
 
-/** Rows i and j of a matrix with `width` columns turned. */
+/** Rotates rows i and j of a matrix with `width` columns. */
 const rotated = (rows: string, base: string, width: string): string => `  for (var k = 0u; k < ${width}; k++) {
     var x = ${rows}[${base} + i * ${width} + k];
     var y = ${rows}[${base} + j * ${width} + k];
@@ -277,7 +277,7 @@ const rotated = (rows: string, base: string, width: string): string => `  for (v
     ${rows}[${base} + j * ${width} + k] = y;
   }`;
 
-/** One-sided Jacobi: in a round every row meets one other (all of a tournament in r - 1 rounds), a lane a pair. */
+/** One-sided Jacobi. In a round each lane rotates one pair of rows; in r - 1 rounds every row meets every other. */
 const JACOBI: Body = {
   reads: [],
   writes: ["a", "v"],
@@ -348,8 +348,8 @@ const BODIES: { readonly [O in LinalgParams["op"]]: Body } = {
 };
 
 /**
- * Buffers: what the op reads, then what it writes. Uniforms: batches, the op's words, an offset for every buffer. All
- * is dense and row-major.
+ * Buffers: the op's inputs, then its outputs, all dense and row-major. Uniforms: batches, the op's words, an offset for
+ * each buffer.
  */
 export function linalg(params: LinalgParams): Kernel {
   const { op, complex = false } = params;

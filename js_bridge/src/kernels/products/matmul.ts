@@ -1,25 +1,25 @@
 /**
  * Matrix products: out = alpha * A B + beta * bias with any strides on A, B and bias and two batch dims; float32,
- * float16 and bfloat16 with float32 accumulation. planMatmul picks the tile, cuts long sums into parts, and takes
- * reductions for vectors and for integers (exact, int64 included).
+ * float16 and bfloat16 with float32 accumulation. planMatmul picks the tile and cuts long sums into parts. For vectors
+ * and for integers it uses the reduction kernels (exact, int64 included).
  */
 import { accessors, castTo, four, halfForm, input, outForm, output } from "../../wgsl/access";
-import { type After, epilogue, following, followingWords, separate } from "../elementwise/epilogue";
+import { type EpilogueGraph, epilogue, appendEpilogue, epilogueWords, epilogueStep } from "../elementwise/epilogue";
 import type { Node } from "../elementwise/expression";
 import { fusedAnywhere } from "../elementwise/fused";
 import { chooseTile, gemm, splitK, type TileName, TILES, wide as widened } from "./gemm";
 import { planReduce, reduce } from "../rows/reduce";
 import {
-  type Before,
-  beforeBuffers,
-  type Inline,
+  type Prologue,
+  prologueBuffers,
+  type InlinePrologue,
   inlineScalars,
   joined,
   operandFunctions,
-  operandStep,
+  prologueStep,
   type Place,
-  through,
-  worthwhile,
+  inlinePlaces,
+  cheaperInline,
 } from "../elementwise/prologue";
 import {
   type Binding,
@@ -42,30 +42,33 @@ export interface MatmulParams {
   readonly tile: TileName;
   readonly aFast: "m" | "k";
   readonly bFast: "n" | "k";
-  /** Operands whose fast direction is m (n), and whose sizes, strides and offset are multiples of four. */
+  /**
+   * The operand is read by vectors: neighbours lie along m (n), and sizes, strides and offset are multiples of four.
+   */
   readonly vecA?: boolean;
   readonly vecB?: boolean;
-  /** What an operand is computed from, element by element, in place of a buffer of its own. */
-  readonly first?: Inline;
-  readonly second?: Inline;
-  /** float16 operands are read as f16, other than those that are computed. */
+  /** Prologues of the operands, inside this kernel. */
+  readonly first?: InlinePrologue;
+  readonly second?: InlinePrologue;
+  /** float16 operands without a prologue are read as f16. */
   readonly f16?: boolean;
   readonly bias?: DType;
-  /** What is computed of the result, which is dense and is not stored itself. */
-  readonly after?: After;
-  /** Writes partial sums [splits, batches, M, N] in float32, nothing added. */
+  /** Epilogue on the dense result; its outputs are stored in place of it. */
+  readonly after?: EpilogueGraph;
+  /** Writes partial sums [splits, batches, M, N] in float32, without alpha, bias or epilogue. */
   readonly split?: boolean;
 }
 
 const operand = (t: string, x: string, y: string): string[] => [`${t}o`, `${t}${x}`, `${t}${y}`, `${t}b0`, `${t}b1`];
 
-/** The buffers an operand is read from. */
-const sources = (t: "a" | "b", before?: Inline): string[] => (before ? before.inputs.map((_, k) => `${t}${k}`) : [t]);
+/** Names of the buffers from which an operand is read. */
+const sources = (t: "a" | "b", before?: InlinePrologue): string[] =>
+  before ? before.inputs.map((_, k) => `${t}${k}`) : [t];
 
 /**
  * Uniforms: M, N, K, batches, nb1 (size of the inner batch dim), [splits, kchunk]; offset and strides ao am ak ab0 ab1,
  * bo bk bn bb0 bb1, co cm cn cb0 cb1 (not when split), [eo em en eb0 eb1 of bias]; alpha, [beta]; [those of the
- * epilogue]. An operand that is computed has them for each of its inputs a<k> (b<k>), and its scalars a_c<k>.
+ * epilogue]. An operand with a prologue has offset and strides for each of its inputs a<k> (b<k>), and scalars a_c<k>.
  */
 export function matmul(params: MatmulParams): Kernel {
   const { a, b, out, vecA, vecB, first, second, bias, split } = params;
@@ -76,8 +79,8 @@ export function matmul(params: MatmulParams): Kernel {
   if (!isFloat(a) || !isFloat(b)) throw new UnsupportedKernelError("matmul", isFloat(a) ? b : a);
   const outType: DType = split ? "float32" : out;
   const bindings: Binding[] = [
-    ...(first ? beforeBuffers(first, "a") : [input("a", a, halfForm(halfA, vecA))]),
-    ...(second ? beforeBuffers(second, "b") : [input("b", b, halfForm(halfB, vecB))]),
+    ...(first ? prologueBuffers(first, "a") : [input("a", a, halfForm(halfA, vecA))]),
+    ...(second ? prologueBuffers(second, "b") : [input("b", b, halfForm(halfB, vecB))]),
   ];
   const ofA = sources("a", first),
     ofB = sources("b", second);
@@ -102,26 +105,32 @@ export function matmul(params: MatmulParams): Kernel {
   const scaled = bias ? "p.alpha * v + p.beta * ld_e(base_e + m * p.em + n * p.en)" : "p.alpha * v";
   const sum = split ? "v" : scaled;
   const value = castTo(sum, "float32", outType);
-  // an operand's element from those of its sources, of which `at` gives the places
+  // an operand's element from those of its sources; at(source) is the place of each
   const element = (
     t: "a" | "b",
     of: readonly string[],
-    before: Inline | undefined,
+    before: InlinePrologue | undefined,
     at: (source: string) => string,
     half?: boolean,
   ): string => {
     if (half) return `${t}[${at(t)}]`;
     return before ? `of_${t}(${of.map((x) => `ld_${x}(${at(x)})`).join(", ")})` : `ld_${t}(${at(t)})`;
   };
-  // the same where all sources are alike but for where they begin, from the place in the first
+  // the same if the sources differ only in their offsets, from the place in the first one
   const shifted =
     (of: readonly string[]) =>
     (x: string): string =>
       x === of[0] ? "i" : `i - base_${of[0]} + base_${x}`;
   const quad = (t: string, dtype: DType, at: string, half?: boolean): string =>
     half ? `${t}[(${at}) >> 2u]` : four(t, dtype, `(${at}) >> 2u`);
-  // functions that read one element of an operand; one that is read four at a time has none
-  const readers = (t: "a" | "b", dtype: DType, before: Inline | undefined, vec?: boolean, half?: boolean): string => {
+  // functions that read one element of an operand; an operand that is read by vectors needs none
+  const readers = (
+    t: "a" | "b",
+    dtype: DType,
+    before: InlinePrologue | undefined,
+    vec?: boolean,
+    half?: boolean,
+  ): string => {
     if (before) return operandFunctions(before, t, dtype);
     return vec ? "" : accessors(t, dtype, halfForm(half), false);
   };
@@ -129,7 +138,7 @@ export function matmul(params: MatmulParams): Kernel {
     t: "a" | "b",
     dtype: DType,
     of: readonly string[],
-    before?: Inline,
+    before?: InlinePrologue,
     vec?: boolean,
     half?: boolean,
   ): string =>
@@ -140,7 +149,7 @@ export function matmul(params: MatmulParams): Kernel {
       : `fn get_${t}(i: i32) -> f32 { return ${element(t, of, before, shifted(of))}; }`;
   const begins = (of: readonly string[], x: string): string => (of[0] ? `base_${of[0]} + ${x} * p.${of[0]}${x}` : "0");
   const along = (of: readonly string[]): string => (of[0] ? `k * p.${of[0]}k` : "0");
-  // what gemm() asks for without workgroup memory: places along rows and columns, and elements by place
+  // the functions that gemm() calls without workgroup memory: places along rows and columns, elements by place
   const byPlace = (): string => `fn row_m(m: i32) -> i32 { return ${begins(ofA, "m")}; }
 fn row_n(n: i32) -> i32 { return ${begins(ofB, "n")}; }
 fn along_a(k: i32) -> i32 { return ${along(ofA)}; }
@@ -206,11 +215,11 @@ export interface MatmulPlan {
   readonly a: DType;
   readonly b: DType;
   readonly out: DType;
-  /** What a and b are computed from, where they are no buffers; words as beforeWords() has them. */
-  readonly first?: Before;
-  readonly second?: Before;
+  /** Prologues of a and b; their words are those of prologueWords(). */
+  readonly first?: Prologue;
+  readonly second?: Prologue;
   readonly bias?: DType;
-  readonly after?: After;
+  readonly after?: EpilogueGraph;
   /** M, N, K, batches, nb1, alpha, beta and all strides, named as in the kernel's uniforms. */
   readonly values: Values;
   /** The adapter is a CPU (isFallbackAdapter). */
@@ -221,12 +230,12 @@ export interface MatmulPlan {
   readonly f16?: boolean;
 }
 
-/** Products from which on a second dispatch pays. */
+/** The number of multiplications from which on a second dispatch pays off. */
 const LONG = 1 << 16;
 
 const fours = (v: Values, ...names: string[]): boolean => names.every((n) => value(v, n) % 4 === 0);
 
-/** The words of the product of the transposed operands in reverse order, whose result is the transpose. */
+/** The words of the transposed product, B^T A^T, whose result is the transpose. */
 function transposed(v: Values): Values {
   const other: Readonly<Record<string, string>> = {
     M: "N",
@@ -252,14 +261,14 @@ function transposed(v: Values): Values {
 }
 const swap = (t: string): string => (t === "a" ? "b" : "a");
 
-/** An operand as the kernels take it: computed where it is read, or in a buffer, which a step of its own may fill. */
+/** An operand for the kernels: a prologue inside the kernel, or a buffer, which a step before it may have to fill. */
 interface Operand {
-  readonly inline?: Inline;
+  readonly inline?: InlinePrologue;
   readonly places: readonly Place[];
   readonly steps: readonly Step[];
 }
 
-/** times: how often each element is read; alike: its sources must be alike but for where they begin. */
+/** times: how often each element is read; alike: its sources may differ only in their offsets. */
 function operandOf(plan: MatmulPlan, t: "a" | "b", times: number, alike: boolean): Operand {
   const { values: v } = plan,
     before = t === "a" ? plan.first : plan.second,
@@ -269,13 +278,13 @@ function operandOf(plan: MatmulPlan, t: "a" | "b", times: number, alike: boolean
   if (!before) return { places: [at], steps: [] };
   const nb1 = value(v, "nb1"),
     outer = value(v, "batches") / nb1;
-  // batches that see the same elements read them anew
+  // batches that share elements read them again
   const again = (value(v, `${t}b0`) === 0 ? outer : 1) * (value(v, `${t}b1`) === 0 ? nb1 : 1);
-  const places = worthwhile(before, t, v, times * again, plan.software ?? false)
-    ? through(before, t, v, at, [outer, nb1, value(v, across.toUpperCase()), value(v, "K")])
+  const places = cheaperInline(before, t, v, times * again, plan.software ?? false)
+    ? inlinePlaces(before, t, v, at, [outer, nb1, value(v, across.toUpperCase()), value(v, "K")])
     : undefined;
   if (!places || (alike && places.some((x) => x.strides.some((s, j) => s !== at.strides[j]))))
-    return { places: [at], steps: [operandStep(before, plan[t], t, v)] };
+    return { places: [at], steps: [prologueStep(before, plan[t], t, v)] };
   return { inline: before, places, steps: [] };
 }
 
@@ -295,9 +304,9 @@ function placeWords(t: "a" | "b", { inline, places }: Operand): Record<string, n
 }
 
 /**
- * The kernels of one product. Buffers a, b (a0.., b0.. where they are computed; a and b are scratch then), [e], c (with
- * an epilogue its inputs and outputs instead); scratch part: float32 of splits * batches * M * N; sum and product: a
- * result.
+ * The kernels of one product. Buffers: a, b (with a prologue its inputs a0.., b0..; a and b are scratch then), [e], c
+ * (with an epilogue its inputs and outputs instead). Scratch: part, float32 of splits * batches * M * N; sum and
+ * product, each of the result's size.
  */
 export function planMatmul(plan: MatmulPlan): Step[] {
   const { values: v, bias, out, after } = plan;
@@ -308,7 +317,7 @@ export function planMatmul(plan: MatmulPlan): Step[] {
     number,
     number,
   ];
-  // a CPU adds up columns side by side better than one by one: a matrix times a vector is taken as its transpose
+  // a CPU sums columns side by side faster than one by one, so a matrix times a vector runs as the transposed product
   if (plan.software && isFloat(plan.a) && N === 1 && M > 1) {
     const { first, second, ...rest } = plan;
     return planMatmul({
@@ -322,7 +331,7 @@ export function planMatmul(plan: MatmulPlan): Step[] {
   }
   const plain = !bias && !after && (v["alpha"] ?? 1) === 1;
   const c = (n: string): number => v[n] ?? 0;
-  // sums of parts and of products are written in order
+  // the kernels that sum parts and add a bias write contiguous results
   const ordered =
     (N <= 1 || c("cn") === 1) &&
     (M <= 1 || c("cm") === N) &&
@@ -337,7 +346,7 @@ export function planMatmul(plan: MatmulPlan): Step[] {
       );
     return planProductSum(plan, nb1);
   }
-  // vectors of some size to which something is added: in a tile nearly all rows would be computed in vain
+  // a long vector with an added bias: a tile would compute nearly all of its rows in vain
   if (!plan.software && !plain && ordered && (M === 1 || N === 1) && K > 0 && K * M * N * batches >= LONG)
     return [...planProductSum({ ...plan, out: "float32" }, nb1, "sum"), ...finish(plan, nb1)];
   const choice = chooseTile(M, N, K, batches, plan.software);
@@ -384,12 +393,12 @@ export function planMatmul(plan: MatmulPlan): Step[] {
   return [...steps, ...finish(plan, nb1)];
 }
 
-/** c = alpha * sum + beta * e for a dense float32 "sum", and what follows. */
+/** c = alpha * sum + beta * e for a dense float32 "sum", and the epilogue. */
 function finish(plan: MatmulPlan, nb1: number): Step[] {
   const { values: v, bias, out, after } = plan;
   const [M, N, batches] = ["M", "N", "batches"].map((n) => value(v, n)) as [number, number, number];
   const n = batches * M * N;
-  // an epilogue with dims of its own beside a bias: two kernels
+  // an epilogue with a bias, if both need dims of their own: two kernels
   if (after && bias && after.ndim > 0) {
     const { after: _, ...own } = plan;
     return [
@@ -397,7 +406,7 @@ function finish(plan: MatmulPlan, nb1: number): Step[] {
         ...s,
         buffers: s.buffers.map((x) => (x === "c" ? "product" : x)),
       })),
-      separate(after, out, n, v),
+      epilogueStep(after, out, n, v),
     ];
   }
   const nodes: Node[] = [{ in: 0 }, { scalar: 0, dtype: "float32" }, { op: "mul", args: [0, 1], dtype: "float32" }];
@@ -432,7 +441,7 @@ function finish(plan: MatmulPlan, nb1: number): Step[] {
   }
   nodes.push({ op: "cast", args: [nodes.length - 1], dtype: out });
   const own = bias ? 2 : 1;
-  const rest = following(after, nodes, nodes.length - 1, own, own);
+  const rest = appendEpilogue(after, nodes, nodes.length - 1, own, own);
   const kernel = fusedAnywhere(
     {
       ndim: bias ? 4 : after.ndim,
@@ -440,7 +449,7 @@ function finish(plan: MatmulPlan, nb1: number): Step[] {
       nodes: rest.nodes,
       outputs: after.outputs.map((o) => ({ node: rest.place(o.node), dtype: o.dtype, layout: "c" })),
     },
-    { ...values, ...followingWords(after, v, own, own) },
+    { ...values, ...epilogueWords(after, v, own, own) },
   );
   return [
     {
@@ -455,7 +464,7 @@ function finish(plan: MatmulPlan, nb1: number): Step[] {
   ];
 }
 
-/** Sum of partial results [splits, rows] in "part" into a contiguous buffer. */
+/** Sums partial results [splits, rows] in "part" into a contiguous buffer. */
 export function joinParts(rows: number, splits: number, out: DType, offset: number, name: string): Step {
   const kernel = reduce({
     stage: "full",
@@ -476,14 +485,14 @@ export function joinParts(rows: number, splits: number, out: DType, offset: numb
 const countOf = (nodes: readonly Node[]): number =>
   nodes.reduce((n, x) => ("scalar" in x ? Math.max(n, x.scalar + 1) : n), 0);
 
-/** sum over k of a * b as a reduction: vectors (bound by memory) and integers. */
+/** The sum over k of a * b as a reduction, for vectors (bound by memory) and integers. */
 function planProductSum(plan: MatmulPlan, nb1: number, to: "c" | "sum" = "c"): Step[] {
   const v = plan.values;
   const g = (n: string): number => value(v, n);
   const dtype: DType = computeOf(plan.out) === "f32" ? "float32" : plan.out;
   const x = operandOf(plan, "a", g("N"), false),
     y = operandOf(plan, "b", g("M"), false);
-  // both operands' graphs, one after the other
+  // the graphs of both operands in one list of nodes
   const inputs = [...(x.inline?.inputs ?? [{ dtype: plan.a }]), ...(y.inline?.inputs ?? [{ dtype: plan.b }])];
   const own = (t: "a" | "b", { inline }: Operand): string[] =>
     (inline ? inlineScalars(inline, `${t}`) : []).map((w) => w.name);

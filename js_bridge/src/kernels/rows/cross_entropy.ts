@@ -1,7 +1,7 @@
 /**
  * cross_entropy with class indices in one kernel: log_softmax over a dim of [outer, n, inner], the loss of every row,
- * and the gradient. What a row counts for (its class' weight, 0 where it is ignored) is a result of its own, because
- * the mean divides by the sum of that.
+ * and the gradient. The weight of each row (its class's weight, 0 if the row is ignored) is another result, because the
+ * mean divides by the sum of weights.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -22,11 +22,11 @@ import {
 
 export interface CrossEntropyParams extends RowLanes {
   readonly dtype: DType;
-  /** A weight for each class. */
+  /** There is a weight for each class. */
   readonly weight?: boolean;
   /** label_smoothing, in the uniform `smoothing`. */
   readonly smooth?: boolean;
-  /** x holds logarithms already: nll_loss. There is no lse then, and backward does not read x. */
+  /** nll_loss: x holds log-probabilities already. There is no lse then, and backward does not read x. */
   readonly nll?: boolean;
   readonly backward?: boolean;
 }
@@ -83,7 +83,7 @@ export function crossEntropy(params: CrossEntropyParams): Kernel {
   let ignored = all(raw == tl_i64(p.ignore));`;
   const weights = weight ? blockSum(params, "weights", w) : "  let weights = f32(p.n);";
   const back = `${head}
-  // the forward pass reported targets out of range; they have no gradient here either
+  // the forward pass has reported targets out of range; their gradient is 0
   let valid = !ignored && raw.y == 0u && raw.x < p.n;
   let class_at = select(-1, i32(raw.x), valid);
   let share = ${w("max(class_at, 0)")};

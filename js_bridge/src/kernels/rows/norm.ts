@@ -1,6 +1,6 @@
 /**
  * layer_norm and rms_norm over contiguous rows with float32 statistics, and their input gradient. Gradients of weight
- * and bias, and batch_norm, are reductions of expressions and fused pointwise kernels, which Python puts together.
+ * and bias, and batch_norm, are reductions and element-wise kernels; Python composes them.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";

@@ -1,7 +1,7 @@
-/** Plans of families that work on rows: reductions, softmax, norms, losses, scans, sorts. */
+/** Plans of the families that work on rows: reductions, softmax, norms, losses, scans, sorts. */
 import { crossEntropy, type CrossEntropyParams } from "./cross_entropy";
 import { layerNorm } from "./norm";
-import { checkAfter, checkGraph, listed, named, NONE, type Plan } from "../plan_parts";
+import { checkEpilogue, checkGraph, bindingBuffers, named, NONE, type Plan } from "../plan_parts";
 import { lanesFor, planReduce, reduce } from "./reduce";
 import type { RowLanes } from "./row";
 import { planScan } from "./scan";
@@ -15,13 +15,13 @@ export function reducePlan({
   ...params
 }: Omit<Parameters<typeof planReduce>[0], "values" | "inner"> & { inner?: boolean }): Plan {
   checkGraph(params, -1);
-  checkAfter(params.after);
+  checkEpilogue(params.after);
   if (params.after && (params.outputs.length !== 1 || computeOf(params.outputs[0]!.dtype) !== "f32"))
     throw new Error("only one result in floats can have an epilogue");
   const full = reduce({ ...params, stage: "full", lanes: 1 });
   return {
     family: "reduce",
-    buffers: listed(full.bindings),
+    buffers: bindingBuffers(full.bindings),
     words: full.uniforms,
     most: reduce({ ...params, stage: "partial", lanes: 1 }).bindings.length,
     free: new Set(full.uniforms.map((w) => w.name).filter((n) => /^([iq]\d+o|c\d+h?|correction|eps)$/.test(n))),
@@ -43,7 +43,7 @@ export function softmaxPlan(params: Omit<Parameters<typeof softmax>[0], keyof Ro
   const first = softmax({ ...params, lanes: 1 });
   return {
     family: "softmax",
-    buffers: listed(first.bindings),
+    buffers: bindingBuffers(first.bindings),
     words: first.uniforms,
     free: new Set(["xo", "yo", "go"]),
     steps: (values, { software, subgroups }) => {
@@ -63,7 +63,7 @@ export function layerNormPlan(params: Omit<Parameters<typeof layerNorm>[0], keyo
   const first = layerNorm({ ...params, lanes: 1 });
   return {
     family: "layerNorm",
-    buffers: listed(first.bindings),
+    buffers: bindingBuffers(first.bindings),
     words: first.uniforms,
     free: new Set(first.uniforms.map((w) => w.name).filter((n) => n !== "rows" && n !== "n")),
     steps: (values, { software, subgroups }) => {
@@ -80,11 +80,11 @@ export function crossEntropyPlan(params: Omit<CrossEntropyParams, keyof RowLanes
   const first = crossEntropy({ ...params, lanes: 1 });
   return {
     family: "crossEntropy",
-    buffers: listed(first.bindings),
+    buffers: bindingBuffers(first.bindings),
     words: first.uniforms,
     free: new Set(first.uniforms.map((w) => w.name).filter((n) => !["rows", "n", "inner"].includes(n))),
     steps: (values, { software, subgroups }) => {
-      // nll_loss reads one element of a row; gradients join nothing unless all classes' weights are needed
+      // nll_loss reads one element of a row, so one lane is enough
       const lanes =
         params.nll && !params.backward
           ? 1
@@ -98,7 +98,7 @@ export function crossEntropyPlan(params: Omit<CrossEntropyParams, keyof RowLanes
 
 export function scanPlan({ op, dtype, out }: { op: Parameters<typeof planScan>[0]; dtype: DType; out: DType }): Plan {
   const best = op === "cummax" || op === "cummin";
-  planScan(op, dtype, out, 1, 1, 1); // refuses what there is no kernel for
+  planScan(op, dtype, out, 1, 1, 1); // throws if there is no kernel
   return {
     family: "scan",
     buffers: named(["x"], ["y", ...(best ? ["idx"] : [])]),

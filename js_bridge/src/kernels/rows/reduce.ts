@@ -1,18 +1,16 @@
 /**
  * Reductions over any dims of any strides, of an expression graph's values (so sums of products, losses and
- * matrix-vector
- * products are reductions too), several results at once.
+ * matrix-vector products are reductions too), several results at once.
  *
  * `lanes` invocations work on one row. Each adds blocks of 32 elements before it adds the blocks together, then the
- * lanes
- * join as a tree: the error grows with the logarithm of the row, as in pairwise summation, and does not depend on
- * timing.
- * With subgroups (subgroup.ts) lanes join in those instead of a tree of barriers, and a row has a workgroup of its own.
- * Rows too long for one workgroup take two kernels: "partial" reduces chunks to states, "combine" joins the states.
+ * lanes join as a tree: the error grows with the logarithm of the row, as in pairwise summation, and does not depend on
+ * timing. With subgroups (subgroup.ts) lanes join in those instead of a tree of barriers, and a row has a workgroup of
+ * its own. Rows too long for one workgroup take two kernels: "partial" reduces chunks to states, "combine" joins the
+ * states.
  */
 import { accessors, castTo, convert, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
-import { type After, epilogue } from "../elementwise/epilogue";
+import { type EpilogueGraph, epilogue } from "../elementwise/epilogue";
 import { type Graph, type Node, nodeDtype, scalarWords, statements } from "../elementwise/expression";
 import { type ReduceOp, type Reduction, reduction } from "./reduce_ops";
 import {
@@ -39,22 +37,22 @@ export interface ReduceParams {
   /** Neighbours in a workgroup are rows, not elements of one row: for rows that are side by side in memory. */
   readonly across?: boolean;
   /**
-   * Neighbours in a workgroup are parts of one row, which take its elements in turn: for adapters that pay for
-   * barriers.
+   * Neighbours in a workgroup are lanes of one row, which take its elements in turn: for adapters with slow barriers.
    */
   readonly woven?: boolean;
   /** Join lanes through subgroups; the device must have them. Not with `across`. */
   readonly subgroups?: boolean;
-  /** Number of dims that stay and that are reduced. */
+  /** Numbers of kept dims and of reduced dims. */
   readonly kept: number;
   readonly reduced: number;
   readonly inputs: readonly { readonly dtype: DType }[];
   readonly nodes: readonly Node[];
   readonly outputs: readonly { readonly op: ReduceOp; readonly node: number; readonly dtype: DType }[];
   /**
-   * What is computed of the one result, in floats, which is not stored itself. Its inputs and scalars are counted on.
+   * An epilogue on the only result, a float; its outputs are stored in place of it. Its inputs and scalars are numbered
+   * after the kernel's own.
    */
-  readonly after?: After;
+  readonly after?: EpilogueGraph;
 }
 
 const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
@@ -159,9 +157,9 @@ ${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
   const bases = combine
     ? "row * i32(p.chunks)"
     : inputs.map((_, i) => [`p.i${i}o`, ...range(kept).map((d) => `k${d} * p.i${i}k${d}`)].join(" + ")).join(", ");
-  // Idle lanes keep going, with an empty range, because all of a workgroup must meet at the barriers.
+  // Idle lanes run with an empty range, because all lanes of a workgroup must reach the barriers.
   const partial = stage === "partial";
-  // states of a row's chunks lie together, whichever way items are numbered
+  // the states of a row's chunks are neighbours in memory, however items are numbered
   const [row, which] = across ? ["% p.rows", "/ p.rows"] : ["/ p.chunks", "% p.chunks"];
   const inRows = `  let item = gid / ${lanes}u;
   let part = lane % ${lanes}u;`;
@@ -226,10 +224,7 @@ ${partial ? putState : outputs.map(putResult).join("\n")}
   };
 }
 
-/**
- * Statements that join a State over a subgroup: the device's own operations where there are some, shuffles for the
- * rest.
- */
+/** Statements that join a State over a subgroup, by the device's own operations if it has them, else by shuffles. */
 function insideSubgroup(reds: readonly Reduction[]): string {
   const names = reds.map((r, k) => r.vars.map((_, j) => `s${k}_${j}`));
   const own = reds.flatMap((r, k) => (r.native ? [`v.s${k}_0 = ${r.native(`v.s${k}_0`)};`] : []));
@@ -246,15 +241,15 @@ function insideSubgroup(reds: readonly Reduction[]): string {
   return `${own.join(" ")}${pairs.length ? ` ${exchange(pairs.join(" "))}` : ""}`;
 }
 
-/** Invocations that keep a device busy, a CPU among them, and lanes of a column. */
+/** Invocations that fill a GPU, that fill a CPU, and lanes for each of several rows that lie side by side. */
 const BUSY = 65536,
   BUSY_SOFTWARE = 512,
   ACROSS = 8;
 
 /**
- * Lanes for rows of n elements: as many as find eight elements each, one where there are rows enough to fill the
- * device. A CPU (software) runs few at once and pays much for every barrier: there a row has one lane wherever there is
- * other work, and no lane has more elements than are added well one after the other.
+ * Number of lanes for rows of n elements: as many as get eight elements each; one if the rows alone fill the device. A
+ * CPU (software) runs few invocations at once and its barriers are slow: there a row has one lane if there is other
+ * work, and no lane has more elements than can be added one by one with a small error.
  */
 export function lanesFor(rows: number, n: number, inner: boolean, software = false): number {
   if (software) {
@@ -268,7 +263,7 @@ export function lanesFor(rows: number, n: number, inner: boolean, software = fal
   return lanes;
 }
 
-/** How many invocations share a row, and in how many pieces it is cut. across: rows side by side. */
+/** Number of lanes of a row, and of chunks into which it is cut. across: rows lie side by side in memory. */
 function partsOf(rows: number, n: number, across: boolean, software: boolean): { lanes: number; chunks: number } {
   if (software) {
     const busy = Math.min(Math.ceil(n / 2048), Math.ceil(BUSY_SOFTWARE / Math.max(1, rows)));
@@ -284,11 +279,11 @@ function partsOf(rows: number, n: number, across: boolean, software: boolean): {
 }
 
 export interface ReducePlan extends Omit<ReduceParams, "stage" | "lanes"> {
-  /** Whether the reduced elements are the neighbours in memory. */
+  /** The reduced elements are neighbours in memory. */
   readonly inner: boolean;
   /** The adapter is a CPU (isFallbackAdapter). */
   readonly software?: boolean;
-  /** The device has subgroups and is to use them. */
+  /** Kernels may use subgroups. */
   readonly subgroups?: boolean;
   /** rows, n and all sizes, strides and offsets. */
   readonly values: Values;
@@ -303,8 +298,8 @@ export function planReduce(plan: ReducePlan): Step[] {
   const outs = plan.after
     ? [...plan.after.inputs.map((_, i) => `in${ins.length + i}`), ...plan.after.outputs.map((_, k) => `out${k}`)]
     : plan.outputs.map((_, k) => `out${k}`);
-  // rows side by side: neighbours in a workgroup read neighbours in memory, and long columns are cut until there is
-  // work for a device
+  // rows side by side: neighbours in a workgroup read neighbours in memory, and long rows are cut into chunks until
+  // these fill the device
   const across = !inner && rows >= 16 && n > 8;
   const { lanes, chunks } = partsOf(rows, n, across, software);
   const way = { ...(across && { across }), ...(!across && software && chunks > 1 && { woven: true }) };

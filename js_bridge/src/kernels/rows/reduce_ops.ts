@@ -1,4 +1,4 @@
-/** The reductions: what is kept of a row, how an element enters it, how two parts join, and the result. */
+/** The reductions. Each has a state, and says how an element changes it, how two states merge, and the result. */
 import { type Compute, type DType, UnsupportedKernelError } from "../spec";
 import { extreme } from "./subgroup";
 
@@ -25,11 +25,11 @@ export interface Reduction {
   /** New values of the state s0, s1.. for an element x at position r. */
   step(s: readonly string[], x: string, r: string): string[];
   merge(a: readonly string[], b: readonly string[]): string[];
-  /** The state joined over a subgroup by an operation of the device's; where there is none, by merge and shuffles. */
+  /** The state joined over a subgroup by the device's own operation. Without it, by merge and shuffles. */
   readonly native?: (s: string) => string;
   /** Result from the state; n is the row's length (i32 text). */
   finish(s: readonly string[], n: string): string;
-  /** Class of the result. */
+  /** Compute class of the result. */
   readonly result: Compute;
 }
 
@@ -50,7 +50,7 @@ const call =
   (c: Compute, f: string, i: string, l: string) =>
   (a: string, b: string): string =>
     applied({ f32: f, i32: i, i64: l }[c], a, b);
-/** An operator between its operands, a function before them. */
+/** The text of a merge: an operator goes between its operands, a function before them. */
 const applied = (f: string, a: string, b: string): string => (f.length === 1 ? `(${a} ${f} ${b})` : `${f}(${a}, ${b})`);
 
 const truthOf = (c: Compute, x: string): string =>
@@ -71,7 +71,7 @@ function fold(
   };
 }
 
-/** Whether (a, ia) goes before (b, ib): NaN first, then the larger (smaller) value, then the lower position. */
+/** Whether (a, ia) wins over (b, ib): NaN first, then the larger (smaller) value, then the lower position. */
 function before(c: Compute, largest: boolean, a: string, ia: string, b: string, ib: string): string {
   const [hi, lo] = largest ? [b, a] : [a, b];
   const less = c === "i64" ? `tl_i64_lt(${hi}, ${lo})` : `(${hi} < ${lo})`;
@@ -99,7 +99,7 @@ function arg(c: Compute, largest: boolean): Reduction {
   };
 }
 
-/** Count, mean and sum of squared deviations (Welford; parts joined after Chan). */
+/** Count, mean and sum of squared deviations (Welford's method; Chan's for merging). */
 function moments(finish: (m2: string, n: string) => string): Reduction {
   return {
     vars: [
@@ -132,7 +132,7 @@ export function reduction(op: ReduceOp, c: Compute, dtype: DType): Reduction {
     if (c !== "f32") throw new UnsupportedKernelError(op, dtype);
     return r;
   };
-  // two words have no operation
+  // no subgroup operation takes two words
   const native = (name: string): Pick<Reduction, "native"> =>
     c === "i64" ? {} : { native: (s) => `subgroup${name}(${s})` };
   switch (op) {

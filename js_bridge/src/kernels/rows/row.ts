@@ -1,7 +1,6 @@
 /**
- * Kernels that work on whole rows: `lanes` invocations share a row, sums and maxima go through workgroup memory as a
- * tree, or
- * through subgroups, where a row has a workgroup of its own.
+ * Helpers for kernels that work on whole rows. `lanes` invocations share a row. Its sums and maxima are joined by a
+ * tree in workgroup memory, or through subgroups; then each row has a workgroup of its own.
  */
 import { WORKGROUP } from "../spec";
 import { extreme, SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup";
@@ -53,17 +52,19 @@ fn row_${w}(lane: u32, v: f32) -> f32 {
 export const rowJoin = ({ subgroups }: RowLanes, w: Tool, v: string): string =>
   `row_${w}(${subgroups ? SEAT : "lane"}, ${v})`;
 
-/** Invocations of a workgroup. */
+/** Number of invocations in a workgroup. */
 export const rowGroup = ({ lanes, subgroups }: RowLanes): number => (subgroups ? lanes : WORKGROUP);
 
-/** row, part (lane within the row) and live; an idle row repeats the last one with nothing to do. */
+/**
+ * Statements that set row, part (the lane) and live. An invocation beyond the last row repeats it and stores nothing.
+ */
 export const rowHead = ({ lanes, subgroups }: RowLanes): string => `  let item = gid / ${lanes}u;
   let part = lane % ${lanes}u;
   let live = item < p.rows;
   let row = i32(min(item, p.rows - 1u));
   let n = select(0, i32(p.n), live);${subgroups ? `\n${subgroupHead(lanes)}` : ""}`;
 
-/** for (r over this lane's elements) in blocks of 32, sums in `target` built blockwise. */
+/** A loop over this lane's elements r. Sums in `target` are built in blocks of 32, which keeps their error small. */
 export function blockSum(by: RowLanes, target: string, value: (r: string) => string): string {
   const { lanes } = by;
   return `  var ${target} = 0.0;

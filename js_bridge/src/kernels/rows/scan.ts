@@ -1,10 +1,9 @@
 /**
  * Scans along one dim of a contiguous tensor seen as [outer, n, inner]: cumsum, cumprod, cummax, cummin (with int64
  * positions), logcumsumexp. `lanes` invocations share a row: blocks of lanes * 4 elements are scanned in workgroup
- * memory
- * and the running total is carried on. Long rows of which there are few take three kernels: totals of chunks, scan of
- * the
- * totals, then the scan of every chunk from its start value. With cummax and cummin totals have positions as well.
+ * memory and the running total is carried on. Long rows of which there are few take three kernels: totals of chunks,
+ * scan of the totals, then the scan of every chunk from its start value. With cummax and cummin totals have positions
+ * as well.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -79,7 +78,7 @@ export function scan(params: ScanParams): Kernel {
     cummax: "",
     cummin: "",
   }[op];
-  // the later of equals is kept, NaN stays
+  // of equal values the later one is kept; NaN stays
   const order = op === "cummax" ? ">=" : "<=";
   const better = {
     f32: `(tl_isnan(b.v) || b.v ${order} a.v)`,
@@ -130,7 +129,7 @@ ${lanes > 1 ? `var<workgroup> part_s: array<State, ${WORKGROUP}>;` : ""}`;
   ${chunked ? chunkOfRow : wholeRow}
   var total = start();
   ${chunked === "apply" ? takeCarry : ""}
-  // every lane goes round equally often, as all must meet at the barriers
+  // all lanes loop equally often, because all of them must reach the barriers
   for (var round = 0; round < rounds; round += ${step}) {
     let r0 = first + round;
     var own = start();
@@ -189,7 +188,7 @@ export function planScan(
   const rows = outer * inner;
   const best = op === "cummax" || op === "cummin";
   const values = { rows, n, inner, xo, yo };
-  // a CPU (software) has few workgroups at once, and chunks are compared twice
+  // a CPU (software) runs few workgroups at once, and chunked scans read each element twice
   const chunks = best && software ? 1 : Math.min(Math.ceil(n / 4096), Math.ceil(512 / Math.max(rows, 1)));
   const also = (name: string): string[] => (best ? [name] : []);
   if (chunks <= 1) {

@@ -1,6 +1,6 @@
 /**
  * softmax and log_softmax over one dim of a contiguous tensor seen as [outer, n, inner], and their gradients. The
- * maximum is taken off first, so exp stays in range for every input; rows whose maximum is infinite give NaN as in
+ * maximum is subtracted first, so exp stays in range for every input; a row whose maximum is infinite gives NaN, as in
  * PyTorch.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
@@ -64,7 +64,7 @@ ${store(gradient)}`;
   for (var r = i32(part); r < n; r += ${lanes}) { top = tl_max(top, ${x("r")}); }
   top = ${rowJoin(params, "max", "top")};
 ${blockSum(params, "sum", (r) => `tl_exp(${x(r)} - top)`)}
-  // an infinite maximum leaves no defined ratio
+  // an infinite maximum has no defined ratio to the others
   sum = select(tl_nan(), sum, tl_isfinite(top));
   ${log ? "let shift = tl_log(sum);" : ""}
 ${store(result)}`;

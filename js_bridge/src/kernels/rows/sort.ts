@@ -1,9 +1,9 @@
 /**
- * Stable sort along the last dim of a contiguous [rows, n], with positions; topk is the beginning of it. Elements
- * become unsigned keys whose order is PyTorch's (NaN above all, -0 equal to 0; inverted when descending), so that ties
- * fall to the lower position in either direction. Runs of up to 256 are sorted in workgroup memory. Longer rows are
- * merged from runs, in pairs: an invocation finds by bisection how many elements of either run lie before its eight
- * results, and goes on from there.
+ * Stable sort along the last dim of a contiguous [rows, n], with positions; topk takes the first of its results.
+ * Elements become unsigned keys in PyTorch's order (NaN above all, -0 equal to 0; inverted if descending), so that of
+ * equal elements the lower position goes first in either direction. Runs of up to 256 elements are sorted in workgroup
+ * memory. Longer rows merge pairs of runs: an invocation finds by bisection how many elements of either run come before
+ * its eight results, and merges from there.
  */
 import { accessors, input, outForm, output } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -23,7 +23,7 @@ import {
 
 export interface SortParams {
   readonly dtype: DType;
-  /** dtype of the positions; int64 unless said otherwise. */
+  /** dtype of the positions; default int64. */
   readonly indices?: "int64" | "int32";
 }
 /**
@@ -113,7 +113,7 @@ export function sort(params: SortStage): Kernel {
   let right = left + lefts;
   let rights = min(p.len, p.n - pair - lefts);
   let first = start - pair;
-  // how many of the first results come from the left run; of equals the left ones go first
+  // number of results before this invocation's that come from the left run; of equal keys the left one goes first
   var low = max(first, rights) - rights;
   var high = min(first, lefts);
   while (low < high) {

@@ -1,35 +1,24 @@
 /**
- * Values of a workgroup joined through its subgroups: within each by its own operations or by shuffles, one value a
- * subgroup in
- * workgroup memory, a barrier, and those joined the same way. The workgroup is one row: as many invocations as the row
- * has lanes.
+ * Joins one value of each invocation of a workgroup through subgroups. Each subgroup joins its values by the device's
+ * operations or by shuffles, and writes one value into workgroup memory. After a barrier the first subgroup joins these
+ * the same way. A workgroup is one row: it has as many invocations as the row has lanes.
  *
- * WGSL says nothing of how invocations are spread over subgroups: they need be neither neighbours nor full. So each
- * subgroup finds
- * out what it is. "Whole" is one of `size` neighbours in order, which has its block of the memory's slots to itself and
- * stores
- * one value there. If the first of a block is in a whole subgroup, then all of the block is: so the first can say for
- * all of them
- * whether the block is whole, and in blocks that are not every invocation stores its own value. Slots follow from the
- * place in
- * the workgroup, not from a counter, so that the order of additions does not depend on timing.
+ * WGSL does not say how invocations are spread over subgroups: they need not be neighbours, and a subgroup need not be
+ * full. So each subgroup tests itself. A "whole" subgroup consists of `size` neighbours in order. These have a block of
+ * slots in workgroup memory to themselves, and store one value there. If the first invocation of a block is in a whole
+ * subgroup, all of the block is, so the first one decides for its block. In other blocks every invocation stores its
+ * own value. A slot depends on the place in the workgroup, not on a counter, so the order of additions does not depend
+ * on timing.
  *
  * Taken wherever the device has the feature "subgroups" (Firefox has none): on a software adapter too, where it runs as
- * fast as
- * the tree or faster and compiles in a third to the whole of the time.
+ * fast as the tree or faster and compiles in a third to the whole of the time.
  */
 
-/**
- * Lanes from which on a row is joined in subgroups; for fewer the barriers of a tree are few, and rows share a
- * workgroup.
- */
+/** The least number of lanes for subgroups. With fewer a tree has few barriers, and rows share a workgroup. */
 const LEAST = 16,
   SMALLEST = 32;
 
-/**
- * How a kernel with `lanes` for a row is built on a device: whether with subgroups, where a row has a workgroup of its
- * own.
- */
+/** Whether a kernel with this many lanes for a row uses subgroups; each row has a workgroup of its own then. */
 export const inSubgroups = (lanes: number, subgroups = false): { lanes: number; subgroups?: true } =>
   subgroups && lanes >= LEAST ? { lanes: Math.max(SMALLEST, lanes), subgroups: true } : { lanes };
 
@@ -37,11 +26,11 @@ export const inSubgroups = (lanes: number, subgroups = false): { lanes: number; 
 export const SEAT = "lane, sub_at, sub_size, sub_whole";
 const TAKEN = "lane: u32, at: u32, size: u32, whole: bool";
 
-/** Declarations that subgroupHead and subgroupJoin need. A subgroup has four invocations at the least. */
+/** Declarations that subgroupHead and subgroupJoin need. A subgroup has at least four invocations. */
 export const subgroupGlobals = (lanes: number): string =>
   `var<workgroup> sub_odd: array<u32, ${Math.max(1, lanes / 4)}>;`;
 
-/** The beginning of main: sub_at, sub_size (never more than lanes) and sub_whole. */
+/** Statements for the beginning of main: they set sub_at, sub_size (at most `lanes`) and sub_whole. */
 export const subgroupHead = (lanes: number): string => `  let sub_size = min(subgroup_size, ${lanes}u);
   let sub_at = subgroup_at;
   let sub_first = lane - lane % sub_size;
@@ -53,7 +42,7 @@ export interface Join {
   readonly name: string;
   readonly type: string;
   readonly lanes: number;
-  /** Expressions: what changes nothing, and two values joined. */
+  /** WGSL expressions: the neutral value, and two values joined. */
   readonly start: string;
   merge(a: string, b: string): string;
   /** Statements that make `v` the joined value of a subgroup whose invocations are 0..size-1. */
@@ -84,13 +73,12 @@ ${first ? "" : "  workgroupBarrier();\n"}  let own = ${name}_inside(size, v);
 }`;
 }
 
-/** \`v\` joined with the \`v\` of the other invocations of a subgroup, two by two. */
+/** Statements that join `v` over a subgroup by shuffles, two values at a time. */
 export const exchange = (body: string): string => `for (var m = 1u; m < size; m = m << 1u) { ${body} }`;
 
 /**
  * The largest (smallest) f32, NaN before all: what the device's own operation does with NaN is not defined, so it gets
- * integers
- * in the order of the numbers.
+ * integers in the order of the numbers.
  */
 export const extreme = (largest: boolean, v: string): string =>
   `tl_from_rank(${largest ? `subgroupMax(tl_rank(${v}, 0xffffffffu))` : `subgroupMin(tl_rank(${v}, 0u))`})`;

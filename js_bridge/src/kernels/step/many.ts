@@ -1,6 +1,6 @@
 /**
- * Several float32 tensors of any sizes in one dispatch, dense from their buffers' beginning: what clipping gradients
- * takes.
+ * Several float32 tensors of any sizes in one dispatch, for clipping gradients. Each is dense and begins at its
+ * buffer's beginning.
  */
 import { bindingType } from "../../wgsl/access";
 import { buildModule } from "../../wgsl/module";
@@ -43,7 +43,7 @@ export function many(params: ManyParams): Kernel {
   if (op === "scale") {
     const bindings = [scalar("s", "read"), ...tags.map((k) => vec(`x${k}`, "read_write"))];
     const uniforms = [...uniform("u32", ...tags.map((k) => `n${k}`)), ...uniform("i32", "so")];
-    // The last vector may reach beyond a tensor's end: what lies there keeps its value.
+    // The last vector may reach beyond a tensor's end: memory there keeps its value.
     const main = `  let factor = s[p.so];\n  var i = gid;\n${tags
       .map(
         (k) => `  if (i < ${length(k)}) {

@@ -1,7 +1,6 @@
 /**
  * One optimizer step of float32 parameters, in place, four elements an invocation. The order of operations is that of
- * PyTorch's single-tensor path. Factors that depend on the step count come as uniforms, so the kernel is the same each
- * step.
+ * PyTorch's single-tensor path. Factors that depend on the step count are uniforms, so every step uses the same kernel.
  * With `count`, that many parameters of any sizes share a dispatch: a model has many small ones.
  */
 import { bindingType } from "../../wgsl/access";
@@ -28,7 +27,7 @@ const slot = (name: string, access: Binding["access"]): Binding => ({
   access,
 });
 
-/** `body` makes new_<name> for w and each state; it writes `name[i]` as name(...) gives it. */
+/** `body` computes new_<name> for w and each state; name(...) gives the text of an element. */
 function step(
   family: string,
   params: { readonly count?: number },
@@ -53,7 +52,7 @@ ${keep(k)}`;
   const alone = `  if (gid * 4u >= p.n) { return; }
   let i = gid;
 ${one("")}`;
-  // vectors are counted through all parameters, one after the other
+  // vectors are numbered through all parameters
   const oneOfMany = (k: string): string => `  if (i < (p.n${k} + 3u) / 4u) {
 ${one(k)}
   return;
@@ -71,7 +70,10 @@ ${one(k)}
   };
 }
 
-/** Uniforms: n, lr, weight_decay, momentum, keep (= 1 - dampening). Buffers g, w, [m]. first: m is set, not read. */
+/**
+ * Uniforms: n, lr, weight_decay, momentum, keep (= 1 - dampening). Buffers g, w, [m]. first: m is written without being
+ * read.
+ */
 export function sgd(params: SgdParams): Kernel {
   const scalars = ["lr", "weight_decay", "momentum", "keep"];
   const grad = (q: (s: string) => string): string =>

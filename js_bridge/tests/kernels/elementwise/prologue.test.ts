@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { planConv } from "../../../src/kernels/products/conv";
 import { planMatmul } from "../../../src/kernels/products/matmul";
-import { type Before, beforeWords, through, worthwhile } from "../../../src/kernels/elementwise/prologue";
+import { type Prologue, prologueWords, inlinePlaces, cheaperInline } from "../../../src/kernels/elementwise/prologue";
 import type { DType, Values } from "../../../src/kernels/spec";
 import {
   close,
@@ -14,7 +14,7 @@ import {
 } from "../../../test_support/run_kernel";
 
 /** (int8 weight) * step, a step for each row or one for all. */
-const dequant = (rows: boolean): Before => ({
+const dequant = (rows: boolean): Prologue => ({
   ndim: rows ? 2 : 0,
   inputs: [{ dtype: "int8", layout: "c" }, ...(rows ? [{ dtype: "float32" as DType, layout: "s" as const }] : [])],
   nodes: [
@@ -24,7 +24,7 @@ const dequant = (rows: boolean): Before => ({
     { op: "mul", args: [1, 2], dtype: "float32" },
   ],
 });
-const relu2: Before = {
+const relu2: Prologue = {
   ndim: 0,
   inputs: [{ dtype: "float32", layout: "c" }],
   nodes: [
@@ -37,7 +37,7 @@ const relu2: Before = {
 
 test("where the inputs of an operand are", () => {
   const before = dequant(true);
-  expect(beforeWords(before, "b").map((w) => w.name)).toEqual([
+  expect(prologueWords(before, "b").map((w) => w.name)).toEqual([
     "b_n",
     "b_size0",
     "b_size1",
@@ -48,7 +48,7 @@ test("where the inputs of an operand are", () => {
   ]);
   const v: Values = { b_n: 60, b_size0: 6, b_size1: 10, b_i0o: 3, b_i1o: 100, b_i1s0: 1, b_i1s1: 0 };
   const see = (offset: number, strides: number[], sizes: number[]): unknown =>
-    through(before, "b", v, { offset, strides }, sizes)?.map((p) => [p.offset, ...p.strides]);
+    inlinePlaces(before, "b", v, { offset, strides }, sizes)?.map((p) => [p.offset, ...p.strides]);
   expect(see(0, [0, 0, 1, 10], [1, 1, 10, 6])).toEqual([
     [3, 0, 0, 1, 10],
     [100, 0, 0, 0, 1],
@@ -64,18 +64,18 @@ test("where the inputs of an operand are", () => {
   ]); // two dims over the same one
   expect(see(0, [0, 0, 15, 1], [1, 1, 4, 15])).toBeUndefined(); // other rows
   expect(
-    through({ ...before, nodes: [{ coord: -1 }] }, "b", v, { offset: 0, strides: [0, 0, 1, 10] }, [1, 1, 10, 6]),
+    inlinePlaces({ ...before, nodes: [{ coord: -1 }] }, "b", v, { offset: 0, strides: [0, 0, 1, 10] }, [1, 1, 10, 6]),
   ).toBeUndefined();
 });
 
 test("what is computed too often gets a kernel of its own", () => {
   const v = { a_n: 1e6 };
-  expect(worthwhile(relu2, "a", v, 8, false)).toBe(true);
-  expect(worthwhile(relu2, "a", v, 800, false)).toBe(false);
+  expect(cheaperInline(relu2, "a", v, 8, false)).toBe(true);
+  expect(cheaperInline(relu2, "a", v, 800, false)).toBe(false);
   expect(
-    worthwhile({ ...relu2, nodes: [{ in: 0 }, { op: "exp", args: [0], dtype: "float32" }] }, "a", v, 8, true),
+    cheaperInline({ ...relu2, nodes: [{ in: 0 }, { op: "exp", args: [0], dtype: "float32" }] }, "a", v, 8, true),
   ).toBe(false);
-  expect(worthwhile(relu2, "a", { a_n: 100 }, 100, true)).toBe(true);
+  expect(cheaperInline(relu2, "a", { a_n: 100 }, 100, true)).toBe(true);
 });
 
 /** Products of relu2 and a quantised matrix by every way, against the same operands as buffers. */

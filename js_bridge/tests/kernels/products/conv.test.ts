@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { planConv } from "../../../src/kernels/products/conv";
-import type { After } from "../../../src/kernels/elementwise/epilogue";
+import type { EpilogueGraph } from "../../../src/kernels/elementwise/epilogue";
 import { depthwise, inRows } from "../../../src/kernels/products/depthwise";
 import type { DType, Step } from "../../../src/kernels/spec";
 import { close, fromHalf, joins, random, runTensors, t, test, toHalf } from "../../../test_support/run_kernel";
@@ -82,7 +82,7 @@ async function check(c: Case, direct: boolean, rows = false): Promise<void> {
   );
   const plan = (
     pass: "forward" | "input" | "weight",
-    extra: { bias?: boolean; after?: After; subgroups?: true } = {},
+    extra: { bias?: boolean; after?: EpilogueGraph; subgroups?: true } = {},
   ): Step[] => {
     if (!direct)
       return planConv({
@@ -132,7 +132,7 @@ async function check(c: Case, direct: boolean, rows = false): Promise<void> {
   close((await runTensors(plan("forward"), buffers))["y"]!, y, tol, atol);
   close((await runTensors(plan("forward", { bias: true }), buffers))["y"]!, biased, tol, atol);
   close((await runTensors(plan("input"), buffers))["gx"]!, gx, tol, atol);
-  const after: After = {
+  const after: EpilogueGraph = {
     ndim: 0,
     inputs: [{ dtype: "float32", layout: "c" }],
     nodes: [{ product: dtype }, { in: 0 }, { op: "sub", args: [0, 1], dtype: "float32" }],

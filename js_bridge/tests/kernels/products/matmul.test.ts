@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import { matmul, planMatmul } from "../../../src/kernels/products/matmul";
-import type { After } from "../../../src/kernels/elementwise/epilogue";
+import type { EpilogueGraph } from "../../../src/kernels/elementwise/epilogue";
 import { TILES, type TileName } from "../../../src/kernels/products/gemm";
 import type { DType } from "../../../src/kernels/spec";
 import {
@@ -108,7 +108,7 @@ test.each(CASES.filter((c) => c.M === 1 || c.N === 1))("a vector on a GPU, $M x 
 });
 
 /** relu(product * x + 2 coordinate) with x of the result's shape or one number a column, and the product itself. */
-function followed(dtype: DType, strided: boolean): After {
+function followed(dtype: DType, strided: boolean): EpilogueGraph {
   return {
     ndim: strided ? 2 : 0,
     inputs: [{ dtype: "float32", layout: strided ? "s" : "c" }],
