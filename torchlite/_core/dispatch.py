@@ -102,73 +102,6 @@ for _name in ("device_alloc", "device_resize", "device_copy", "device_fill", "de
     _C.register(_name, functools.partial(_load_device, _name))
 
 
-# those that PyTorch refuses to let write into their own inputs
-_READ_WHILE_WRITING = {
-    "cat",
-    "gather",
-    "index_copy",
-    "index_select",
-    "kthvalue",
-    "masked_select",
-    "nonzero",
-    "scatter",
-    "scatter_add",
-    "scatter_reduce",
-    "stack",
-    "take",
-    "take_along_dim",
-}
-# those beside the element-wise ones that it lets write over an input only where that is the very same tensor
-_IN_ORDER = {
-    "angle",
-    "clamp",
-    "complex",
-    "cumprod",
-    "cumsum",
-    "diff",
-    "lerp",
-    "logcumsumexp",
-    "logit",
-    "max",
-    "min",
-    "polar",
-    "polygamma",
-    "renorm",
-    "sort",
-    "topk",
-    "where",
-}
-
-
-# their out= forms are composed below autograd in PyTorch
-_BELOW_AUTOGRAD = {"softmax", "log_softmax"}
-# non-differentiable ops that do not mind a result that requires grad
-_OUT_UNSEEN = ("special_", "histc")
-
-
-# those that resize out= to be contiguous, where others give it the layout of the result
-_PLAIN_OUT = {
-    "cholesky",
-    "cholesky_inverse",
-    "cholesky_solve",
-    "geqrf",
-    "linalg_eig",
-    "linalg_householder_product",
-    "linalg_lstsq",
-    "linalg_matrix_power",
-    "linalg_tensorinv",
-    "orgqr",
-    "ormqr",
-    "stack",
-    *(
-        "fft_%s%s" % (kind, n)
-        for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
-        for n in ("", "2", "n")
-        if kind + n != "ihfft"
-    ),
-}
-
-
 def _overlap(a: Any, b: Any) -> Any:
     """Whether two tensors, of which PyTorch looks at dense ones only, have memory in common."""
     if a is b:
@@ -181,52 +114,47 @@ def _overlap(a: Any, b: Any) -> Any:
     return x < y + b.numel() * b.element_size() and y < x + a.numel() * a.element_size()
 
 
-def call_out(ov: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
+def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
     """op(..., out=out): computes, then resizes and copies, with PyTorch's checks."""
-    outs = out if isinstance(out, (list, tuple)) else (out,)
-    name = ov.spec.name
-    for o in outs if outs is not out or not ov.schema.endswith("-> Tensor") else (None,):
-        if not isinstance(o, _C.TensorBase):
-            raise TypeError("%s(): argument 'out' must be Tensor, not %s" % (name, type(out).__name__))
     spec = ov.spec
-    if _C.is_grad_enabled():
-        # what has no derivative looks at its result only, and of those some at nothing
-        derived = spec.differentiable and spec.grad != {}
-        ins = _tensors(args) if derived else ()
-        seen = outs if spec.differentiable or not name.startswith(_OUT_UNSEEN) else ()
-        if name not in _BELOW_AUTOGRAD and any(t.requires_grad for t in (*ins, *seen)):
-            raise RuntimeError(
-                "%s%s(): functions with out=... arguments don't support automatic differentiation, "
-                "but one of the arguments requires grad." % ("" if derived else "aten::", name)
-            )
+    name, tags = spec.name, spec.out.tags
+    several = isinstance(out, (list, tuple))
+    outs = tuple(out) if several else (out,)
+    one = ov.schema.endswith("-> Tensor")
+    if several and one or not all(isinstance(o, _C.TensorBase) for o in outs):
+        raise TypeError("%s(): argument 'out' must be Tensor, not %s" % (name, type(out).__name__))
+    ins = tuple(_tensors(args))
+    recorded = _C.is_grad_enabled()
+    copied = False
+    if recorded and "late" not in tags:
+        copied = _out.check_gradients(ov, args, ins, outs)
     kernel = _C.kernels.get(ov.kernel)
-    if name in _IN_ORDER or kernel is not None and kernel.in_place and name not in ("tril", "triu"):
+    if "ordered" in tags or kernel is not None and kernel.in_place and "loose" not in tags:
         for o in outs:
             # PyTorch gives out its shape first, which makes another memory of it; the element-wise ones look before
             if "pointwise" in spec.tags or o.shape == getattr(args[0], "shape", None) or 0 not in o.stride():
-                _C.check_overlap(o, *_tensors(args))
-    if name in _READ_WHILE_WRITING:
-        for o in outs:
-            if any(_overlap(o, t) for t in _tensors(args)):
-                raise RuntimeError(
-                    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-                    "single memory location. Please clone() the tensor before performing the operation."
-                )
-    factory = name in _out.SILENT
+                _C.check_overlap(o, *ins)
+    if "apart" in tags and any(_overlap(o, t) for o in outs for t in ins):
+        raise RuntimeError(
+            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+            "single memory location. Please clone() the tensor before performing the operation."
+        )
     result = _C.call_overload(ov, _out.arguments(ov, args, outs))
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(outs):
         raise TypeError("%s(): expected a tuple of %d elements for out, got %d" % (name, len(results), len(outs)))
     if any(r.dtype is not o.dtype for r, o in zip(results, outs)):
         _out.check(ov, args, results, outs)
+    if recorded and "late" in tags:
+        copied = _out.check_gradients(ov, args, ins, outs)
     for r, o in zip(results, outs):
-        if factory:
-            _out.make(name, r, o)
+        if "factory" in tags or "silent" in tags:
+            _out.make(tags, r, o)
             continue
         if r.shape == o.shape:
             _C.check_overlap(o)
         else:
-            if "pointwise" in spec.tags and any(o is t for t in _tensors(args)):  # as in place, where nothing grows
+            if "pointwise" in spec.tags and any(o is t for t in ins):  # as in place, where nothing grows
                 raise RuntimeError(
                     "output with shape %s doesn't match the broadcast shape %s" % (list(o.shape), list(r.shape))
                 )
@@ -243,9 +171,9 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Tensor) -> Tensor:
                     stacklevel=3,
                 )
             _C.resize(o, tuple(r.shape))  # where resize_ refuses what requires grad, an op under no_grad does not
-            if o.stride() != r.stride() and name not in _PLAIN_OUT:
+            if o.stride() != r.stride() and "plain" not in tags:
                 _C.lay_out(o, r)
-        if r.requires_grad and name in _BELOW_AUTOGRAD:
+        if copied and (r.requires_grad or o.requires_grad):
             o.copy_(r)  # the result has the op's history
         else:
             _C.copy(o, r)

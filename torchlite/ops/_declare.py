@@ -16,6 +16,7 @@ from __future__ import annotations
 import copyreg
 
 from .. import _C
+from ._out import Out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ _TAG_FLAGS = {  # tags that the dispatcher reads
     "expanded_rows": _C.F_EXPANDED_ROWS,
 }
 
+ANY = Out()  # out=True
 _functions = {}  # namespace -> {name: Op}
 _HOMES = {
     "nn": "torchlite.nn.functional",
@@ -94,7 +96,7 @@ class Spec:
     tol: Any
     differentiable: bool
     inplace: bool
-    out: bool
+    out: Out | None
     namespace: str
     alias: tuple[str, ...]
     method: bool
@@ -131,7 +133,7 @@ def op(
     module: str = "",
     alias: Any = (),
     inplace: bool = False,
-    out: bool = False,
+    out: bool | Out = False,
     view: bool = False,
     nondiff: Any = (),
     samples: Callable[..., Any] | None = None,
@@ -145,7 +147,8 @@ def op(
         s.schemas, s.kernel, s.grad, s.node, s.save, s.tags, s.view = schemas, kernel, grad, node, save, tags, view
         s.nondiff, s.samples, s.tol, s.differentiable = nondiff, samples, tol, differentiable
         s.doc, s.body = fn.__doc__, fn if _has_body(fn) else None
-        s.inplace, s.out, s.namespace, s.recorders = inplace, out, module, {}
+        s.inplace, s.namespace, s.recorders = inplace, module, {}
+        s.out = ANY if out is True else out or None
         s.name = schemas[0].partition("(")[0].partition(".")[0]
         s.alias = (alias,) if isinstance(alias, str) else alias
         s.function = "function" in variants
@@ -161,6 +164,7 @@ def op(
         if kernel and "(a!) self" in schemas[0]:  # exists in place only: uniform_
             flags |= F_INPLACE
         s.overloads = [_C.Overload(schema, kernel, s.body, s, flags) for schema in schemas]
+        takes_out = s.out is not None
         names = (s.name, *s.alias)
         for i, ov in enumerate(s.overloads):
             inplace_ov = _C.Overload(schemas[i], kernel, s.body, s, flags | F_INPLACE) if inplace else None
@@ -174,13 +178,13 @@ def op(
                 if space == "Tensor":
                     space = None
                 if short.startswith("__") or (space is None):
-                    _add(_methods, _C.OpMethod, short, ov, out, s.doc)
+                    _add(_methods, _C.OpMethod, short, ov, takes_out, s.doc)
                     if inplace_ov is not None:
                         _add(_methods, _C.OpMethod, _inplace_name(short), inplace_ov, False, s.doc)
                     if space is None:
                         continue
                 if s.function:
-                    _add(_functions.setdefault(space, {}), _C.Op, short, ov, out, s.doc)
+                    _add(_functions.setdefault(space, {}), _C.Op, short, ov, takes_out, s.doc)
                     if inplace_ov is not None:
                         _add(_functions.setdefault(space, {}), _C.Op, _inplace_name(short), inplace_ov, False, s.doc)
                 if s.method and not space and not short.startswith("__"):

@@ -2,6 +2,7 @@
 
 import torchlite as torch
 from ._declare import op
+from ._out import FOUND, Out, SCALAR_TYPE
 from .binary import _in_dtype
 
 _SQRT_HALF, _SQRT_2_PI = 0.7071067811865476, 0.7978845608028654  # sqrt(1/2), sqrt(2/pi)
@@ -64,7 +65,7 @@ def threshold_backward(grad_output, self, threshold):
     "hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
     kernel="hardtanh",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     module="nn",
     grad={"self": lambda c, g: torch._C._nn.hardtanh_backward(g, c.self, c.min_val, c.max_val)},
@@ -125,7 +126,7 @@ def leaky_relu_(self, negative_slope=0.01):
 @op(
     "leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
     kernel="leaky_relu",
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     module="nn",
     grad={"self": lambda c, g: torch._C._nn.leaky_relu_backward(g, c.self, c.negative_slope, False)},
@@ -156,7 +157,7 @@ def leaky_relu_backward(grad_output, self, negative_slope, self_is_result):
     "hardswish(Tensor self) -> Tensor",
     kernel="hardswish",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     module="nn",
     grad={"self": lambda c, g: torch._C._nn.hardswish_backward(g, c.self)},
@@ -187,7 +188,7 @@ def hardswish_backward(grad_output, self):
     "hardsigmoid(Tensor self) -> Tensor",
     kernel="hardsigmoid",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     module="nn",
     grad={"self": lambda c, g: torch._C._nn.hardsigmoid_backward(g, c.self)},
@@ -216,7 +217,7 @@ def hardsigmoid_backward(grad_output, self):
 
 @op(
     "softshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     module="nn",
     samples=lambda t: [(t(3, 4),), (t(5), 0.2)],
@@ -246,7 +247,7 @@ def _softshrink(self, lambd):
 @op(
     "hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor",
     kernel="hardshrink",
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     grad={"self": lambda c, g: torch._C._nn.shrink_backward(g, c.self, c.lambd)},
     samples=lambda t: [(t(3, 4),), (t(5), 0.2)],
@@ -340,7 +341,7 @@ def _prelu_kernel(self, weight):
     "gelu(Tensor self, *, str approximate='none') -> Tensor",
     kernel="gelu",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     module="nn",
     grad={"self": lambda c, g: torch._C._nn.gelu_backward(g, c.self, approximate=c.approximate)},
@@ -387,7 +388,7 @@ def gelu_backward(grad_output, self, approximate="none"):
     "silu(Tensor self) -> Tensor",
     kernel="silu",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     module="nn",
     grad={"self": lambda c, g: torch._C._nn.silu_backward(g, c.self.conj())},
@@ -422,7 +423,7 @@ def silu_backward(grad_output, self):
     "mish(Tensor self) -> Tensor",
     kernel="mish",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     module="nn",
     grad={"self": lambda c, g: torch._C._nn.mish_backward(g, c.self)},
@@ -478,7 +479,7 @@ def elu_(self, alpha=1, scale=1, input_scale=1):
 @op(
     "elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
     kernel="elu",
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     module="nn",
     grad={"self": lambda c, g: torch._C._nn.elu_backward(g, c.alpha, c.scale, c.input_scale, False, c.self)},
@@ -555,7 +556,7 @@ def celu_(self, alpha=1.0):
 @op(
     "softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
     kernel="softplus",
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     module="nn",
     grad={"self": lambda c, g: torch._C._nn.softplus_backward(g, c.self, c.beta, c.threshold)},
@@ -591,7 +592,7 @@ def softplus_backward(grad_output, self, beta, threshold):
 @op(
     "log_sigmoid(Tensor self) -> Tensor",
     kernel="log_sigmoid",
-    out=True,
+    out=Out(SCALAR_TYPE, by="log_sigmoid_forward"),
     tags="pointwise",
     module="nn",
     grad={"self": lambda c, g: torch._C._nn._log_sigmoid_backward(g, c.self)},

@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 from ._declare import op
+from ._out import Out
 
 
 def _pair(t):
@@ -256,7 +257,9 @@ def pow(self, exponent):
     "float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
     "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
     "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-    out=True,
+    out=Out(
+        "the output given to float_power has dtype {o} but the operation's result requires dtype {r}", "late", by="pow"
+    ),
     tags="pointwise",
     samples=lambda t: [(t(3, 4, lo=0.2, hi=3), 2), (t(3, 4, lo=0.2, hi=3), t(4))],
 )
@@ -330,11 +333,17 @@ def nextafter(self, other):
     """The next representable number after self towards other."""
 
 
+def _heaviside_dtype(args, result, out, i):
+    return "heaviside is not yet implemented for %s." % (
+        "complex tensors" if out.is_complex() else "tensors with different dtypes"
+    )
+
+
 @op(
     "heaviside(Tensor self, Tensor values) -> Tensor",
     kernel="heaviside",
     inplace=True,
-    out=True,
+    out=Out(_heaviside_dtype),
     tags="pointwise",
     grad={},
     samples=lambda t: [(t(3, 4), t(4))],
@@ -344,10 +353,15 @@ def heaviside(self, values):
     return torch.where(self == 0, values, (self > 0).to(self.dtype))
 
 
+def _ldexp_dtype(args, result, out, i):
+    whole = not (out.is_floating_point() or out.is_complex())
+    return "ldexp can't be cast to the desired output type {o}" if whole else None
+
+
 @op(
     "ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
     inplace=True,
-    out=True,
+    out=Out(_ldexp_dtype),
     tags="pointwise",
     grad={
         "self": lambda c, g: torch.ldexp(g, c.other.conj()),
@@ -440,7 +454,7 @@ def logaddexp2(self, other):
 @op(
     "complex(Tensor real, Tensor imag) -> Tensor",
     kernel="complex",
-    out=True,
+    out=Out("Expected object of scalar type {r} but got scalar type {o} for argument 'out'", "ordered"),
     tags="pointwise",
     variants="function",
     grad={"real": lambda c, g: torch.real(g), "imag": lambda c, g: torch.imag(g)},
@@ -473,7 +487,7 @@ def _polar_grad(c, g):
 @op(
     "polar(Tensor abs, Tensor angle) -> Tensor",
     kernel="polar",
-    out=True,
+    out=Out("Expected object of scalar type {r} but got scalar type {o} for argument 'out'", "ordered"),
     tags="pointwise",
     variants="function",
     grad=_polar_grad,

@@ -2,6 +2,7 @@
 
 import torchlite as torch
 from ._declare import op
+from ._out import Out
 
 
 def _ints(t):
@@ -14,7 +15,7 @@ def _ints(t):
     "bitwise_and.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
     kernel="bitwise_and",
     inplace=True,
-    out=True,
+    out=Out(tags="leaf"),
     tags="pointwise",
     grad=None,
     differentiable=False,
@@ -30,7 +31,7 @@ def bitwise_and(self, other):
     "bitwise_or.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
     kernel="bitwise_or",
     inplace=True,
-    out=True,
+    out=Out(tags="leaf"),
     tags="pointwise",
     grad=None,
     differentiable=False,
@@ -47,7 +48,7 @@ def bitwise_or(self, other):
     "bitwise_xor.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
     kernel="bitwise_xor",
     inplace=True,
-    out=True,
+    out=Out(tags="leaf"),
     tags="pointwise",
     grad=None,
     differentiable=False,
@@ -63,7 +64,7 @@ def bitwise_xor(self, other):
     "bitwise_left_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
     kernel="bitwise_left_shift",
     inplace=True,
-    out=True,
+    out=Out(tags="leaf"),
     tags="pointwise",
     grad=None,
     differentiable=False,
@@ -79,7 +80,7 @@ def bitwise_left_shift(self, other):
     "bitwise_right_shift.Scalar_Tensor(Scalar self, Tensor other) -> Tensor",
     kernel="bitwise_right_shift",
     inplace=True,
-    out=True,
+    out=Out(tags="leaf"),
     tags="pointwise",
     grad=None,
     differentiable=False,
@@ -93,7 +94,7 @@ def bitwise_right_shift(self, other):
     "gcd(Tensor self, Tensor other) -> Tensor",
     kernel="gcd",
     inplace=True,
-    out=True,
+    out=Out(tags="leaf"),
     tags="pointwise",
     grad=None,
     differentiable=False,
@@ -107,7 +108,7 @@ def gcd(self, other):
     "lcm(Tensor self, Tensor other) -> Tensor",
     kernel="lcm",
     inplace=True,
-    out=True,
+    out=Out(tags="leaf"),
     tags="pointwise",
     grad=None,
     differentiable=False,

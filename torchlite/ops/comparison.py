@@ -2,6 +2,7 @@
 
 import torchlite as torch
 from ._declare import op
+from ._out import Out
 from .binary import _as_tensor
 
 
@@ -194,13 +195,23 @@ def minimum(self, other):
     return torch.where((self < other) | (self != self), self, other)
 
 
-@op("max.other(Tensor self, Tensor other) -> Tensor", out=True, tags="pointwise", samples=_tensors)
+@op(
+    "max.other(Tensor self, Tensor other) -> Tensor",
+    out=Out(tags="ordered", by="maximum"),
+    tags="pointwise",
+    samples=_tensors,
+)
 def max(self, other):
     """The larger of two elements, as `maximum`."""
     return torch.maximum(self, other)
 
 
-@op("min.other(Tensor self, Tensor other) -> Tensor", out=True, tags="pointwise", samples=_tensors)
+@op(
+    "min.other(Tensor self, Tensor other) -> Tensor",
+    out=Out(tags="ordered", by="minimum"),
+    tags="pointwise",
+    samples=_tensors,
+)
 def min(self, other):
     """The smaller of two elements, as `minimum`."""
     return torch.minimum(self, other)

@@ -5,6 +5,7 @@ import math
 import torchlite as torch
 
 from ._declare import op
+from ._out import Out
 from .copying import _channels_last_strides
 
 _OPT = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -27,7 +28,7 @@ def _default(dtype):
     f"empty.memory_format(SymInt[] size, *, {_LIKE}) -> Tensor",
     kernel="empty",
     variants="function",
-    out=True,
+    out=Out(tags="factory"),
     grad=None,
     differentiable=False,
 )
@@ -40,7 +41,7 @@ def empty(size, dtype, layout, device, pin_memory, memory_format, requires_grad=
     f"zeros(SymInt[] size, *, {_OPT}) -> Tensor",
     kernel="zeros",
     variants="function",
-    out=True,
+    out=Out(tags="factory"),
     grad=None,
     differentiable=False,
 )
@@ -53,7 +54,7 @@ def zeros(size, dtype, layout, device, pin_memory, requires_grad=False):
     f"ones(SymInt[] size, *, {_OPT}) -> Tensor",
     kernel="ones",
     variants="function",
-    out=True,
+    out=Out(tags="factory"),
     grad=None,
     differentiable=False,
 )
@@ -66,7 +67,7 @@ def ones(size, dtype, layout, device, pin_memory, requires_grad=False):
     f"full(SymInt[] size, Scalar fill_value, *, {_OPT}) -> Tensor",
     kernel="full",
     variants="function",
-    out=True,
+    out=Out(tags="factory"),
     grad=None,
     differentiable=False,
 )
@@ -240,7 +241,7 @@ def new_empty_strided(self, size, stride, dtype, layout, device, pin_memory, req
     f"arange(Scalar end, *, {_OPT}) -> Tensor",
     kernel="arange",
     variants="function",
-    out=True,
+    out=Out(tags="counts factory flat"),
     grad=None,
     differentiable=False,
 )
@@ -253,7 +254,7 @@ def arange(end, dtype, layout, device, pin_memory, requires_grad=False):
     f"arange.start(Scalar start, Scalar end, *, {_OPT}) -> Tensor",
     kernel="arange_start",
     variants="function",
-    out=True,
+    out=Out(tags="counts factory flat"),
     grad=None,
     differentiable=False,
 )
@@ -266,7 +267,7 @@ def arange(start, end, dtype, layout, device, pin_memory, requires_grad=False): 
     f"arange.start_step(Scalar start, Scalar end, Scalar step=1, *, {_OPT}) -> Tensor",
     kernel="arange_step",
     variants="function",
-    out=True,
+    out=Out(tags="counts factory flat"),
     grad=None,
     differentiable=False,
 )
@@ -277,7 +278,7 @@ def arange(start, end, step, dtype, layout, device, pin_memory, requires_grad=Fa
 @op(
     f"range.step(Scalar start, Scalar end, Scalar step=1, *, {_OPT}) -> Tensor",
     variants="function",
-    out=True,
+    out=Out(tags="factory flat"),
     grad=None,
     differentiable=False,
 )
@@ -329,7 +330,14 @@ def _overloads(name, extra=""):
     ]
 
 
-@op(_overloads("linspace")[0], kernel="linspace", variants="function", out=True, grad=None, differentiable=False)
+@op(
+    _overloads("linspace")[0],
+    kernel="linspace",
+    variants="function",
+    out=Out(tags="factory flat"),
+    grad=None,
+    differentiable=False,
+)
 def linspace(start, end, steps, dtype, layout, device, pin_memory, requires_grad=False):
     """`steps` evenly spaced values from `start` to `end`, both included."""
     dtype = _complex_dtype(start, end, dtype)
@@ -353,7 +361,7 @@ def _unsafe(name, dtype):
     )
 
 
-@op(*_overloads("linspace")[1:], variants="function", out=True, grad=None, differentiable=False)
+@op(*_overloads("linspace")[1:], variants="function", out=Out(tags="factory flat"), grad=None, differentiable=False)
 def linspace(start, end, steps, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
     """`steps` evenly spaced values from `start` to `end`, both included."""
     return torch.linspace(_number(start, "start"), _number(end, "end"), steps, dtype=dtype, device=device)
@@ -363,7 +371,7 @@ def linspace(start, end, steps, dtype, layout, device, pin_memory, requires_grad
     _overloads("logspace", "float base=10.0, ")[0],
     kernel="logspace",
     variants="function",
-    out=True,
+    out=Out(tags="factory flat"),
     grad=None,
     differentiable=False,
 )
@@ -375,7 +383,13 @@ def logspace(start, end, steps, base, dtype, layout, device, pin_memory, require
     return torch.pow(base, torch.linspace(start, end, steps, dtype=dtype, device=device))
 
 
-@op(*_overloads("logspace", "float base=10.0, ")[1:], variants="function", out=True, grad=None, differentiable=False)
+@op(
+    *_overloads("logspace", "float base=10.0, ")[1:],
+    variants="function",
+    out=Out(tags="factory flat"),
+    grad=None,
+    differentiable=False,
+)
 def logspace(start, end, steps, base, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
     """`steps` powers of `base`, with evenly spaced exponents from `start` to `end`."""
     for v, name in ((start, "start"), (end, "end")):
@@ -387,7 +401,14 @@ def logspace(start, end, steps, base, dtype, layout, device, pin_memory, require
     return torch.logspace(_number(start, "start"), _number(end, "end"), steps, base, dtype=dtype, device=device)
 
 
-@op(f"eye(SymInt n, *, {_OPT}) -> Tensor", kernel="eye", variants="function", out=True, grad=None, differentiable=False)
+@op(
+    f"eye(SymInt n, *, {_OPT}) -> Tensor",
+    kernel="eye",
+    variants="function",
+    out=Out(tags="factory"),
+    grad=None,
+    differentiable=False,
+)
 def eye(n, dtype, layout, device, pin_memory, requires_grad=False):
     """The n x n matrix with ones on the diagonal."""
     return torch.eye(n, n, dtype=dtype, device=device)
@@ -397,7 +418,7 @@ def eye(n, dtype, layout, device, pin_memory, requires_grad=False):
     f"eye.m(SymInt n, SymInt m, *, {_OPT}) -> Tensor",
     kernel="eye_m",
     variants="function",
-    out=True,
+    out=Out(tags="factory"),
     grad=None,
     differentiable=False,
 )

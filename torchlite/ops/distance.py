@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 from ._declare import op, python
+from ._out import EXACT, Out
 
 
 @op("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 1)])
@@ -129,7 +130,7 @@ def pdist(self, p=2.0):
 @op(
     "renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
     inplace=True,
-    out=True,
+    out=Out(EXACT, "ordered"),
     grad={"self": lambda c, g: _renorm_grad(g, c.self, c.p, c.dim, c.maxnorm)},
     samples=lambda t: [(t(3, 4), 2, 0, 0.5)],
 )

@@ -5,6 +5,7 @@ import math
 import torchlite as torch
 
 from ._declare import op
+from ._out import FOUND, Out, of_kind
 
 
 # ---- primitives ------------------------------------------------------------------------------------------------------
@@ -209,11 +210,28 @@ def _one_c2r(x, n, dim, norm, forward):
 _TOL = {"float32": (1e-5, 1e-5)}
 
 
+def _transform(name):
+    """The transform that PyTorch makes one of; it makes inverses of real numbers of rfft, and conjugates those."""
+    if name in ("fft", "ifft", "ihfft"):
+        real = "_fft_r2c" if name == "fft" else "aten::conj_physical"
+        return lambda x, *_: "_fft_c2c" if x.is_complex() else real
+    if name.startswith("rfft"):
+        return "_fft_r2c"
+    return "_fft_c2r" if name.startswith(("irfft", "hfft")) else "_fft_c2c"
+
+
+def _fft_dtype(name):
+    kind = of_kind("fftn" if name in ("ifftn", "ifft2") else name.replace("2", "n"))
+    if name not in ("ifft", "ihfft"):
+        return kind
+    return lambda args, result, out, i: kind(args, result, out, i) or (None if args[0].is_complex() else FOUND)
+
+
 def _fft(name, schema, samples):
     return op(
         f"fft_{name}(Tensor self, {schema}, str? norm=None) -> Tensor",
         module="fft",
-        out=True,
+        out=Out(_fft_dtype(name), "late plain" if name != "ihfft" else "late", by=_transform(name)),
         samples=samples,
         tol=_TOL,
     )
@@ -434,7 +452,7 @@ def _freq(name, n, length, d, dtype, device):
 @op(
     f"fft_fftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor",
     module="fft",
-    out=True,
+    out=Out(tags="counts factory flat"),
     grad=None,
     differentiable=False,
     samples=lambda t: [(5,), (4, 0.5)],
@@ -447,7 +465,7 @@ def fftfreq(n, d, dtype, layout, device, pin_memory, requires_grad=False):
 @op(
     f"fft_rfftfreq(int n, float d=1.0, *, {_FACTORY}) -> Tensor",
     module="fft",
-    out=True,
+    out=Out(tags="counts factory flat"),
     grad=None,
     differentiable=False,
     samples=lambda t: [(5,), (4, 0.5)],

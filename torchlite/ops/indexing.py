@@ -5,6 +5,7 @@ import math
 import torchlite as torch
 
 from ._declare import bodies, op
+from ._out import EXACT, Out, SELF_AND_RESULT
 
 
 # ---- advanced indexing: x[tensor], x[mask] --------------------------------------------------------------------------
@@ -57,7 +58,7 @@ def _slices(x, dim, index):
 @op(
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     kernel="gather",
-    out=True,
+    out=Out(EXACT, "apart"),
     grad={"self": lambda c, g: g.new_zeros(c.self_shape).scatter_add(c.dim, c.index, g)},
     samples=lambda t: [(t(3, 4), 1, torch.tensor([[0, 0], [3, 1]])), (t(3), 0, torch.tensor([2, 0]))],
 )
@@ -69,7 +70,7 @@ def gather(self, dim, index, sparse_grad=False):
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     kernel="scatter",
     inplace=True,
-    out=True,
+    out=Out(EXACT, "apart"),
     node="ScatterBackward0",
     grad={
         "self": lambda c, g: g.scatter(c.dim, c.index, 0),
@@ -86,7 +87,7 @@ def scatter(self, dim, index, src):
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     kernel="scatter",
     inplace=True,
-    out=True,
+    out=Out(EXACT, "apart"),
     node="ScatterBackward1",
     grad={"self": lambda c, g: g.scatter(c.dim, c.index, 0)},
     samples=lambda t: [(t(3, 4), 1, torch.tensor([[0], [2]]), 1.5)],
@@ -101,7 +102,7 @@ def scatter(self, dim, index, value):  # noqa: F811
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     kernel="scatter",
     inplace=True,
-    out=True,
+    out=Out(EXACT, "apart"),
     grad=None,
     differentiable=False,
 )
@@ -116,7 +117,7 @@ def scatter(self, dim, index, src, reduce):  # noqa: F811
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     kernel="scatter_add",
     inplace=True,
-    out=True,
+    out=Out(EXACT, "apart"),
     grad={"self": lambda c, g: g, "src": lambda c, g: _fit(g.gather(c.dim, c.index), c.src_shape)},
     samples=lambda t: [(t(3, 4), 0, torch.tensor([[0, 1, 2, 0], [0, 1, 1, 0]]), t(2, 4))],
 )
@@ -166,7 +167,7 @@ def _scatter_reduce_grad(c, g):
     "bool include_self=True) -> Tensor",
     kernel="scatter_reduce",
     inplace=True,
-    out=True,
+    out=Out(EXACT, "apart"),
     grad=_scatter_reduce_grad,
     save=("self", "src", "index", "result"),
     samples=lambda t: [
@@ -183,7 +184,7 @@ def scatter_reduce(self, dim, index, src, reduce, include_self=True):
 @op(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     kernel="index_select",
-    out=True,
+    out=Out(SELF_AND_RESULT, "apart"),
     grad={"self": lambda c, g: g.new_zeros(c.self_shape).index_add(c.dim, c.index, g)},
     samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0, 2])), (t(3, 4), -1, torch.tensor([1]))],
 )
@@ -196,7 +197,7 @@ def index_select(self, dim, index):
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     kernel="index_add",
     inplace=True,
-    out=True,
+    out=Out(EXACT),
     grad={"self": lambda c, g: g, "source": lambda c, g: _source_grad(g, c.dim, c.index, c.source_shape) * c.alpha},
     samples=lambda t: [
         (t(3, 4), 0, torch.tensor([2, 0, 2]), t(3, 4), {"alpha": 2}),
@@ -219,7 +220,7 @@ def _source_grad(g, dim, index, shape):
     "index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor",
     kernel="index_copy",
     inplace=True,
-    out=True,
+    out=Out(EXACT, "apart"),
     grad={
         "self": lambda c, g: g.index_fill(c.dim, c.index, 0),
         "source": lambda c, g: _source_grad(g, c.dim, c.index, c.source_shape),
@@ -284,7 +285,7 @@ def _index_reduce_grad(c, g):
     "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> Tensor",
     kernel="index_reduce",
     inplace=True,
-    out=True,
+    out=Out(EXACT),
     grad=_index_reduce_grad,
     save=("self", "source", "index", "result"),
     samples=lambda t: [
@@ -320,7 +321,7 @@ def masked_fill(self, mask, value):
 @op(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     kernel="masked_select",
-    out=True,
+    out=Out(SELF_AND_RESULT, "apart"),
     grad={
         "self": lambda c, g: torch.zeros_like(
             c.self.detach().expand(torch.broadcast_shapes(c.self_shape, c.mask_shape))
@@ -364,7 +365,7 @@ def masked_scatter(self, mask, source):
     kernel="nonzero",
     module="aten",
     variants="function",
-    out=True,
+    out=Out("nonzero: Expected out tensor to have scalar type Long but got scalar type{o}", "apart"),
     grad=None,
     differentiable=False,
 )
@@ -385,7 +386,12 @@ def _nonzero_numpy(self):
     return list(_nonzero(self if self.dim() else self.reshape(1)).unbind(1))
 
 
-@op("nonzero(Tensor self, *, bool as_tuple=False) -> Tensor", out=True, grad=None, differentiable=False)
+@op(
+    "nonzero(Tensor self, *, bool as_tuple=False) -> Tensor",
+    out=Out("nonzero: Expected out tensor to have scalar type Long but got scalar type{o}", "apart"),
+    grad=None,
+    differentiable=False,
+)
 def nonzero(self, as_tuple=False):
     """Positions of the elements that are not zero: int64 of shape (n, self.dim()), or a vector for each dim."""
     return tuple(_nonzero_numpy(self)) if as_tuple else _nonzero(self)
@@ -408,7 +414,13 @@ def argwhere(self):
     return _nonzero(self)
 
 
-@op("where(Tensor condition) -> Tensor[]", variants="function", out=True, grad=None, differentiable=False)
+@op(
+    "where(Tensor condition) -> Tensor[]",
+    variants="function",
+    out=Out("Expected out type to be {r} but got {o}", "ordered"),
+    grad=None,
+    differentiable=False,
+)
 def where(condition):
     """The positions where `condition` is true, a vector for each dim: nonzero(condition, as_tuple=True)."""
     return tuple(_nonzero_numpy(condition))
@@ -427,7 +439,9 @@ def where(self, condition, other):  # noqa: F811
 @op(
     "take(Tensor self, Tensor index) -> Tensor",
     kernel="take",
-    out=True,
+    out=Out(
+        "take(): self and out expected to have the same dtype, but got self.dtype = {r} and out.dtype = {o}", "apart"
+    ),
     grad={"self": lambda c, g: torch.zeros_like(c.self.detach()).put(c.index, g, True)},
     samples=lambda t: [(t(3, 4), torch.tensor([[0, 11], [-1, 3]]))],
 )
@@ -454,7 +468,7 @@ def put(self, index, source, accumulate=False):
 
 @op(
     "take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor",
-    out=True,
+    out=Out(EXACT, "apart", by="gather"),
     samples=lambda t: [(t(3, 4), torch.tensor([[0], [1], [3]]), 1), (t(3, 4), torch.tensor([5, 0]))],
 )
 def take_along_dim(self, indices, dim=None):
@@ -499,7 +513,7 @@ def _from_end(indices, size):
     "isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, "
     "bool invert=False) -> Tensor",
     variants="function",
-    out=True,
+    out=Out(EXACT),
     grad=None,
     differentiable=False,
 )

@@ -2,7 +2,12 @@
 
 import torchlite as torch
 
+from .. import _C
+
 from ._declare import bodies, op, public
+from ._out import EXACT, Out, uncastable
+
+_CAT = uncastable("torch.cat(): input types can't be cast to the desired output type {o}")
 
 
 def _own_dtypes(parts, dtypes):
@@ -30,7 +35,7 @@ def _cat_grad(c, g):
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
     kernel="cat",
     variants="function",
-    out=True,
+    out=Out(_CAT, "apart", error=TypeError),
     alias=("concat", "concatenate"),
     grad={"tensors": _cat_grad},
     samples=lambda t: [([t(2, 3), t(1, 3)],), ([t(2, 3), t(2, 1), t(2, 2)], -1)],
@@ -43,7 +48,7 @@ def cat(tensors, dim=0):
     "stack(Tensor[] tensors, int dim=0) -> Tensor",
     kernel="stack",
     variants="function",
-    out=True,
+    out=Out(_CAT, "apart plain", error=TypeError),
     grad={"tensors": lambda c, g: _own_dtypes(g.unbind(c.dim), c.tensors_dtype)},
     samples=lambda t: [([t(2, 3), t(2, 3)],), ([t(2), t(2), t(2)], -1)],
 )
@@ -60,7 +65,7 @@ def _some(tensors, name):
 @op(
     "hstack(Tensor[] tensors) -> Tensor",
     variants="function",
-    out=True,
+    out=Out(_CAT, "apart", by="cat", error=TypeError),
     samples=lambda t: [([t(2, 3), t(2, 1)],), ([t(2), t(1)],)],
 )
 def hstack(tensors):
@@ -73,7 +78,7 @@ def hstack(tensors):
 @op(
     "vstack(Tensor[] tensors) -> Tensor",
     variants="function",
-    out=True,
+    out=Out(_CAT, "apart", by="cat", error=TypeError),
     alias=("row_stack",),
     samples=lambda t: [([t(3), t(2, 3)],)],
 )
@@ -83,14 +88,24 @@ def vstack(tensors):
     return cat([torch.atleast_2d(t) for t in tensors], 0)
 
 
-@op("dstack(Tensor[] tensors) -> Tensor", variants="function", out=True, samples=lambda t: [([t(2, 3), t(2, 3)],)])
+@op(
+    "dstack(Tensor[] tensors) -> Tensor",
+    variants="function",
+    out=Out(_CAT, "apart", by="cat", error=TypeError),
+    samples=lambda t: [([t(2, 3), t(2, 3)],)],
+)
 def dstack(tensors):
     """Joins along dim 2, after making every tensor at least three-dimensional."""
     _some(tensors, "dstack")
     return cat([torch.atleast_3d(t) for t in tensors], 2)
 
 
-@op("column_stack(Tensor[] tensors) -> Tensor", variants="function", out=True, samples=lambda t: [([t(2), t(2, 3)],)])
+@op(
+    "column_stack(Tensor[] tensors) -> Tensor",
+    variants="function",
+    out=Out(_CAT, "apart", by="cat", error=TypeError),
+    samples=lambda t: [([t(2), t(2, 3)],)],
+)
 def column_stack(tensors):
     """Joins along dim 1; vectors and numbers count as columns."""
     _some(tensors, "column_stack")
@@ -310,7 +325,7 @@ def _below(x, diagonal):
     kernel="tril",
     inplace=True,
     tags="expanded_rows",
-    out=True,
+    out=Out(EXACT, "loose"),
     grad={"self": lambda c, g: g.tril(c.diagonal)},
     samples=lambda t: [(t(3, 4),), (t(2, 3, 3), -1)],
 )
@@ -324,7 +339,7 @@ def tril(self, diagonal=0):
     kernel="triu",
     inplace=True,
     tags="expanded_rows",
-    out=True,
+    out=Out(EXACT, "loose"),
     grad={"self": lambda c, g: g.triu(c.diagonal)},
     samples=lambda t: [(t(3, 4),), (t(2, 3, 3), 1)],
 )
@@ -344,7 +359,21 @@ def diag_embed(self, offset=0, dim1=-2, dim2=-1):
     return bodies.diag_embed(self, offset, dim1, dim2)
 
 
-@op("diag(Tensor self, int diagonal=0) -> Tensor", out=True, samples=lambda t: [(t(3), 1), (t(3, 4),)])
+def _diag_dtype(args, result, out, i):
+    if args[0].dim() == 2 or _C.can_cast(result.dtype, out.dtype):
+        return EXACT
+    return "diag: result type {r} can't be cast to the desired out= type {o}"
+
+
+def _diag_by(self, *_):
+    return "aten::diag_embed" if self.dim() == 1 else "aten::diagonal_copy"
+
+
+@op(
+    "diag(Tensor self, int diagonal=0) -> Tensor",
+    out=Out(_diag_dtype, "copied", by=_diag_by),
+    samples=lambda t: [(t(3), 1), (t(3, 4),)],
+)
 def diag(self, diagonal=0):
     """A square matrix with the vector `self` on a diagonal, or the diagonal of the matrix `self`."""
     if self.dim() == 1:

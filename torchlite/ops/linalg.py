@@ -8,6 +8,7 @@ import torchlite as torch
 
 from .. import _C
 from ._declare import _functions, op
+from ._out import EXACT, Out, SCALAR_TYPE, castable
 
 
 class LinAlgError(RuntimeError):
@@ -167,7 +168,7 @@ def _triangular(A, B, upper, unitriangular):
 
 @_linalg(
     "solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor",
-    out=True,
+    out=Out(SCALAR_TYPE),
     samples=lambda t: [(t(3, 3, lo=1, hi=2), t(3, 2), {"upper": True})],
 )
 def solve_triangular(self, B, upper, left=True, unitriangular=False):
@@ -267,7 +268,7 @@ def _indefinite(i):
     )
 
 
-@_linalg("cholesky(Tensor self, *, bool upper=False) -> Tensor", out=True)
+@_linalg("cholesky(Tensor self, *, bool upper=False) -> Tensor", out=Out(EXACT))
 def cholesky(self, upper=False):
     """Lower triangular L with A = L L^H (or U with A = U^H U) for Hermitian positive definite A."""
     L, info = cholesky_ex(self, upper=upper)
@@ -275,7 +276,7 @@ def cholesky(self, upper=False):
     return L
 
 
-@op("cholesky(Tensor self, bool upper=False) -> Tensor", out=True)
+@op("cholesky(Tensor self, bool upper=False) -> Tensor", out=Out(tags="plain"))
 def _old_cholesky(self, upper=False):
     """Deprecated: see torch.linalg.cholesky."""
     _C.warn_once(
@@ -290,7 +291,7 @@ def _old_cholesky(self, upper=False):
     return L if L.numel() else L.contiguous()
 
 
-@op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=True)
+@op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=Out(tags="plain"))
 def cholesky_solve(self, input2, upper=False):
     """X with A X = B for B = `self` and the Cholesky factor `input2` of A."""
     B, L = self, input2
@@ -334,7 +335,11 @@ def _cholesky_inverse_grad(c, g):
     return {"self": -(c.self.matmul(t) if c.upper else t.matmul(c.self))}
 
 
-@op("cholesky_inverse(Tensor self, bool upper=False) -> Tensor", out=True, grad=_cholesky_inverse_grad)
+@op(
+    "cholesky_inverse(Tensor self, bool upper=False) -> Tensor",
+    out=Out(castable("cholesky_inverse", "result"), "plain"),
+    grad=_cholesky_inverse_grad,
+)
 def cholesky_inverse(self, upper=False):
     """The inverse of A from its Cholesky factor."""
     _square("cholesky_inverse", self)
@@ -490,7 +495,7 @@ def _qr(A, mode):
 
 @_linalg(
     "qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
-    out=True,
+    out=Out(EXACT),
     samples=lambda t: [(t(4, 3),), (t(2, 3, 3),), (t(2, 4),)],
 )
 def qr(A, mode="reduced"):
@@ -516,7 +521,7 @@ def _old_qr(self, some=True):
     return tuple(qr(self, "reduced" if some else "complete"))
 
 
-@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", out=True, grad={})
+@op("geqrf(Tensor self) -> (Tensor a, Tensor tau)", out=Out(castable("torch.geqrf", "a", "tau"), "plain"), grad={})
 def geqrf(self):
     """Householder vectors and R in one matrix, and the factors tau, as LAPACK's geqrf."""
     _matrix("torch.geqrf", self, "input")
@@ -524,7 +529,10 @@ def geqrf(self):
     return _geqrf(self)
 
 
-@_linalg("householder_product(Tensor input, Tensor tau) -> Tensor", out=True)
+@_linalg(
+    "householder_product(Tensor input, Tensor tau) -> Tensor",
+    out=Out(castable("torch.linalg.householder_product", "result"), "plain"),
+)
 def householder_product(input, tau):
     """First n columns of H1 H2 ... with Hi = I - tau_i v_i v_i^H, vectors below the diagonal of `input` (m, n)."""
     name = "torch.linalg.householder_product"
@@ -556,7 +564,10 @@ def householder_product(input, tau):
     return _columns(q)
 
 
-@op("orgqr(Tensor self, Tensor input2) -> Tensor", out=True)
+@op(
+    "orgqr(Tensor self, Tensor input2) -> Tensor",
+    out=Out(castable("torch.linalg.householder_product", "result"), "plain"),
+)
 def orgqr(self, input2):
     """See torch.linalg.householder_product."""
     return householder_product(self, input2)
@@ -570,7 +581,14 @@ def _reflect(a, tau, i, x, adjoint=False):
     return x - (t.conj() if adjoint else t) * v.matmul(v.mH.matmul(x))
 
 
-@op("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", out=True)
+@op(
+    "ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor",
+    out=Out(
+        "torch.ormqr: Expected input and result to have the same dtype, but input has dtype{r} and "
+        "result has dtype {o}",
+        "plain",
+    ),
+)
 def ormqr(self, input2, input3, left=True, transpose=False):
     """Q C, Q^H C, C Q or C Q^H for the product Q of reflections (vectors `self`, factors `input2`) and C = `input3`."""
     a, tau, c = self, input2, input3

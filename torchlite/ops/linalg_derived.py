@@ -6,6 +6,7 @@ import math
 import torchlite as torch
 
 from ._declare import _functions, methods, op
+from ._out import EXACT, Out, castable
 from .linalg import (
     _columns,
     _expand_batch,
@@ -58,7 +59,7 @@ def _det(A):
     return LU.diagonal(0, -2, -1).prod(-1) * _parity(pivots).to(A.dtype)
 
 
-@_linalg("det(Tensor A) -> Tensor", out=True, samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
+@_linalg("det(Tensor A) -> Tensor", out=Out(EXACT, by="_linalg_det"), samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
 def det(A):
     """Determinant of a square matrix."""
     _square("linalg.det", A)
@@ -97,7 +98,11 @@ def _slogdet(A):
     return sign, d.abs().log().sum(-1)
 
 
-@_linalg("slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)", out=True, samples=lambda t: [(t(3, 3),)])
+@_linalg(
+    "slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)",
+    out=Out(EXACT, by="_linalg_slogdet"),
+    samples=lambda t: [(t(3, 3),)],
+)
 def slogdet(A):
     """Sign of the determinant and logarithm of its absolute value."""
     _square("linalg.slogdet", A)
@@ -182,7 +187,7 @@ def _matrix_norm(x, ord, dim, keepdim, dtype):
 
 @_linalg(
     "matrix_norm(Tensor self, Scalar ord, int[] dim=[-2,-1], bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True,
+    out=Out(EXACT),
 )
 def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
     """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums),
@@ -193,7 +198,7 @@ def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
 @_linalg(
     "matrix_norm.str_ord(Tensor self, str ord='fro', int[] dim=[-2,-1], bool keepdim=False, *, "
     "ScalarType? dtype=None) -> Tensor",
-    out=True,
+    out=Out(EXACT),
 )
 def matrix_norm(self, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):  # noqa: F811
     """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums),
@@ -205,7 +210,7 @@ def matrix_norm(self, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):  # no
 
 @_linalg(
     "norm(Tensor self, Scalar? ord=None, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True,
+    out=Out("linalg.norm expected out tensor dtype {r} but got: {o}"),
 )
 def norm(self, ord=None, dim=None, keepdim=False, dtype=None):
     """Vector norm, or matrix norm when `dim` names two dims (or the tensor has two and `ord` is given)."""
@@ -222,7 +227,7 @@ def norm(self, ord=None, dim=None, keepdim=False, dtype=None):
 
 @_linalg(
     "norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True,
+    out=Out("linalg.norm expected out tensor dtype {r} but got: {o}"),
 )
 def norm(self, ord, dim=None, keepdim=False, dtype=None):  # noqa: F811
     """Matrix norm "fro" or "nuc"."""
@@ -258,13 +263,13 @@ def _cond(x, p):
     return torch.where(torch.isnan(r), math.inf, r)
 
 
-@_linalg("cond(Tensor self, Scalar? p=None) -> Tensor", out=True)
+@_linalg("cond(Tensor self, Scalar? p=None) -> Tensor", out=Out(castable("linalg.cond", "result")))
 def cond(self, p=None):
     """Condition number: norm of the matrix times norm of its inverse; by singular values for p None, 2 and -2."""
     return _cond(self, p)
 
 
-@_linalg("cond.p_str(Tensor self, str p) -> Tensor", out=True)
+@_linalg("cond.p_str(Tensor self, str p) -> Tensor", out=Out(castable("linalg.cond", "result")))
 def cond(self, p):  # noqa: F811
     """Condition number for the norm "fro" or "nuc"."""
     return _cond(self, p)
@@ -314,7 +319,7 @@ def _rank(x, atol, rtol, hermitian):
     "matrix_rank.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
     grad=None,
     differentiable=False,
-    out=True,
+    out=Out(castable("torch.linalg.matrix_rank", "result")),
 )
 def matrix_rank(input, atol=None, rtol=None, hermitian=False):
     """Number of singular values above max(atol, rtol * largest)."""
@@ -323,7 +328,10 @@ def matrix_rank(input, atol=None, rtol=None, hermitian=False):
 
 
 @_linalg(
-    "matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor", grad=None, differentiable=False, out=True
+    "matrix_rank(Tensor self, float tol, bool hermitian=False) -> Tensor",
+    grad=None,
+    differentiable=False,
+    out=Out(castable("torch.linalg.matrix_rank", "result")),
 )
 def _rank_tol(self, tol, hermitian=False):
     """Number of singular values above `tol`."""
@@ -334,7 +342,7 @@ def _rank_tol(self, tol, hermitian=False):
     "matrix_rank.tol_tensor(Tensor input, Tensor tol, bool hermitian=False) -> Tensor",
     grad=None,
     differentiable=False,
-    out=True,
+    out=Out(castable("torch.linalg.matrix_rank", "result")),
 )
 def _rank_tol_tensor(input, tol, hermitian=False):
     """Number of singular values above `tol`."""
@@ -383,7 +391,7 @@ def _pinv(x, atol, rtol, hermitian):
 @_linalg(
     "pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor",
     "pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor",
-    out=True,
+    out=Out(castable("linalg.pinv", "result")),
 )
 def pinv(self, atol=None, rtol=None, hermitian=False):
     """Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol * largest) count as zero."""
@@ -391,13 +399,16 @@ def pinv(self, atol=None, rtol=None, hermitian=False):
     return _pinv(self, atol, rtol, hermitian)
 
 
-@_linalg("pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out=True)
+@_linalg("pinv(Tensor self, float rcond, bool hermitian=False) -> Tensor", out=Out(castable("linalg.pinv", "result")))
 def _pinv_rcond(self, rcond, hermitian=False):
     """Pseudo-inverse; singular values up to rcond * largest count as zero."""
     return _pinv(self, 0.0, rcond, hermitian)
 
 
-@_linalg("pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor", out=True)
+@_linalg(
+    "pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor",
+    out=Out(castable("linalg.pinv", "result")),
+)
 def _pinv_rcond_tensor(self, rcond, hermitian=False):
     """Pseudo-inverse; singular values up to rcond * largest count as zero."""
     return _pinv(self, 0.0, rcond, hermitian)
@@ -410,7 +421,15 @@ def pinverse(self, rcond=1e-15):
 
 
 # ---- powers, exponential, products -----------------------------------------------------------------------------------
-@_linalg("matrix_power(Tensor self, int n) -> Tensor", out=True, samples=lambda t: [(t(3, 3), 3), (t(2, 3, 3), -2)])
+def _power_dtype(args, result, out, i):
+    return castable("matrix_power", "result")(args, result, out, i) or EXACT
+
+
+@_linalg(
+    "matrix_power(Tensor self, int n) -> Tensor",
+    out=Out(_power_dtype, "plain", by="matmul"),
+    samples=lambda t: [(t(3, 3), 3), (t(2, 3, 3), -2)],
+)
 def matrix_power(self, n):
     """The n-th power of a square matrix; of its inverse for negative n."""
     _square("linalg.matrix_power", self)
@@ -509,7 +528,11 @@ def _old_matrix_exp(self):
     return matrix_exp(self)
 
 
-@_linalg("multi_dot(Tensor[] tensors) -> Tensor", out=True, samples=lambda t: [([t(3, 4), t(4, 2), t(2, 5)],)])
+@_linalg(
+    "multi_dot(Tensor[] tensors) -> Tensor",
+    out=Out("multi_dot(): expected out tensor to have dtype {cr} but got {co}", "late", by="mm"),
+    samples=lambda t: [([t(3, 4), t(4, 2), t(2, 5)],)],
+)
 def multi_dot(tensors):
     """Product of two or more matrices in the cheapest order; the first and last may be vectors."""
     n = len(tensors)
@@ -559,7 +582,11 @@ def multi_dot(tensors):
     return r.squeeze(-1) if tail else r
 
 
-@_linalg("vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", out=True, samples=lambda t: [(t(3, 4), t(3, 4))])
+@_linalg(
+    "vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor",
+    out=Out("linalg.vecdot: Expected out of dtype{r} but found {o}", "late", by="sum"),
+    samples=lambda t: [(t(3, 4), t(3, 4))],
+)
 def vecdot(x, y, dim=-1):
     """Sums of conj(x) * y along `dim`."""
     for v in (x, y):
@@ -574,7 +601,7 @@ def vecdot(x, y, dim=-1):
 
 @_linalg(
     "cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
-    out=True,
+    out=Out(EXACT),
     samples=lambda t: [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), {"dim": 0})],
 )
 def cross(self, other, dim=-1):
@@ -611,7 +638,7 @@ def vander(x, N=None):
     return torch.cat([torch.ones_like(powers[..., :1]), powers], -1)
 
 
-@_linalg("tensorinv(Tensor self, int ind=2) -> Tensor", out=True)
+@_linalg("tensorinv(Tensor self, int ind=2) -> Tensor", out=Out(tags="plain"))
 def tensorinv(self, ind=2):
     """Inverse for tensordot over `ind` dims."""
     if ind <= 0:
@@ -648,7 +675,7 @@ def tensorsolve(self, other, dims=None):
     "lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, "
     "Tensor rank, Tensor singular_values)",
     nondiff=(2, 3),
-    out=True,
+    out=Out(tags="plain"),
 )
 def lstsq(self, b, rcond=None, driver=None):
     """X that makes the norm of A X - B least, and of these the smallest;

@@ -4,6 +4,7 @@ import torchlite as torch
 
 from .. import _C
 from ._declare import op
+from ._out import EXACT, Out
 from .linalg import (
     _columns,
     _compatible,
@@ -133,7 +134,7 @@ def _zero_pivot(i):
     )
 
 
-@_linalg("lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", nondiff=(1,), out=True)
+@_linalg("lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)", nondiff=(1,), out=Out(EXACT))
 def lu_factor(A, pivot=True):
     """LU decomposition in one matrix, and the row exchanges (from 1)."""
     _lu_check(A)
@@ -177,7 +178,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
 @_linalg(
     "lu(Tensor A, *, bool pivot=True) -> (Tensor P, Tensor L, Tensor U)",
     nondiff=(0,),
-    out=True,
+    out=Out(EXACT),
     samples=lambda t: [(t(3, 3),), (t(2, 4, 3),)],
 )
 def lu(A, pivot=True):
@@ -206,7 +207,9 @@ def _lu_solve_of(LU, pivots, B, left, adjoint):
     return _take_rows(y, order.argsort(-1)) if y.numel() else y
 
 
-@_linalg("lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", out=True)
+@_linalg(
+    "lu_solve(Tensor LU, Tensor pivots, Tensor B, *, bool left=True, bool adjoint=False) -> Tensor", out=Out(EXACT)
+)
 def lu_solve(LU, pivots, B, left=True, adjoint=False):
     """X with A X = B (or X A = B, or with A^H) from the LU decomposition of A."""
     _square("linalg.lu_solve", LU)
@@ -283,7 +286,7 @@ def _singular(i):
 
 @_linalg(
     "solve(Tensor A, Tensor B, *, bool left=True) -> Tensor",
-    out=True,
+    out=Out(EXACT, by="_linalg_solve_ex"),
     tags="own",
     samples=lambda t: [(t(3, 3), t(3)), (t(2, 3, 3), t(2, 3, 2))],
 )
@@ -297,7 +300,7 @@ def solve(A, B, left=True):
 @_linalg(
     "inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)",
     nondiff=(1,),
-    out=True,
+    out=Out(EXACT),
     grad={"A": lambda c, g: None if g[0] is None else -c.result0.mH.matmul(g[0].matmul(c.result0.mH))},
 )
 def inv_ex(A, check_errors=False):
@@ -316,7 +319,7 @@ def _no_inverse(i):
     )
 
 
-@_linalg("inv(Tensor A) -> Tensor", out=True, samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
+@_linalg("inv(Tensor A) -> Tensor", out=Out(EXACT, by="linalg_inv_ex"), samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
 def inv(A):
     """The inverse of a square matrix."""
     x, info = inv_ex(A)
@@ -324,7 +327,7 @@ def inv(A):
     return x
 
 
-@op("inverse(Tensor self) -> Tensor", out=True)
+@op("inverse(Tensor self) -> Tensor", out=Out(EXACT, by="linalg_inv_ex"))
 def _inverse(self):
     """See torch.linalg.inv."""
     return inv(self)

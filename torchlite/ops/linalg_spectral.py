@@ -5,6 +5,7 @@ from typing import Any
 import torchlite as torch
 
 from ._declare import op
+from ._out import EXACT, Out, castable
 from .linalg import (
     _columns,
     _eye_like,
@@ -58,7 +59,7 @@ def _eigh_of(self, UPLO, below):
     return _eigh_checked(_adjoint_copy(self) if UPLO.upper() == "U" else self, self.shape[-1] - below)
 
 
-@_linalg("eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=True)
+@_linalg("eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=Out(EXACT))
 def eigh(self, UPLO="L"):
     """Eigenvalues, ascending, and orthonormal eigenvectors of a Hermitian matrix of which one triangle is read."""
     return _eigh_of(self, UPLO, 1)
@@ -99,7 +100,7 @@ def _eigh_checked(x, code):
     return torch.where(bad.squeeze(-1), torch.nan, L), _columns(torch.where(bad, torch.nan, V))
 
 
-@_linalg("eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=True)
+@_linalg("eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=Out(EXACT))
 def eigvalsh(self, UPLO="L"):
     """Eigenvalues, ascending, of a Hermitian matrix."""
     return _eigh_of(self, UPLO, 2)[0]
@@ -138,13 +139,16 @@ def _eig_checked(name, x):
     return _eig(x)
 
 
-@_linalg("eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)", out=True)
+@_linalg(
+    "eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)",
+    out=Out(castable("torch.linalg.eig", "eigenvalues", "eigenvectors"), "plain"),
+)
 def eig(self):
     """Eigenvalues and eigenvectors (columns, unit length) of a square matrix, always complex."""
     return _eig_checked("linalg.eig", self)
 
 
-@_linalg("eigvals(Tensor self) -> Tensor", out=True)
+@_linalg("eigvals(Tensor self) -> Tensor", out=Out(castable("torch.linalg.eigvals", "eigenvalues")))
 def eigvals(self):
     """Eigenvalues of a square matrix, always complex."""
     return _eig_checked("linalg.eigvals", self)[0]
@@ -225,13 +229,19 @@ def _svd_checked(A, full, driver=None):
     return _columns(torch.where(bad, torch.nan, U)), S, _columns(torch.where(bad, torch.nan, Vh))
 
 
-@_linalg("svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=True)
+@_linalg(
+    "svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)", out=Out(EXACT)
+)
 def svd(A, full_matrices=True, driver=None):
     """Singular value decomposition A = U diag(S) Vh, S descending."""
     return _svd_checked(A, full_matrices, driver)
 
 
-@_linalg("svdvals(Tensor A, *, str? driver=None) -> Tensor", out=True, samples=lambda t: [(t(3, 4),), (t(4, 3),)])
+@_linalg(
+    "svdvals(Tensor A, *, str? driver=None) -> Tensor",
+    out=Out(EXACT, by="_linalg_svd"),
+    samples=lambda t: [(t(3, 4),), (t(4, 3),)],
+)
 def svdvals(A, driver=None):
     """Singular values, descending."""
     return _svd_checked(A, False, driver)[1]

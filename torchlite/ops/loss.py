@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 from ._declare import op, refuse_gradient
+from ._out import FOUND, Out
 
 
 def _reduce(loss, reduction):
@@ -134,7 +135,7 @@ def huber_loss(self, target, reduction=1, delta=1.0):
 @op(
     "soft_margin_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     module="nn",
-    out=True,
+    out=Out(FOUND),
     samples=lambda t: [(t(3, 4), t(3, 4, requires_grad=False).sign())],
 )
 def soft_margin_loss(self, target, reduction=1):
@@ -175,7 +176,7 @@ def _bce_target_grad(c, g):
 @op(
     "binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
     module="nn",
-    out=True,
+    out=Out(FOUND),
     save=("self", "target", "weight"),
     grad={"self": _bce_grad, "target": _bce_target_grad, "weight": None},
     samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9), t(3, 4, lo=0, hi=1))],

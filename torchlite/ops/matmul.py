@@ -6,6 +6,7 @@ import torchlite as torch
 
 from .. import _C
 from ._declare import _functions, bodies, op
+from ._out import ADDMV, EXACT, INPUT_DTYPE, Out
 from .einsum import einsum
 
 
@@ -52,7 +53,7 @@ def _weighted(x, product, beta, alpha):
     "mm(Tensor self, Tensor mat2) -> Tensor",
     kernel="mm",
     tags="own",
-    out=True,
+    out=Out(EXACT),
     grad={
         "self": lambda c, g: _left_grad(g, c.mat2, _by_columns(c.self_shape, c.self_strides)),
         "mat2": lambda c, g: _right_grad(g, c.self, _by_columns(c.mat2_shape, c.mat2_strides)),
@@ -67,7 +68,7 @@ def mm(self, mat2):
 @op(
     "bmm(Tensor self, Tensor mat2) -> Tensor",
     kernel="bmm",
-    out=True,
+    out=Out(EXACT),
     grad={
         "self": lambda c, g: g.bmm(c.mat2.transpose(1, 2).conj()),
         "mat2": lambda c, g: c.self.transpose(1, 2).conj().bmm(g),
@@ -78,11 +79,16 @@ def bmm(self, mat2):
     """Products of the matrices in two batches (b, n, k) and (b, k, m), one by one."""
 
 
+def _vector_dtype(args, result, out, i):
+    """mv, which resizes before it looks at dtypes."""
+    return ADDMV if out.shape == result.shape else EXACT
+
+
 @op(
     "mv(Tensor self, Tensor vec) -> Tensor",
     kernel="mv",
     tags="own",
-    out=True,
+    out=Out(_vector_dtype),
     grad={"self": lambda c, g: torch.outer(g, c.vec.conj()), "vec": lambda c, g: c.self.t().conj().mv(g)},
     samples=lambda t: [(t(3, 4), t(4))],
 )
@@ -95,7 +101,7 @@ def mv(self, vec):
     "dot(Tensor self, Tensor tensor) -> Tensor",
     kernel="dot",
     tags="own",
-    out=True,
+    out=Out(INPUT_DTYPE),
     grad={"self": lambda c, g: g * c.tensor.conj(), "tensor": lambda c, g: g * c.self.conj()},
     samples=lambda t: [(t(5), t(5))],
 )
@@ -107,7 +113,7 @@ def dot(self, tensor):
 @op(
     "vdot(Tensor self, Tensor other) -> Tensor",
     kernel="vdot",
-    out=True,
+    out=Out(INPUT_DTYPE),
     grad={"self": lambda c, g: g.conj() * c.other, "other": lambda c, g: g * c.self},
     samples=lambda t: [(t(5), t(5))],
 )
@@ -186,11 +192,19 @@ def _matmul_node(args):
     )
 
 
+def _product_dtype(args, result, out, i):
+    """matmul refuses in the words of dot, mv or mm."""
+    dims = args[0].dim(), args[1].dim()
+    if dims == (1, 1):
+        return INPUT_DTYPE
+    return _vector_dtype(args, result, out, i) if 1 in dims else EXACT
+
+
 @op(
     "matmul(Tensor self, Tensor other) -> Tensor",
     kernel="matmul",
     tags="own",
-    out=True,
+    out=Out(_product_dtype),
     grad={"self": _matmul_self, "other": _matmul_other},
     alias=("linalg.matmul",),
     node=_matmul_node,
@@ -213,7 +227,7 @@ def matmul(self, other):
     "addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel="addmm",
     inplace=True,
-    out=True,
+    out=Out(EXACT),
     grad={
         "self": lambda c, g: _times(g, c.beta),
         "mat1": lambda c, g: _left_grad(g, c.mat2, _by_columns(c.mat1_shape, c.mat1_strides), c.alpha),
@@ -230,7 +244,7 @@ def addmm(self, mat1, mat2, beta=1, alpha=1):
     "addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel="addmv",
     inplace=True,
-    out=True,
+    out=Out(EXACT),
     grad={
         "self": lambda c, g: _times(g, c.beta),
         "mat": lambda c, g: _times(torch.outer(g, c.vec.conj()), c.alpha),
@@ -247,7 +261,7 @@ def addmv(self, mat, vec, beta=1, alpha=1):
     "baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     kernel="baddbmm",
     inplace=True,
-    out=True,
+    out=Out(EXACT),
     grad={
         "self": lambda c, g: _times(g, c.beta),
         "batch1": lambda c, g: _times(g.bmm(c.batch2.transpose(1, 2).conj()), c.alpha),
@@ -303,7 +317,7 @@ def _linear_node(args):
     "linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
     kernel="linear",
     module="nn",
-    out=True,
+    out=Out(EXACT),
     node=_linear_node,
     grad={"input": _linear_input, "weight": _linear_weight, "bias": _linear_bias},
     alias=("_nn.linear",),
@@ -323,7 +337,7 @@ def _whole(g, batch):
 @op(
     "addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     inplace=True,
-    out=True,
+    out=Out("self and mat2 must have the same dtype, but got {o} and {r}"),
     grad={
         "self": lambda c, g: _times(g, c.beta),
         "batch1": lambda c, g: _times(_whole(g, c.batch2).bmm(c.batch2.transpose(1, 2).conj()), c.alpha),
@@ -354,7 +368,7 @@ def addbmm(self, batch1, batch2, beta=1, alpha=1):
     return torch.addmm(self, left, _rows(batch2), beta=beta, alpha=alpha)
 
 
-@op("outer(Tensor self, Tensor vec2) -> Tensor", out=True, alias=("ger",), samples=lambda t: [(t(3), t(4))])
+@op("outer(Tensor self, Tensor vec2) -> Tensor", out=Out(by="mul"), alias=("ger",), samples=lambda t: [(t(3), t(4))])
 def outer(self, vec2):
     """All products of an element of `self` (n) with one of `vec2` (m): a matrix (n, m)."""
     if self.dim() != 1:
@@ -406,9 +420,19 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
     return (base * beta if beta != 1 else base) + product
 
 
+def _inner_dtype(args, result, out, i):
+    if not (args[0].dim() and args[1].dim()):
+        return None
+    return "tensordot: Expected the output tensor to have dtype {r}, but got an output tensor with dtype {o}"
+
+
+def _inner_by(self, other):
+    return None if self.dim() and other.dim() else "mul"
+
+
 @op(
     "inner(Tensor self, Tensor other) -> Tensor",
-    out=True,
+    out=Out(_inner_dtype, "copied late", by=_inner_by),
     samples=lambda t: [(t(3, 4), t(5, 4)), (t(4), t(2, 3, 4)), (t(), t(3))],
 )
 def inner(self, other):
@@ -502,7 +526,7 @@ def tensordot(a, b, dims=2, out=None):
 
 @op(
     "kron(Tensor self, Tensor other) -> Tensor",
-    out=True,
+    out=Out(by="mul"),
     tags="own",
     samples=lambda t: [(t(2, 3), t(3, 2)), (t(2), t(3, 3))],
 )
@@ -575,7 +599,7 @@ def bilinear(input1, input2, weight, bias=None):
 
 @op(
     "cross(Tensor self, Tensor other, int? dim=None) -> Tensor",
-    out=True,
+    out=Out(EXACT, by="linalg_cross"),
     samples=lambda t: [(t(4, 3), t(4, 3)), (t(3, 4), t(3, 4), 0)],
 )
 def cross(self, other, dim=None):

@@ -5,6 +5,7 @@ from torchlite import _C
 from torchlite._core.device import suggested_format
 
 from ._declare import op
+from ._out import EXACT, Out
 
 
 # ---- softmax ---------------------------------------------------------------------------------------------------------
@@ -20,7 +21,7 @@ def _softmax_body(x, dim, dtype, log):
     "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     alias=("special.softmax",),
     kernel="softmax",
-    out=True,
+    out=Out(EXACT, "copied", by="aten::softmax"),
     node="SoftmaxBackward0",
     grad={"self": lambda c, g: torch._softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
     samples=lambda t: [(t(3, 4), 1), (t(3, 4), 0)],
@@ -34,7 +35,7 @@ def softmax(self, dim, dtype=None):
     "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     alias=("special.log_softmax",),
     kernel="log_softmax",
-    out=True,
+    out=Out(EXACT, "copied", by="aten::log_softmax"),
     node="LogSoftmaxBackward0",
     grad={"self": lambda c, g: torch._log_softmax_backward_data(g, c.result, c.dim, c.self_dtype)},
     samples=lambda t: [(t(3, 4), 1), (t(3, 4), 0)],

@@ -7,6 +7,7 @@ from torchlite import _C
 from torchlite._C import suggests_channels_last as _last
 
 from ._declare import _functions, bodies, op
+from ._out import EXACT, Out
 
 
 def _hidden(*schemas, **kw):
@@ -175,7 +176,7 @@ def _declare_avg(n):
         kernel=f"avg_pool{n}d",
         variants="function",
         module="" if n == 1 else "_nn",
-        out=n > 1,
+        out=Out(EXACT) if n > 1 else False,
         grad={"self": grad},
         tags="keeps",
         samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, True, False)],

@@ -4,6 +4,7 @@ on every device."""
 import torchlite as torch
 
 from ._declare import op
+from ._out import Out
 
 _OPT = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _GEN = "Generator? generator=None"
@@ -115,7 +116,7 @@ def log_normal_(self, mean, std, generator):
     f"rand(SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor",
     kernel="rand",
     variants="function",
-    out=True,
+    out=Out(tags="factory"),
     grad=None,
     differentiable=False,
 )
@@ -127,7 +128,7 @@ def rand(size, generator, dtype, layout, device, pin_memory, requires_grad=False
     f"randn(SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor",
     kernel="randn",
     variants="function",
-    out=True,
+    out=Out(tags="factory"),
     grad=None,
     differentiable=False,
 )
@@ -138,7 +139,7 @@ def randn(size, generator, dtype, layout, device, pin_memory, requires_grad=Fals
 @op(
     f"randint(SymInt high, SymInt[] size, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor",
     variants="function",
-    out=True,
+    out=Out(tags="default factory"),
     grad=None,
     differentiable=False,
 )
@@ -153,7 +154,7 @@ def randint(high, size, generator, dtype, layout, device, pin_memory, requires_g
     f"randint.low(SymInt low, SymInt high, SymInt[] size, *, {_GEN}, "
     f"{_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor",
     variants="function",
-    out=True,
+    out=Out(tags="default factory"),
     grad=None,
     differentiable=False,
 )
@@ -168,7 +169,7 @@ def randint(low, high, size, generator, dtype, layout, device, pin_memory, requi
     f"randperm(SymInt n, *, {_GEN}, {_OPT.replace('dtype=None', 'dtype=long')}) -> Tensor",
     kernel="randperm",
     variants="function",
-    out=True,
+    out=Out(tags="default factory"),
     grad=None,
     differentiable=False,
 )
@@ -249,7 +250,7 @@ def normal(mean, std, size, generator, dtype, layout, device, pin_memory, requir
 
 
 # ---- samples from parameters -----------------------------------------------------------------------------------------
-@op(f"bernoulli(Tensor self, *, {_GEN}) -> Tensor", out=True, grad={"self": _zero})
+@op(f"bernoulli(Tensor self, *, {_GEN}) -> Tensor", out=Out(tags="any silent"), grad={"self": _zero})
 def bernoulli(self, generator):
     """1 with the probability that each element of `self` gives, else 0."""
     if self.is_complex() or not self.is_floating_point():
@@ -266,7 +267,7 @@ def bernoulli(self, p, generator):  # noqa: F811
 @op(
     f"multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, {_GEN}) -> Tensor",
     kernel="multinomial",
-    out=True,
+    out=Out("multinomial expects Long tensor out, got: {o}", "silent"),
     grad=None,
     differentiable=False,
 )

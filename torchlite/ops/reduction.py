@@ -2,6 +2,11 @@
 
 import torchlite as torch
 from ._declare import bodies, op
+from ._out import EXACT, Out, SAME_AS_INPUT, uncastable
+
+
+def _boolean(args, result, out, i):
+    return None if out.dtype == torch.uint8 else "{name} only supports bool tensor for result, got: {o}"
 
 
 # ---- helpers of the gradients ----------------------------------------------------------------------------------------
@@ -73,7 +78,7 @@ def sum_all(self, dtype=None):
 @op(
     "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     kernel="sum",
-    out=True,
+    out=Out(tags="dtype"),
     tags="reduction",
     node="SumBackward1",
     grad={"self": lambda c, g: _spread(g, c.self_shape, c.dim, c.keepdim)},
@@ -83,10 +88,16 @@ def sum_dim(self, dim, keepdim=False, dtype=None):
     """The sums along the dims in `dim` (all when None or empty); reduced dims stay with size 1 if `keepdim`."""
 
 
+def _nansum_dtype(args, result, out, i):
+    if out.is_floating_point() or not result.is_floating_point():
+        return None
+    return NotImplementedError(f"\"nansum_cpu\" not implemented for '{out.dtype._scalar_type}'")
+
+
 @op(
     "nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     kernel="nansum",
-    out=True,
+    out=Out(_nansum_dtype, "dtype floating any"),
     tags="reduction",
     grad={"self": lambda c, g: _spread(g, c.self_shape, c.dim, c.keepdim) * ~torch.isnan(c.self)},
     samples=lambda t: [(t(3, 4),), (t(3, 4), 1, True)],
@@ -99,7 +110,7 @@ def nansum(self, dim=None, keepdim=False, dtype=None):
 @op(
     "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     kernel="mean",
-    out=True,
+    out=Out(uncastable("mean.dtype_out(): input types can't be cast to the desired output type {o}")),
     tags="reduction",
     node="MeanBackward0",
     grad={"self": lambda c, g: g.expand(c.self_shape) / _count(c.self_shape, None)},
@@ -113,7 +124,7 @@ def mean_all(self, dtype=None):
 @op(
     "mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     kernel="mean",
-    out=True,
+    out=Out(tags="average dtype"),
     tags="reduction",
     node="MeanBackward1",
     grad={"self": lambda c, g: _spread(g, c.self_shape, c.dim, c.keepdim) / _count(c.self_shape, c.dim)},
@@ -126,7 +137,7 @@ def mean_dim(self, dim, keepdim=False, dtype=None):
 
 @op(
     "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=True,
+    out=Out(_nansum_dtype, by="nansum"),
     tags="reduction",
     samples=lambda t: [(t(3, 4),), (t(3, 4), 1)],
 )
@@ -173,7 +184,7 @@ def prod_all(self, dtype=None):
 @op(
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     kernel="prod",
-    out=True,
+    out=Out(tags="dtype"),
     tags="reduction",
     node="ProdBackward1",
     grad={
@@ -206,7 +217,7 @@ def _as_truth(x, found):
 @op(
     "any(Tensor self) -> Tensor",
     kernel="any",
-    out=True,
+    out=Out(_boolean),
     differentiable=False,
     tags="reduction",
     samples=lambda t: [(t(3, 4),)],
@@ -220,7 +231,7 @@ def any_all(self):
     "any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
     "any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     kernel="any",
-    out=True,
+    out=Out(_boolean),
     differentiable=False,
     tags="reduction",
     samples=lambda t: [(t(3, 4), 0), (t(3, 4), 1, True)],
@@ -233,7 +244,7 @@ def any_dim(self, dim=None, keepdim=False):
 @op(
     "all(Tensor self) -> Tensor",
     kernel="all",
-    out=True,
+    out=Out(_boolean),
     differentiable=False,
     tags="reduction",
     samples=lambda t: [(t(3, 4),)],
@@ -247,7 +258,7 @@ def all_all(self):
     "all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
     "all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
     kernel="all",
-    out=True,
+    out=Out(_boolean),
     differentiable=False,
     tags="reduction",
     samples=lambda t: [(t(3, 4), 0), (t(3, 4), 1, True)],
@@ -270,11 +281,17 @@ def count_nonzero(self, dim=None):
     return (self != 0).sum(dim)
 
 
+_CAN_CAST = uncastable(
+    "Expected canCast( typeMetaToScalarType(self.dtype()), typeMetaToScalarType(out.dtype())) to be true, but got "
+    "false.  (Could this error message be improved?  If so, please report an enhancement request to PyTorch.)"
+)
+
+
 # ---- extremes --------------------------------------------------------------------------------------------------------
 @op(
     "max(Tensor self) -> Tensor",
     kernel="max",
-    out=True,
+    out=Out(_CAN_CAST, "ordered"),
     tags="reduction",
     node="MaxBackward1",
     grad={"self": lambda c, g: _share_all(g, c.self, c.result)},
@@ -288,7 +305,7 @@ def max_all(self):
 @op(
     "min(Tensor self) -> Tensor",
     kernel="min",
-    out=True,
+    out=Out(_CAN_CAST, "ordered"),
     tags="reduction",
     node="MinBackward1",
     grad={"self": lambda c, g: _share_all(g, c.self, c.result)},
@@ -302,7 +319,7 @@ def min_all(self):
 @op(
     "max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     kernel="max_dim",
-    out=True,
+    out=Out(EXACT, "ordered"),
     nondiff=(1,),
     tags="reduction",
     node="MaxBackward0",
@@ -317,7 +334,7 @@ def max_dim(self, dim, keepdim=False):
 @op(
     "min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     kernel="min_dim",
-    out=True,
+    out=Out(EXACT, "ordered"),
     nondiff=(1,),
     tags="reduction",
     node="MinBackward0",
@@ -329,13 +346,21 @@ def min_dim(self, dim, keepdim=False):
     return bodies.extreme(self, torch.amin, dim, keepdim)
 
 
-@op("max.other(Tensor self, Tensor other) -> Tensor", out=True, samples=lambda t: [(t(3, 4), t(4))])
+@op(
+    "max.other(Tensor self, Tensor other) -> Tensor",
+    out=Out(tags="ordered", by="maximum"),
+    samples=lambda t: [(t(3, 4), t(4))],
+)
 def max_other(self, other):
     """The larger of two elements: `maximum`."""
     return torch.maximum(self, other)
 
 
-@op("min.other(Tensor self, Tensor other) -> Tensor", out=True, samples=lambda t: [(t(3, 4), t(4))])
+@op(
+    "min.other(Tensor self, Tensor other) -> Tensor",
+    out=Out(tags="ordered", by="minimum"),
+    samples=lambda t: [(t(3, 4), t(4))],
+)
 def min_other(self, other):
     """The smaller of two elements: `minimum`."""
     return torch.minimum(self, other)
@@ -344,7 +369,7 @@ def min_other(self, other):
 @op(
     "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     kernel="amax",
-    out=True,
+    out=Out(SAME_AS_INPUT),
     tags="reduction",
     grad={"self": lambda c, g: _share(g, c.self, c.result, c.dim, c.keepdim)},
     samples=lambda t: [(t(3, 4),), (t(3, 4, 2), (0, 2), True)],
@@ -356,7 +381,7 @@ def amax(self, dim=(), keepdim=False):
 @op(
     "amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     kernel="amin",
-    out=True,
+    out=Out(SAME_AS_INPUT),
     tags="reduction",
     grad={"self": lambda c, g: _share(g, c.self, c.result, c.dim, c.keepdim)},
     samples=lambda t: [(t(3, 4),), (t(3, 4, 2), (0, 2), True)],
@@ -370,7 +395,7 @@ def amin(self, dim=(), keepdim=False):
 @op(
     "aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
     kernel="aminmax",
-    out=True,
+    out=Out(EXACT),
     tags="reduction",
     grad={"self": lambda c, g: _aminmax_grad(c, g)},
     save=("self", "result0", "result1", "dim", "keepdim"),
@@ -390,7 +415,7 @@ def _aminmax_grad(c, g):
 @op(
     "argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     kernel="argmax",
-    out=True,
+    out=Out(EXACT),
     differentiable=False,
     tags="reduction",
     samples=lambda t: [(t(3, 4),), (t(3, 4), 1, True)],
@@ -403,7 +428,7 @@ def argmax(self, dim=None, keepdim=False):
 @op(
     "argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor",
     kernel="argmin",
-    out=True,
+    out=Out(EXACT),
     differentiable=False,
     tags="reduction",
     samples=lambda t: [(t(3, 4),), (t(3, 4), 1, True)],

@@ -2,6 +2,9 @@
 
 import torchlite as torch
 from ._declare import op, python
+from ._out import EXACT, Out
+
+_SCALAR_TYPE = "expected scalar_type {r} but found {o}"
 
 
 def _reverse_sum(x, dim):
@@ -43,7 +46,7 @@ def _cumprod_grad(g, x, result, dim):
     "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     kernel="cumsum",
     inplace=True,
-    out=True,
+    out=Out(EXACT, "dtype ordered"),
     grad={"self": lambda c, g: _reverse_sum(g, c.dim)},
     samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1), (t(), 0)],
 )
@@ -55,7 +58,7 @@ def cumsum(self, dim, dtype=None):
     "cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
     kernel="cumprod",
     inplace=True,
-    out=True,
+    out=Out(EXACT, "dtype ordered"),
     grad={"self": lambda c, g: _cumprod_grad(g, c.self, c.result, c.dim)},
     samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1)],
 )
@@ -66,7 +69,7 @@ def cumprod(self, dim, dtype=None):
 @op(
     "cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     kernel="cummax",
-    out=True,
+    out=Out(_SCALAR_TYPE),
     nondiff=(1,),
     grad={"self": lambda c, g: _collect(g[0], c.self_shape, c.dim, c.result1)},
     samples=lambda t: [(t(3, 4), 0)],
@@ -78,7 +81,7 @@ def cummax(self, dim):
 @op(
     "cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)",
     kernel="cummin",
-    out=True,
+    out=Out(_SCALAR_TYPE),
     nondiff=(1,),
     grad={"self": lambda c, g: _collect(g[0], c.self_shape, c.dim, c.result1)},
     samples=lambda t: [(t(3, 4), 0)],
@@ -124,7 +127,7 @@ def _logcumsumexp_grad(g, x, result, dim):
 @op(
     "logcumsumexp(Tensor self, int dim) -> Tensor",
     kernel="logcumsumexp",
-    out=True,
+    out=Out(_SCALAR_TYPE, "ordered"),
     grad={"self": lambda c, g: _logcumsumexp_grad(g, c.self, c.result, c.dim)},
     samples=lambda t: [(t(3, 4), 0)],
 )
@@ -151,7 +154,7 @@ def _edge(x, edge, dim):
 
 @op(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
-    out=True,
+    out=Out(tags="ordered", by="sub"),
     samples=lambda t: [(t(3, 4),), (t(3, 4), 2, 0)],
 )
 def diff(self, n=1, dim=-1, prepend=None, append=None):

@@ -2,6 +2,7 @@
 
 import torchlite as torch
 from ._declare import bodies, op, python
+from ._out import EXACT, Out, SEARCH
 
 
 def _scatter_grad(g, shape, dim, index):
@@ -13,7 +14,7 @@ def _scatter_grad(g, shape, dim, index):
 @op(
     "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     kernel="sort",
-    out=True,
+    out=Out(EXACT, "ordered"),
     nondiff=(1,),
     node="SortBackward0",
     grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
@@ -26,7 +27,7 @@ def sort(self, dim=-1, descending=False):
 @op(
     "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
     kernel="sort_stable",
-    out=True,
+    out=Out(EXACT, "ordered"),
     nondiff=(1,),
     node="SortBackward1",
     grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
@@ -59,7 +60,7 @@ def argsort_stable(self, stable, dim=-1, descending=False):
     return torch.sort(self, dim, descending)[1]
 
 
-@op("msort(Tensor self) -> Tensor", out=True, samples=lambda t: [(t(3, 4),)])
+@op("msort(Tensor self) -> Tensor", out=Out(EXACT, by="sort"), samples=lambda t: [(t(3, 4),)])
 def msort(self):
     """Values in order along the first dim."""
     return torch.sort(self, 0)[0]
@@ -68,7 +69,7 @@ def msort(self):
 @op(
     "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
     kernel="topk",
-    out=True,
+    out=Out(EXACT, "ordered"),
     nondiff=(1,),
     grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
     samples=lambda t: [(t(3, 4), 2), (t(3, 4), 1, 0, False)],
@@ -153,7 +154,7 @@ python(unique, unique_consecutive)
     "str? side=None, Tensor? sorter=None) -> Tensor",
     kernel="searchsorted",
     variants="function",
-    out=True,
+    out=Out(SEARCH),
     differentiable=False,
     samples=lambda t: [(t(5).sort()[0], t(3)), (t(5).sort()[0], 0.5)],
 )
@@ -166,7 +167,7 @@ def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None,
     "bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
     kernel="bucketize",
     variants="function",
-    out=True,
+    out=Out(SEARCH),
     differentiable=False,
     samples=lambda t: [(t(3), t(5).sort()[0])],
 )
@@ -178,7 +179,9 @@ def bucketize(self, boundaries, out_int32=False, right=False):
 @op(
     "histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
     kernel="histc",
-    out=True,
+    out=Out(
+        "torch.histogram: input tensor and hist tensor should have the same dtype, but got input {cr} and hist {co}"
+    ),
     differentiable=False,
     samples=lambda t: [(t(3, 4), 5), (t(3, 4), 5, -1, 1)],
 )

@@ -10,6 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 from ._declare import op
+from ._out import Out, UNCASTABLE, uncastable
 from .binary import _floats, _xlogy_self
 from .unary import _float
 
@@ -78,7 +79,7 @@ def special_erfcx(self):
     """exp(x**2) * erfc(x)."""
 
 
-@op("special_ndtr(Tensor self) -> Tensor", out=True, tags="pointwise", module="special", samples=_line)
+@op("special_ndtr(Tensor self) -> Tensor", out=Out(tags="copied"), tags="pointwise", module="special", samples=_line)
 def special_ndtr(self):
     """Normal distribution function: 0.5 * erfc(-x / sqrt(2))."""
     return torch.erfc(self * -math.sqrt(0.5)) * 0.5
@@ -176,7 +177,7 @@ def digamma(self):
 @op(
     "polygamma(int n, Tensor self) -> Tensor",
     kernel="polygamma",
-    out=True,
+    out=Out(tags="ordered"),
     tags="pointwise",
     variants="function",
     alias=("special.polygamma",),
@@ -208,7 +209,7 @@ def _mvlgamma_terms(x, p):
 @op(
     "mvlgamma(Tensor self, int p) -> Tensor",
     inplace=True,
-    out=True,
+    out=Out(uncastable("mvlgamma: " + UNCASTABLE)),
     tags="pointwise",
     alias=("special.multigammaln",),
     grad={"self": lambda c, g: g * torch.digamma(_mvlgamma_terms(c.self, c.p)).sum(-1)},

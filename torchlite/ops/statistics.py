@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 from ._declare import bodies, methods, op, python
+from ._out import EXACT, Out, QUANTILE
 from .reduction import _count, _restore, _select_grad, _share_all, _spread
 
 
@@ -56,10 +57,16 @@ def _mean_body(x, dim, keepdim):
     return x.mean(dim, keepdim)
 
 
+def _real_only(args, result, out, i):
+    if out.is_complex():
+        return NotImplementedError(f"\"std_cpu\" not implemented for '{out.dtype._scalar_type}'")
+    return None
+
+
 @op(
     "var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     kernel="var_correction",
-    out=True,
+    out=Out(_real_only),
     tags="reduction",
     grad={"self": lambda c, g: _var_grad(g, c.self, c.dim, c.correction, c.keepdim)},
     samples=lambda t: [(t(3, 4),), (t(3, 4), 0, {"correction": 0}), (t(3, 4), (0, 1), {"keepdim": True})],
@@ -84,7 +91,7 @@ def var_all(self, unbiased=True):
 @op(
     "var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     kernel="var",
-    out=True,
+    out=Out(_real_only),
     tags="reduction",
     grad={"self": lambda c, g: _var_grad(g, c.self, c.dim, int(c.unbiased), c.keepdim)},
     samples=lambda t: [(t(3, 4), 0, False)],
@@ -97,7 +104,7 @@ def var_dim(self, dim, unbiased=True, keepdim=False):
 @op(
     "std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
     kernel="std_correction",
-    out=True,
+    out=Out(_real_only),
     tags="reduction",
     grad={"self": lambda c, g: _std_grad(g, c.self, c.result, c.dim, c.correction, c.keepdim)},
     samples=lambda t: [(t(3, 4),), (t(3, 4), 0, {"correction": 0})],
@@ -122,7 +129,7 @@ def std_all(self, unbiased=True):
 @op(
     "std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor",
     kernel="std",
-    out=True,
+    out=Out(_real_only),
     tags="reduction",
     grad={"self": lambda c, g: _std_grad(g, c.self, c.result, c.dim, int(c.unbiased), c.keepdim)},
     samples=lambda t: [(t(3, 4), 0, False)],
@@ -240,7 +247,7 @@ def _norm_grad(g, x, result, p, dim, keepdim):
     "ScalarType? dtype=None) -> Tensor",
     module="linalg",
     kernel="linalg_vector_norm",
-    out=True,
+    out=Out(EXACT),
     tags="reduction",
     grad={"self": lambda c, g: _norm_grad(g, c.self, c.result, c.ord, c.dim, c.keepdim)},
     samples=lambda t: [(t(3, 4),), (t(3, 4), 3, 0), (t(3, 4), math.inf, (0, 1), True)],
@@ -329,11 +336,17 @@ def norm_except_dim(v, pow=2, dim=0):
     return torch.linalg.vector_norm(v, pow, [d for d in range(v.dim()) if d != dim % v.dim()], True)
 
 
+def _floating_sum(args, result, out, i):
+    if not (out.is_floating_point() or out.is_complex()):
+        return "logsumexp(): Expected floating point type for result tensor, but got: {o}"
+    return None
+
+
 @op(
     "logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
     alias=("special.logsumexp",),
     kernel="logsumexp",
-    out=True,
+    out=Out(_floating_sum),
     tags="reduction",
     grad={"self": lambda c, g: _lse_grad(g, c.self, c.result, c.dim, c.keepdim)},
     samples=lambda t: [(t(3, 4), 0), (t(3, 4), (0, 1), True)],
@@ -390,10 +403,33 @@ def nanmedian_all(self):
     return bodies.middle_of_all(self, True)
 
 
+def _kthvalue_dtype(args, result, out, i):
+    return "output values must be of same type as input" if i == 0 else "output indices must be of scalar type Long"
+
+
+def _legacy_type(t):
+    """torch.FloatTensor; what had no such class has a name of C++."""
+    if t.dtype in (torch.bool, torch.bfloat16) or t.is_complex():
+        return f"CPU{t.dtype._scalar_type}Type"
+    return t.type()
+
+
+def _median_dtype(args, result, out, i):
+    if i:
+        return (
+            f"Expected tensor for argument #1 'indices' to have scalar type Long; but got {_legacy_type(out)} instead "
+            "(while checking arguments for median)"
+        )
+    return (
+        "Expected tensor for 'values' to have the same type as tensor for argument #2 'self'; but type "
+        f"{_legacy_type(out)} does not equal {_legacy_type(result)} (while checking arguments for median)"
+    )
+
+
 @op(
     "median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     kernel="median_dim",
-    out=True,
+    out=Out(_median_dtype, "backwards"),
     nondiff=(1,),
     tags="reduction",
     node="MedianBackward1",
@@ -408,7 +444,7 @@ def median_dim(self, dim, keepdim=False):
 @op(
     "nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
     kernel="nanmedian_dim",
-    out=True,
+    out=Out(_median_dtype, "backwards"),
     nondiff=(1,),
     tags="reduction",
     node="NanmedianBackward1",
@@ -423,7 +459,7 @@ def nanmedian_dim(self, dim, keepdim=False):
 @op(
     "mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     kernel="mode",
-    out=True,
+    out=Out("expected scalar type '{r}' but got '{o}' for {part} output"),
     nondiff=(1,),
     tags="reduction",
     grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
@@ -436,7 +472,7 @@ def mode(self, dim=-1, keepdim=False):
 @op(
     "kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
     kernel="kthvalue",
-    out=True,
+    out=Out(_kthvalue_dtype, "apart"),
     nondiff=(1,),
     tags="reduction",
     grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
@@ -512,7 +548,7 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
 @op(
     "quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     "quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
-    out=True,
+    out=Out(QUANTILE, "copied late"),
     tags="reduction own",
     samples=lambda t: [(t(3, 4), 0.3), (t(3, 4), 0.5, 0, True)],
 )
@@ -525,7 +561,7 @@ def quantile(self, q, dim=None, keepdim=False, interpolation="linear"):
     "nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation='linear') -> Tensor",
     "nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, "
     "str interpolation='linear') -> Tensor",
-    out=True,
+    out=Out(QUANTILE, "copied late"),
     tags="reduction own",
     samples=lambda t: [(t(3, 4), 0.3)],
 )

@@ -2,6 +2,7 @@
 
 import torchlite as torch
 from ._declare import op
+from ._out import FOUND, Out
 from .binary import _as_tensor, _in_dtype
 
 
@@ -15,7 +16,7 @@ def _conj(x):
     "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
     "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
     kernel="where",
-    out=True,
+    out=Out("Expected out type to be {r} but got {o}", "ordered"),
     tags="pointwise",
     variants="function",
     grad={"self": lambda c, g: torch.where(c.condition, g, 0), "other": lambda c, g: torch.where(c.condition, 0, g)},
@@ -62,13 +63,18 @@ def addcdiv(self, tensor1, tensor2, value=1):
     return self + value * tensor1.to((self + tensor1 + tensor2).dtype) / tensor2
 
 
+def _lerp_dtype(args, result, out, i):
+    """Only the loop over weights asks for the dtype; one weight is a number there."""
+    return FOUND if isinstance(args[2], torch.Tensor) and args[2].dim() else None
+
+
 @op(
     "lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor",
     "lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor",
     kernel="lerp",
     node=("LerpBackward1", "LerpBackward0"),
     inplace=True,
-    out=True,
+    out=Out(_lerp_dtype, "ordered"),
     tags="pointwise",
     grad={
         "self": lambda c, g: g * _conj(1 - c.weight),
@@ -81,6 +87,10 @@ def lerp(self, end, weight):
     """self + weight * (end - self)."""
     change, weight = end - self, _as_tensor(weight, self)
     return torch.where(weight.abs() < 0.5, self + weight * change, end - change * (1 - weight))
+
+
+def _clamp_dtype(args, result, out, i):
+    return None if any(isinstance(a, torch.Tensor) for a in args[1:]) else FOUND
 
 
 def _clamp_self(g, x, lo, hi):
@@ -106,7 +116,7 @@ def _clamp_max(g, x, lo, hi):
     "clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor",
     kernel="clamp",
     inplace=True,
-    out=True,
+    out=Out(_clamp_dtype, "ordered"),
     tags="pointwise",
     alias=("clip",),
     grad={
@@ -133,7 +143,7 @@ def clamp(self, min=None, max=None):
     kernel="clamp_min",
     node=("ClampMinBackward1", "ClampMinBackward0"),
     inplace=True,
-    out=True,
+    out=Out(_clamp_dtype),
     tags="pointwise",
     grad={
         "self": lambda c, g: _clamp_self(g, c.self, c.min, None),
@@ -152,7 +162,7 @@ def clamp_min(self, min):
     kernel="clamp_max",
     node=("ClampMaxBackward1", "ClampMaxBackward0"),
     inplace=True,
-    out=True,
+    out=Out(_clamp_dtype),
     tags="pointwise",
     grad={
         "self": lambda c, g: _clamp_self(g, c.self, None, c.max),

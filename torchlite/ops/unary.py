@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 from ._declare import op
+from ._out import BOOLEAN, FOUND, Out
 
 
 def _zero(c, g):
@@ -40,11 +41,20 @@ def _nan_to_num(x, nan, posinf, neginf):
 
 
 # ---- sign and size -----------------------------------------------------------------------------------------------
+def _abs_dtype(args, result, out, i):
+    """The absolute value of complex numbers may go into a tensor of theirs, or of any real numbers."""
+    if not args[0].is_complex():
+        return FOUND
+    if out.dtype == args[0].dtype or not out.is_complex():
+        return None
+    return FOUND.replace("{r}", args[0].dtype._scalar_type)
+
+
 @op(
     "abs(Tensor self) -> Tensor",
     kernel="abs",
     inplace=True,
-    out=True,
+    out=Out(_abs_dtype),
     tags="pointwise",
     alias=("absolute",),
     grad={"self": lambda c, g: g * c.self.sgn()},
@@ -58,7 +68,7 @@ def abs(self):
     "neg(Tensor self) -> Tensor",
     kernel="neg",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     alias=("negative",),
     grad={"self": lambda c, g: -g},
@@ -81,7 +91,7 @@ def positive(self):
     "sign(Tensor self) -> Tensor",
     kernel="sign",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     grad={"self": _zero},
     samples=_real_line,
@@ -103,7 +113,7 @@ def _sgn_grad(c, g):
     "sgn(Tensor self) -> Tensor",
     kernel="sgn",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     grad={"self": _sgn_grad},
     samples=_real_line,
@@ -117,7 +127,7 @@ def sgn(self):
     "square(Tensor self) -> Tensor",
     kernel="square",
     inplace=True,
-    out=True,
+    out=Out(by="pow"),
     tags="pointwise",
     node="PowBackward0",
     grad={"self": lambda c, g: g * (2 * c.self.conj())},
@@ -180,7 +190,12 @@ def _conj_physical(self):
     return torch.complex(torch.real(self), -torch.imag(self)) if self.is_complex() else self.clone()
 
 
-@op("conj_physical(Tensor self) -> Tensor", out=True, tags="pointwise", samples=_real_line)
+@op(
+    "conj_physical(Tensor self) -> Tensor",
+    out=Out(FOUND, "copied", by="aten::conj_physical"),
+    tags="pointwise",
+    samples=_real_line,
+)
 def conj_physical(self):
     """Complex conjugate, computed; real tensors are returned as they are."""
     return torch._conj_physical(self) if self.is_complex() else self
@@ -202,7 +217,7 @@ def _angle_grad(c, g):
 @op(
     "angle(Tensor self) -> Tensor",
     kernel="angle",
-    out=True,
+    out=Out(tags="ordered"),
     tags="pointwise",
     grad={"self": _angle_grad},
     samples=_real_line,
@@ -215,10 +230,15 @@ def angle(self):
     return torch.where(x < 0, math.pi, torch.where(x == x, 0, x))
 
 
+def _frexp_dtype(args, result, out, i):
+    part = "exponent to have int dtype" if i else "mantissa to have dtype {cr}"
+    return f"torch.frexp() expects {part} but got {{co}}"
+
+
 @op(
     "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
     kernel="frexp",
-    out=True,
+    out=Out(_frexp_dtype),
     tags="pointwise",
     nondiff=(1,),
     grad={"self": lambda c, g: None if g[0] is None else g[0] / torch.exp2(c.result1.to(g[0].dtype))},
@@ -233,7 +253,7 @@ def frexp(self):
     "ceil(Tensor self) -> Tensor",
     kernel="ceil",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     grad={"self": _zero},
     samples=_real_line,
@@ -247,7 +267,7 @@ def ceil(self):
     "floor(Tensor self) -> Tensor",
     kernel="floor",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     grad={"self": _zero},
     samples=_real_line,
@@ -260,7 +280,7 @@ def floor(self):
     "trunc(Tensor self) -> Tensor",
     kernel="trunc",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     alias=("fix",),
     grad={"self": _zero},
@@ -276,7 +296,7 @@ def trunc(self):
     "round.decimals(Tensor self, *, int decimals) -> Tensor",
     kernel="round",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     grad={"self": _zero},
     samples=lambda t: [(t(3, 4),), (t(5), {"decimals": 2}), (t(5, hi=3000), {"decimals": -2})],
@@ -295,7 +315,7 @@ def special_round(self, decimals=0):
     "frac(Tensor self) -> Tensor",
     kernel="frac",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     grad={"self": lambda c, g: g},
     samples=_real_line,
@@ -440,7 +460,7 @@ def _logit_grad(c, g):
     "logit(Tensor self, float? eps=None) -> Tensor",
     kernel="logit",
     inplace=True,
-    out=True,
+    out=Out(tags="ordered"),
     tags="pointwise",
     alias=("special.logit",),
     grad={"self": _logit_grad},
@@ -532,7 +552,7 @@ def isfinite(self):
 @op(
     "isposinf(Tensor self) -> Tensor",
     kernel="isposinf",
-    out=True,
+    out=Out(BOOLEAN),
     tags="pointwise",
     grad=None,
     differentiable=False,
@@ -546,7 +566,7 @@ def isposinf(self):
 @op(
     "isneginf(Tensor self) -> Tensor",
     kernel="isneginf",
-    out=True,
+    out=Out(BOOLEAN),
     tags="pointwise",
     grad=None,
     differentiable=False,
@@ -568,7 +588,7 @@ def isreal(self):
 @op(
     "signbit(Tensor self) -> Tensor",
     kernel="signbit",
-    out=True,
+    out=Out(BOOLEAN),
     tags="pointwise",
     grad=None,
     differentiable=False,
@@ -612,7 +632,7 @@ def bitwise_not(self):
     "nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
     kernel="nan_to_num",
     inplace=True,
-    out=True,
+    out=Out("nan_to_num: dtype of out: {o} should be same as input: {r}"),
     tags="pointwise",
     grad={"self": lambda c, g: g * c.self.isfinite()},
     samples=_real_line,

@@ -4,6 +4,7 @@ import torchlite as torch
 
 from ..autograd._inplace import scatter_strided, span
 from ._declare import op
+from ._out import EXACT, Out
 
 
 def _slice(t, dim, start, end, step):
@@ -31,7 +32,7 @@ def _replaced(out, src, view):
 
 @op(
     "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
-    out=True,
+    out=Out(EXACT, "copied", by="aten::slice_scatter"),
     grad={
         "self": lambda c, g: g.slice_scatter(g.new_zeros(c.src_shape), c.dim, c.start, c.end, c.step),
         "src": lambda c, g: _slice(g, c.dim, c.start, c.end, c.step),
@@ -115,7 +116,10 @@ def as_strided_scatter(self, src, size, stride, storage_offset):
 
 @op(
     "narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
-    out=True,
+    out=Out(
+        "Expected self.dtype() == output.dtype() to be true, but got false.  (Could this error message be improved?  "
+        "If so, please report an enhancement request to PyTorch.)"
+    ),
     samples=lambda t: [(t(4, 3), 0, 1, 2)],
 )
 def narrow_copy(self, dim, start, length):

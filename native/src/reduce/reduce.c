@@ -5,7 +5,7 @@ enum { SUM, NANSUM, MEAN, PROD };
 
 /* sum(self, dtype) or sum(self, dim, keepdim, dtype); mean, nansum and prod alike */
 static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  TlTensor *t = (TlTensor *)args[0], *res = NULL;
+  TlTensor *t = (TlTensor *)args[0], *res = NULL, *truth = NULL;
   bool dims = nargs >= 4, keepdim = dims && PyObject_IsTrue(args[2]);
   uint8_t mask[TL_MAX_DIMS];
   tl_dtype want, load, acc_t;
@@ -28,6 +28,10 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
     PyErr_SetString(PyExc_RuntimeError, "nansum on CPU does not support complex inputs");
     return NULL;
   }
+  if (op == PROD && want == TL_BOOL && t->dtype != TL_BOOL) { /* each number counts as true or false, as in PyTorch */
+    if (!(truth = tl_cast(t, TL_BOOL))) return NULL;
+    t = truth;
+  }
   if (tl_is_integral(want)) {
     /* integers wrap, so any width will do until the result is stored; bool means "is any of them non-zero" */
     if (want == TL_BOOL) load = TL_BOOL;
@@ -43,7 +47,10 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   if (op == NANSUM && tl_is_float(load)) rop = TL_RED_NANSUM;
   tl_red_plan(&r, t, mask, keepdim, load);
   int64_t width = acc_t == TL_C128 ? 2 : 1;
-  if (r.nout > 64 / width && !(acc = tl_array(r.nout, width * 8))) return NULL;
+  if (r.nout > 64 / width && !(acc = tl_array(r.nout, width * 8))) {
+    acc = stack;
+    goto done;
+  }
   memset(acc, 0, r.nout * width * 8);
   if (op == PROD)
     for (int64_t i = 0; i < r.nout; i++) {
@@ -56,6 +63,7 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   if ((res = tl_red_result(&r, want))) tl_cast_contig(want, tl_data(res), acc_t, acc, r.nout);
 done:
   if (acc != stack) tl_free(acc);
+  Py_XDECREF((PyObject *)truth);
   return (PyObject *)tl_red_done(res);
 }
 

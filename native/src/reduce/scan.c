@@ -95,6 +95,8 @@ static PyObject *k_scan(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   if (k->id != LOGCUMSUMEXP) {
     if (tl_dtype_arg(nargs > 2 ? args[2] : Py_None, tl_is_integral(t->dtype) ? TL_I64 : t->dtype, &want) < 0)
       return NULL;
+    if (want == TL_BOOL && t->ndim && t->numel) /* nothing is added up otherwise */
+      return tl_not_implemented(k->id == CUMSUM ? "cumsum_out_cpu" : "cumprod_out_cpu", want);
   } else if (tl_is_integral(t->dtype)) {
     return tl_not_implemented("logcumsumexp_out_cpu", t->dtype);
   }

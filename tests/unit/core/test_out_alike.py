@@ -1,5 +1,6 @@
 """out=: shapes, strides, dtypes and warnings."""
 
+import pytest
 from alike import alike, cases
 
 
@@ -156,6 +157,19 @@ x=torch.zeros(3,dtype=torch.float64); torch.diag(torch.ones(3,3),out=x); x
 x=torch.zeros(3,dtype=torch.float64); torch.nn.functional.silu(x)
 x=torch.zeros(3); torch.tensordot(torch.ones(3,3),torch.ones(3),1,out=x); x
 x=torch.zeros(3,dtype=torch.float64); torch.quantile(torch.ones(3,3),.5,1,out=x); x
+x=torch.ones(2,3,requires_grad=True); o=torch.empty(2,2); torch.inner(x,x,out=o); o.requires_grad, o.is_leaf
+x=torch.ones(2,3); o=torch.empty(2,2,requires_grad=True); torch.inner(x,x,out=o)
+x=torch.ones(2,3); o=torch.empty(2,2,dtype=torch.float64); torch.inner(x,x,out=o)
+x=torch.ones(2,3); torch.mv(x,x[0],out=torch.empty(2,dtype=torch.int32))
+x=torch.ones(2,3); torch.matmul(x,x[0],out=torch.empty(2,dtype=torch.int32))
+x=torch.ones(2,3); torch.add(x,x,out=[torch.empty(2,3)])
+x=torch.ones(2,3); torch.sort(x,out=[torch.empty(2,3),torch.empty(2,3,dtype=torch.long)])[1]
+x=torch.ones(2,3); torch.cumsum(x,0,dtype=torch.bool)
+x=torch.ones(2,3); torch.cumprod(x,0,dtype=torch.bool)
+x=torch.ones(()); torch.cumsum(x,0,dtype=torch.bool)
+torch.prod(torch.tensor([.5,.5,-3]),0,dtype=torch.bool)
+torch.prod(torch.tensor([2**32,2**32]),0,dtype=torch.bool)
+torch.prod(torch.tensor([[0.,float('inf')],[.2,float('nan')]]),1,dtype=torch.bool)
 """)
 def test_out(line):
     """Which dtypes an op takes, what keeps its shape, what is resized."""
@@ -175,3 +189,88 @@ torch.max(x, 1, out=[torch.empty(2), torch.empty(2, dtype=torch.int64)])
 def test_what_cannot_be_out(line):
     """An operand is not resized, as in place; one result takes no list."""
     alike("x = torch.ones(2, 3); " + line)
+
+
+X = "torch.tensor([[1.,2,3],[.5,.25,1]])"
+OUTS = {  # what of the arguments requires a gradient, and the dtype of out
+    "input": (X + ".requires_grad_()", "torch.empty(0)"),
+    "leaf": (X, "torch.empty(0,requires_grad=True)"),
+    "result": (X, "torch.empty(0,requires_grad=True)*1"),
+    "leaf of float64": (X, "torch.empty(0,dtype=torch.float64,requires_grad=True)"),
+    "int64": (X, "torch.empty(0,dtype=torch.int64)"),
+    "bool": (X, "torch.empty(0,dtype=torch.bool)"),
+    "float16": (X, "torch.empty(0,dtype=torch.float16)"),
+    "complex64": (X, "torch.empty(0,dtype=torch.complex64)"),
+}
+CALLS = """
+vstack(({0},{0}),out=o)
+hstack(({0},{0}),out=o)
+dstack(({0},{0}),out=o)
+column_stack(({0},{0}),out=o)
+stack(({0},{0}),out=o)
+max({0},{0},out=o)
+minimum({0},{0},out=o)
+outer({0}[0],{0}[0],out=o)
+kron({0},{0},out=o)
+float_power({0},2,out=o)
+square({0},out=o)
+diff({0},out=o)
+msort({0},out=o)
+take_along_dim({0},torch.zeros(2,3,dtype=torch.long),1,out=o)
+nanmean({0},1,out=o)
+nansum({0},1,out=o)
+quantile({0},.5,1,out=o)
+nanquantile({0},.5,1,out=o)
+diag({0},out=o)
+diag({0}[0],out=o)
+linalg.matrix_power({0}[:,:2],2,out=o)
+linalg.inv({0}[:,:2]+torch.eye(2),out=o)
+linalg.det({0}[:,:2],out=o)
+linalg.svdvals({0},out=o)
+linalg.vecdot({0},{0},out=o)
+linalg.multi_dot(({0},{0}.t(),{0}),out=o)
+fft.fft({0},out=o)
+fft.ifft({0},out=o)
+fft.rfft2({0},out=o)
+fft.irfft({0},out=o)
+fft.ihfft({0},out=o)
+conj_physical({0},out=o)
+special.ndtr({0},out=o)
+softmax({0},1,out=o)
+logical_and({0},{0},out=o)
+argmax({0},1,out=o)
+eq({0},{0},out=o)
+bitwise_and({0}.int(),3,out=o)
+gcd({0}.int(),{0}.int(),out=o)
+floor_divide({0}.detach(),2,out=o)
+any({0},1,out=o)
+isposinf({0},out=o)
+searchsorted({0}[0],{0},out=o)
+mv({0},{0}[0],out=o)
+matmul({0},{0}[0],out=o)
+matmul({0}[0],{0}[0],out=o)
+logsumexp({0},1,out=o)
+cumsum({0},1,out=o)
+cumprod({0},1,out=o)
+median({0},out=o)
+heaviside({0}.detach(),{0}.detach(),out=o)
+ldexp({0},{0},out=o)
+frexp({0},out=(o,o))
+var({0},1,out=o)
+lerp({0},{0},torch.tensor(.5),out=o)
+lerp({0},{0},.5,out=o)
+lerp({0},{0},torch.full((2,3),.5),out=o)
+arange(3,out=o)
+median({0},1,out=(o,o))
+mean({0},1,out=o)
+prod({0},1,out=o)
+""".split()
+
+
+@pytest.mark.parametrize("out", OUTS)
+@pytest.mark.parametrize("call", CALLS)
+def test_dtypes_and_gradients(call, out):
+    """Which dtype of out= an op refuses, which gradients, in which words, and what out has afterwards."""
+    x, o = OUTS[out]
+    alike(f"o={o}; torch.{call.format(x)}; o")
+    alike(f"o={o}; torch.{call.format(x)}; (o.requires_grad, o.is_leaf)")
