@@ -137,6 +137,7 @@ CONTEXT = [
     "    def __enter__(self) -> Any: ...",
     "    def __exit__(self, *args: Any) -> None: ...",
 ]
+PUT_IN_PLACE = ("_LinAlgError", "_VariableFunctionsClass")  # classes that Python gives the core
 TYPED = ("Overload", "Op", "OpMethod", "NodeBase", "StorageBase", "Size", "TensorBase")  # written below
 MODULE = [
     "class ModuleBase:",

@@ -27,6 +27,7 @@ from stub_tables import (  # noqa: E402
     KEYWORDS,
     MODULE,
     PLAIN,
+    PUT_IN_PLACE,
     READ_ONLY,
     RESULTS,
     TYPED,
@@ -125,6 +126,8 @@ def core_names() -> list[str]:
             lines.append(f"{name}: Any")
         elif name == "ModuleBase":
             lines += MODULE
+        elif name in PUT_IN_PLACE:
+            lines.append(f"{name}: type")
         elif name not in TYPED:
             lines += [f"class {name}:", "    def __init__(self, *args: Any) -> None: ..."]
             lines += CONTEXT if name == "GradMode" else []

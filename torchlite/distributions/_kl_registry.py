@@ -1,9 +1,11 @@
 """Which function gives the KL divergence of two classes of distributions."""
 
+from collections.abc import Callable
+
 from .distribution import Distribution
 
-_KL_REGISTRY = {}
-_memo = {}
+_KL_REGISTRY: dict[tuple[type, type], Callable] = {}
+_memo: dict[tuple[type, type], Callable] = {}
 
 
 def register_kl(type_p, type_q):

@@ -38,11 +38,22 @@ __all__ = [
 ]
 
 
+TYPE_CHECKING = False
+
+
 class Constraint:
     """A set of values; check(value) tells for each value whether it belongs."""
 
-    is_discrete = False
-    event_dim = 0
+    if TYPE_CHECKING:  # some classes say it by a property
+
+        @property
+        def is_discrete(self) -> bool: ...
+        @property
+        def event_dim(self) -> int: ...
+
+    else:
+        is_discrete = False
+        event_dim = 0
 
     def check(self, value):
         """A boolean tensor: which values belong."""
@@ -91,7 +102,7 @@ class _DependentProperty(property, _Dependent):
         super().__init__(fn)
         self._is_discrete, self._event_dim = is_discrete, event_dim
 
-    def __call__(self, fn):
+    def __call__(self, fn):  # type: ignore[override]  # as in PyTorch
         return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
@@ -215,11 +226,6 @@ _HalfOpenInterval = _bounded(
     lambda self, v: (self.lower_bound <= v) & (v < self.upper_bound),
 )
 _Simplex = _simple("_Simplex", lambda self, v: torch.all(v >= 0, dim=-1) & ((v.sum(-1) - 1).abs() < 1e-6), 1)
-_Square = _simple(
-    "_Square",
-    lambda self, v: torch.full(v.shape[:-2], v.shape[-2] == v.shape[-1], dtype=torch.bool, device=v.device),
-    2,
-)
 _LowerTriangular = _simple("_LowerTriangular", lambda self, v: (v.tril() == v).flatten(-2).all(-1), 2)
 _LowerCholesky = _simple(
     "_LowerCholesky",
@@ -245,6 +251,16 @@ class _CorrCholesky(Constraint):
         tol = torch.finfo(value.dtype).eps * value.size(-1) * 10
         unit = (torch.linalg.norm(value.detach(), dim=-1) - 1).abs().le(tol).all(dim=-1)
         return _LowerCholesky().check(value) & unit
+
+
+class _Square(Constraint):
+    """Square values."""
+
+    event_dim = 2
+
+    def check(self, value):
+        same = value.shape[-2] == value.shape[-1]
+        return torch.full(value.shape[:-2], same, dtype=torch.bool, device=value.device)
 
 
 class _Symmetric(_Square):

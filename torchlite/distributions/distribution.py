@@ -7,14 +7,24 @@ from .utils import lazy_property
 
 __all__ = ["Distribution"]
 
+TYPE_CHECKING = False
+
 
 class Distribution:
     """A random variable. `batch_shape` is the shape of the parameters, `event_shape` that of one draw."""
 
-    has_rsample = False
-    has_enumerate_support = False
+    if TYPE_CHECKING:  # some classes say it by a property
+
+        @property
+        def has_rsample(self) -> bool: ...
+        @property
+        def has_enumerate_support(self) -> bool: ...
+
+    else:
+        has_rsample = has_enumerate_support = False
     _validate_args = __debug__
-    _params = None  # name -> number of event dims, for distributions that expand() by expanding their parameters
+    # name -> number of event dims, for distributions that expand() by expanding their parameters
+    _params: dict[str, int] | None = None
 
     @staticmethod
     def set_default_validate_args(value):

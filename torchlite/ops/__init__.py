@@ -126,5 +126,7 @@ class _Namespace:
         raise AttributeError("'%s' object has no attribute '%s'" % (self.__name__, name))
 
 
-aten = _Namespace("torch.ops.aten", "aten", "", "Tensor", "_nn", "nn", "linalg", "special", "fft", mean=True)
+aten: _Namespace = _Namespace(
+    "torch.ops.aten", "aten", "", "Tensor", "_nn", "nn", "linalg", "special", "fft", mean=True
+)
 nn_namespace = _Namespace("torch._C._nn", "_nn", "nn")

@@ -42,15 +42,15 @@ _TAG_FLAGS = {  # tags that the dispatcher reads
 }
 
 ANY = Out()  # out=True
-_functions = {}  # namespace -> {name: Op}
+_functions: dict[str, dict[str, Any]] = {}  # namespace -> {name: Op}
 _HOMES = {
     "nn": "torchlite.nn.functional",
     "linalg": "torchlite.linalg",
     "special": "torchlite.special",
     "fft": "torchlite.fft",
 }
-_methods = {}  # name -> Op
-specs = []  # every declaration, in order
+_methods: dict[str, Any] = {}  # name -> Op
+specs: list[Spec] = []  # every declaration, in order
 
 
 class Spec:

@@ -115,7 +115,7 @@ def _double_backward(c, gi, gw, gb):
     """Convolution is linear in input and in weight: the gradient of each result is a convolution or its gradient."""
     x, w, g = c.input, c.weight, c.grad_output
     rest = (c.stride, c.padding, c.dilation, c.transposed, c.output_padding, c.groups)
-    out = {"grad_output": None, "input": None, "weight": None}
+    out: dict[str, torch.Tensor | None] = {"grad_output": None, "input": None, "weight": None}
     if c.needs_grad_output:
         total = None
         for a, b in ((gi, w.conj()), (x.conj(), gw)):

@@ -258,7 +258,7 @@ def arange(end, dtype, layout, device, pin_memory, requires_grad=False):
     grad=None,
     differentiable=False,
 )
-def arange(start, end, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
+def arange_start(start, end, dtype, layout, device, pin_memory, requires_grad=False):
     """start, start + 1, ... below `end`."""
     return torch.arange(start, end, 1, dtype=dtype, device=device)
 
@@ -271,7 +271,7 @@ def arange(start, end, dtype, layout, device, pin_memory, requires_grad=False): 
     grad=None,
     differentiable=False,
 )
-def arange(start, end, step, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
+def arange_start_step(start, end, step, dtype, layout, device, pin_memory, requires_grad=False):
     """start, start + step, ... before `end`; integers give int64, else the default dtype."""
 
 
@@ -362,7 +362,7 @@ def _unsafe(name, dtype):
 
 
 @op(*_overloads("linspace")[1:], variants="function", out=Out(tags="factory flat"), grad=None, differentiable=False)
-def linspace(start, end, steps, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
+def linspace_of_tensors(start, end, steps, dtype, layout, device, pin_memory, requires_grad=False):
     """`steps` evenly spaced values from `start` to `end`, both included."""
     return torch.linspace(_number(start, "start"), _number(end, "end"), steps, dtype=dtype, device=device)
 
@@ -390,7 +390,7 @@ def logspace(start, end, steps, base, dtype, layout, device, pin_memory, require
     grad=None,
     differentiable=False,
 )
-def logspace(start, end, steps, base, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
+def logspace_of_tensors(start, end, steps, base, dtype, layout, device, pin_memory, requires_grad=False):
     """`steps` powers of `base`, with evenly spaced exponents from `start` to `end`."""
     for v, name in ((start, "start"), (end, "end")):
         if isinstance(v, torch.Tensor) and v.dim():
@@ -422,7 +422,7 @@ def eye(n, dtype, layout, device, pin_memory, requires_grad=False):
     grad=None,
     differentiable=False,
 )
-def eye(n, m, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
+def eye_m(n, m, dtype, layout, device, pin_memory, requires_grad=False):
     """The n x m matrix with ones on the diagonal."""
     rows, columns = torch.arange(n, device=device), torch.arange(m, device=device)
     return (rows.unsqueeze(1) == columns).to(_default(dtype))

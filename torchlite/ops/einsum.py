@@ -41,7 +41,7 @@ def _operands(args):
         )
     operands = args[1:]
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = operands[0]
+        return args[0], list(operands[0])
     return args[0], list(operands)
 
 
@@ -49,7 +49,8 @@ def _subscripts(equation):
     """Labels of each operand ('.' for the ellipsis), and of the output or None."""
     arrow = equation.find("->")
     left = equation if arrow < 0 else equation[:arrow]
-    groups, dots, i = [[]], False, 0
+    groups: list[list[str]] = [[]]
+    dots, i = False, 0
     while i < len(left):
         ch = left[i]
         if ch == " ":
@@ -157,7 +158,7 @@ def einsum(*args):
                 f"({x.dim()}) for operand {i} and no ellipsis was given"
             )
     if out is None:
-        counts = {}
+        counts: dict[str, int] = {}
         for g in groups:
             for label in g:
                 counts[label] = counts.get(label, 0) + 1
@@ -168,7 +169,8 @@ def einsum(*args):
         names = [("...", j) for j in range(dots)] if label == "." else [label]
         order += [k for k in names if k not in order]
     kept = sum(dots if label == "." else 1 for label in out)
-    sizes, full = {}, []
+    sizes: dict[object, int] = {}
+    full = []
     for i, (x, labels) in enumerate(zip(operands, groups)):
         extra = x.dim() - (len(labels) - labels.count("."))
         names = []

@@ -92,7 +92,7 @@ def scatter(self, dim, index, src):
     grad={"self": lambda c, g: g.scatter(c.dim, c.index, 0)},
     samples=lambda t: [(t(3, 4), 1, torch.tensor([[0], [2]]), 1.5)],
 )
-def scatter(self, dim, index, value):  # noqa: F811
+def scatter_value(self, dim, index, value):
     """`self` with `value` at the positions of `index` along `dim`."""
     return bodies.put_along(self, dim, index, self.new_full((), value))
 
@@ -106,7 +106,7 @@ def scatter(self, dim, index, value):  # noqa: F811
     grad=None,
     differentiable=False,
 )
-def scatter(self, dim, index, src, reduce):  # noqa: F811
+def scatter_with_reduce(self, dim, index, src, reduce):
     """`self` with `src` combined into the positions of `index`: reduce is "add" or "multiply"."""
     if not isinstance(src, torch.Tensor):
         src = self.new_full(index.shape, src)
@@ -431,7 +431,7 @@ def where(condition):
     "where.method_scalar(Tensor self, Tensor condition, Scalar other) -> Tensor",
     variants="method",
 )
-def where(self, condition, other):  # noqa: F811
+def where_method(self, condition, other):
     """`self` where the condition holds, else `other`."""
     return torch.where(condition, self, other)
 

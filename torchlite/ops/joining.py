@@ -225,7 +225,8 @@ def rot90(self, k=1, dims=(0, 1)):
 def _repeat_grad(c, g):
     shape, repeats = c.self_shape, c.repeats
     extra = len(repeats) - len(shape)
-    split, dims = [], []
+    split: list[int] = []
+    dims: list[int] = []
     for i, r in enumerate(repeats):
         size = shape[i - extra] if i >= extra else 1
         if r == 0:
@@ -276,7 +277,7 @@ def repeat_interleave(repeats, output_size=None):
     "repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
     samples=lambda t: [(t(2, 3), 2), (t(2, 3), torch.tensor([1, 2]), 0)],
 )
-def repeat_interleave(self, repeats, dim=None, output_size=None):  # noqa: F811
+def repeat_interleave_self(self, repeats, dim=None, output_size=None):
     """Every slice of `self` along `dim` (of the flattened `self` without one) repeated `repeats` times."""
     x = self
     if dim is None:

@@ -200,7 +200,7 @@ def matrix_norm(self, ord, dim=(-2, -1), keepdim=False, dtype=None):
     "ScalarType? dtype=None) -> Tensor",
     out=Out(EXACT),
 )
-def matrix_norm(self, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):  # noqa: F811
+def matrix_norm_str_ord(self, ord="fro", dim=(-2, -1), keepdim=False, dtype=None):
     """Norm of matrices: "fro", "nuc", 2 and -2 (largest, smallest singular value), 1 and -1 (column sums),
     inf and -inf (row sums)."""
     if ord not in ("fro", "nuc"):
@@ -229,7 +229,7 @@ def norm(self, ord=None, dim=None, keepdim=False, dtype=None):
     "norm.ord_str(Tensor self, str ord, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     out=Out("linalg.norm expected out tensor dtype {r} but got: {o}"),
 )
-def norm(self, ord, dim=None, keepdim=False, dtype=None):  # noqa: F811
+def norm_ord_str(self, ord, dim=None, keepdim=False, dtype=None):
     """Matrix norm "fro" or "nuc"."""
     if dim is not None and len(dim) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it mut be of length 1 or 2. Got {list(dim)}")
@@ -270,7 +270,7 @@ def cond(self, p=None):
 
 
 @_linalg("cond.p_str(Tensor self, str p) -> Tensor", out=Out(castable("linalg.cond", "result")))
-def cond(self, p):  # noqa: F811
+def cond_p_str(self, p):
     """Condition number for the norm "fro" or "nuc"."""
     return _cond(self, p)
 

@@ -455,7 +455,8 @@ def _tensordot(self, other, dims_self, dims_other):
     if self.dtype != other.dtype:
         raise RuntimeError("both inputs should have same dtype")
     a, b = self, other
-    da, db = [], []
+    da: list[int] = []
+    db: list[int] = []
     for x, y in zip(dims_self, dims_other):
         wx, wy = _wrap(x, a.dim()), _wrap(y, b.dim())
         if a.shape[wx] != b.shape[wy] and a.shape[wx] != 1 and b.shape[wy] != 1:

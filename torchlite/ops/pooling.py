@@ -1,5 +1,7 @@
 """Pooling: maximum, average, adaptive and fractional windows, and putting maxima back."""
 
+from __future__ import annotations
+
 import math
 
 import torchlite as torch
@@ -8,6 +10,10 @@ from torchlite._C import suggests_channels_last as _last
 
 from ._declare import _functions, bodies, op
 from ._out import EXACT, Out
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _hidden(*schemas, **kw):
@@ -191,13 +197,16 @@ def _declare_avg(n):
 
 def _stride_none(fn, name, doc):
     """torch.nn.functional's form: stride=None stands for the kernel's size."""
+    pool: Any
     if name == "avg_pool1d":
 
-        def pool(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
+        def pool1d(input, kernel_size, stride=None, padding=0, ceil_mode=False, count_include_pad=True):
             return fn(input, kernel_size, () if stride is None else stride, padding, ceil_mode, count_include_pad)
+
+        pool = pool1d
     else:
 
-        def pool(
+        def poolnd(
             input,
             kernel_size,
             stride=None,
@@ -220,12 +229,13 @@ def _stride_none(fn, name, doc):
                 **kw,
             )
 
+        pool = poolnd
     pool.__name__ = pool.__qualname__ = name
     pool.__doc__ = doc
     return pool
 
 
-_AVG = {n: _declare_avg(n) for n in (1, 2, 3)}
+_AVG: dict[int, Any] = {n: _declare_avg(n) for n in (1, 2, 3)}
 
 
 # ---- adaptive --------------------------------------------------------------------------------------------------------
@@ -369,7 +379,7 @@ def _declare_adaptive(n):
     return avg
 
 
-_ADAPTIVE = {n: _declare_adaptive(n) for n in (1, 2, 3)}
+_ADAPTIVE: dict[int, Any] = {n: _declare_adaptive(n) for n in (1, 2, 3)}
 
 
 # ---- unpooling -------------------------------------------------------------------------------------------------------

@@ -46,7 +46,7 @@ def random_(self, generator):
     variants="method",
     grad={"self": _zero},
 )
-def random_(self, to, generator):  # noqa: F811
+def random_to(self, to, generator):
     """Fills with whole numbers from [0, to)."""
 
 
@@ -56,7 +56,7 @@ def random_(self, to, generator):  # noqa: F811
     variants="method",
     grad={"self": _zero},
 )
-def random_(self, from_, to, generator):  # noqa: F811
+def random_from(self, from_, to, generator):
     """Fills with whole numbers from [from, to)."""
 
 
@@ -158,7 +158,7 @@ def randint(high, size, generator, dtype, layout, device, pin_memory, requires_g
     grad=None,
     differentiable=False,
 )
-def randint(low, high, size, generator, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
+def randint_low(low, high, size, generator, dtype, layout, device, pin_memory, requires_grad=False):
     """Whole numbers from [low, high)."""
     return torch.empty(size, dtype=torch.int64 if dtype is None else dtype, device=device).random_(
         low, high, generator=generator
@@ -208,7 +208,9 @@ def randint_like(self, high, generator, dtype, layout, device, pin_memory, memor
     grad=None,
     differentiable=False,
 )
-def randint_like(self, low, high, generator, dtype, layout, device, pin_memory, memory_format, requires_grad=False):  # noqa: F811
+def randint_like_low_dtype(
+    self, low, high, generator, dtype, layout, device, pin_memory, memory_format, requires_grad=False
+):
     """Whole numbers from [low, high) in self's shape, dtype and device."""
     return _like(self, dtype, device, memory_format).random_(low, high, generator=generator)
 
@@ -244,7 +246,7 @@ def normal(mean, std, generator):
     grad=None,
     differentiable=False,
 )
-def normal(mean, std, size, generator, dtype, layout, device, pin_memory, requires_grad=False):  # noqa: F811
+def normal_float_float(mean, std, size, generator, dtype, layout, device, pin_memory, requires_grad=False):
     """Normal numbers with the given mean and std."""
     return torch.empty(size, dtype=dtype, device=device).normal_(mean, std, generator=generator)
 
@@ -259,7 +261,7 @@ def bernoulli(self, generator):
 
 
 @op(f"bernoulli.p(Tensor self, float p, *, {_GEN}) -> Tensor", grad={"self": _zero})
-def bernoulli(self, p, generator):  # noqa: F811
+def bernoulli_p(self, p, generator):
     """1 with probability `p`, else 0, in the shape of `self`."""
     return torch.empty_like(self, memory_format=torch.contiguous_format).bernoulli_(p, generator=generator)
 

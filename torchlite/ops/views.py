@@ -167,7 +167,8 @@ def _inverse(dims):
 )
 def expand(self, size, implicit):
     """`self` with dims of size 1 repeated to `size` without a copy; -1 keeps a size."""
-    own, at = _geometry(self), []
+    own = _geometry(self)
+    at: list[tuple[int, int]] = []
     for n in reversed(size):
         if not own:  # a new dim in front
             own = [(1, at[0][0] * at[0][1] if at else 1)]
@@ -556,7 +557,7 @@ def movedim(self, source, destination):
             )
     if n == 0:
         return self.view_as(self)
-    src, dst = [d % n for d in src], [d % n for d in dst]
+    src, dst = tuple([d % n for d in src]), tuple([d % n for d in dst])
     if len(set(src)) != len(src):
         raise RuntimeError("movedim: repeated dim in `source` (%s)" % list(source))
     if len(set(dst)) != len(dst):

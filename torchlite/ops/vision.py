@@ -1,5 +1,7 @@
 """Images: interpolation, sampling at grids, unfolding into columns and shuffling of pixels and channels."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from typing import Any
@@ -75,22 +77,28 @@ def _declare_upsample(mode, n, antialias=False):
     own = "".join(f", float? {s}=None" for s in each)
     al = ", bool align_corners" if corners else ""
     doc = f"Resizes the {n} spatial dim(s) of `self` (N, C, d...) to `output_size`."
+    plain: Any
+    vec: Any
     if corners:
 
-        def plain(self, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None, scales=None):
+        def with_corners(self, output_size, align_corners, scales_d=None, scales_h=None, scales_w=None, scales=None):
             s = [{"scales": scales, "scales_d": scales_d, "scales_h": scales_h, "scales_w": scales_w}[k] for k in each]
             return _resize(name, self, mode, output_size, align_corners, antialias, s if any(s) else None, n)
 
-        def vec(input, output_size, align_corners, scale_factors):
+        def vec_with_corners(input, output_size, align_corners, scale_factors):
             return _resize(name, input, mode, output_size, align_corners, antialias, scale_factors, n)
+
+        plain, vec = with_corners, vec_with_corners
     else:
 
-        def plain(self, output_size, scales_d=None, scales_h=None, scales_w=None, scales=None):
+        def without_corners(self, output_size, scales_d=None, scales_h=None, scales_w=None, scales=None):
             s = [{"scales": scales, "scales_d": scales_d, "scales_h": scales_h, "scales_w": scales_w}[k] for k in each]
             return _resize(name, self, mode, output_size, False, False, s if any(s) else None, n)
 
-        def vec(input, output_size, scale_factors):
+        def vec_without_corners(input, output_size, scale_factors):
             return _resize(name, input, mode, output_size, False, False, scale_factors, n)
+
+        plain, vec = without_corners, vec_without_corners
 
     plain.__doc__ = vec.__doc__ = doc
     op(f"{name}.vec(Tensor input, SymInt[]? output_size{al}, float[]? scale_factors) -> Tensor", module="_nn")(vec)
@@ -98,24 +106,32 @@ def _declare_upsample(mode, n, antialias=False):
         run = plain
         if corners:
 
-            def plain(self, output_size, align_corners, scales_h=None, scales_w=None):  # noqa: F811
+            def with_corners_2d(self, output_size, align_corners, scales_h=None, scales_w=None):
                 return run(self, output_size, align_corners, None, scales_h, scales_w)
+
+            plain = with_corners_2d
         else:
 
-            def plain(self, output_size, scales_h=None, scales_w=None):  # noqa: F811
+            def without_corners_2d(self, output_size, scales_h=None, scales_w=None):
                 return run(self, output_size, None, scales_h, scales_w)
+
+            plain = without_corners_2d
 
         plain.__doc__ = doc
     elif n == 1:
         run1 = plain
         if corners:
 
-            def plain(self, output_size, align_corners, scales=None):  # noqa: F811
+            def with_corners_1d(self, output_size, align_corners, scales=None):
                 return run1(self, output_size, align_corners, None, None, None, scales)
+
+            plain = with_corners_1d
         else:
 
-            def plain(self, output_size, scales=None):  # noqa: F811
+            def without_corners_1d(self, output_size, scales=None):
                 return run1(self, output_size, None, None, None, scales)
+
+            plain = without_corners_1d
 
         plain.__doc__ = doc
     op(f"{name}(Tensor self, SymInt[{n}] output_size{al}{own}) -> Tensor", module="_nn")(plain)
@@ -516,8 +532,8 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
             for f, size in zip(low, sizes)
         ]
     else:
-        weights = [(1 - t, t) for t in frac]
-        taps = [(f, f + 1) for f in low]
+        weights = [[1 - t, t] for t in frac]
+        taps = [[f, f + 1] for f in low]
     out = None
     for pick in itertools.product(*(range(len(w)) for w in weights)):
         w = weights[0][pick[0]]

@@ -83,7 +83,7 @@ class LRScheduler:
 
         step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
         del method
-        opt.step = step
+        setattr(opt, "step", step)  # noqa: B010 a method for mypy
 
     def _initial_step(self):
         self._step_count = 0

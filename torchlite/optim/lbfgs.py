@@ -173,7 +173,7 @@ class LBFGS(Optimizer):
         self._set_param(x)
         return loss, flat
 
-    def step(self, closure):
+    def step(self, closure):  # type: ignore[override]  # PyTorch asks for the closure
         """Runs up to `max_iter` iterations.
         Args: closure, which clears the gradients, computes and returns the loss."""
         with torch.no_grad():

@@ -255,7 +255,7 @@ class SequentialLR(LRScheduler):
         self._schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
-    def step(self):
+    def step(self):  # type: ignore[override]  # as in PyTorch
         """Moves the active schedule; at a milestone the next one starts."""
         self.last_epoch += 1
         idx = bisect_right(self._milestones, self.last_epoch)
@@ -370,7 +370,7 @@ class ChainedScheduler(LRScheduler):
         self.optimizer = optimizer
         self._last_lr = [_copy(g["lr"]) for g in optimizer.param_groups]
 
-    def step(self):
+    def step(self):  # type: ignore[override]  # as in PyTorch
         """Steps every schedule."""
         for scheduler in self._schedulers:
             scheduler.step()
@@ -425,7 +425,7 @@ class ReduceLROnPlateau(LRScheduler):
         self.cooldown_counter = 0
         self.num_bad_epochs = 0
 
-    def step(self, metrics, epoch=None):
+    def step(self, metrics, epoch=None):  # type: ignore[override]  # as in PyTorch
         """Takes the metric of the epoch that ended."""
         current = float(metrics)
         if epoch is None:

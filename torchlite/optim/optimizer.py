@@ -17,11 +17,13 @@ if TYPE_CHECKING:
     from typing import Any
     from .._types import DType, Tensor
 
+    Hooks = OrderedDict[int, Callable[..., Any]]
+
 
 __all__ = ["Optimizer", "register_optimizer_step_pre_hook", "register_optimizer_step_post_hook"]
 
-_global_optimizer_pre_hooks = OrderedDict()
-_global_optimizer_post_hooks = OrderedDict()
+_global_optimizer_pre_hooks: Hooks = OrderedDict()
+_global_optimizer_post_hooks: Hooks = OrderedDict()
 
 
 class _RequiredParameter:
@@ -138,20 +140,20 @@ class Optimizer:
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
-        self._optimizer_step_pre_hooks = OrderedDict()
-        self._optimizer_step_post_hooks = OrderedDict()
-        self._optimizer_state_dict_pre_hooks = OrderedDict()
-        self._optimizer_state_dict_post_hooks = OrderedDict()
-        self._optimizer_load_state_dict_pre_hooks = OrderedDict()
-        self._optimizer_load_state_dict_post_hooks = OrderedDict()
+        self._optimizer_step_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_step_post_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_state_dict_post_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: Hooks = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: Hooks = OrderedDict()
         self._patch_step_function()
         if isinstance(params, torch.Tensor):
             raise TypeError(
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 + torch.typename(params)
             )
-        self.state = defaultdict(dict)
-        self.param_groups = []
+        self.state: defaultdict[Any, dict[str, Any]] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
         param_groups = list(params)
         if len(param_groups) == 0:
             raise ValueError("optimizer got an empty parameter list")
@@ -163,7 +165,7 @@ class Optimizer:
     def _patch_step_function(self) -> None:
         cls = self.__class__
         if not getattr(cls.step, "hooked", None):
-            cls.step = _StepFunction.wrap(cls.step)
+            setattr(cls, "step", _StepFunction.wrap(cls.step))  # noqa: B010 a method for mypy
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{cls.__name__}.zero_grad"
 
     def __getstate__(self) -> Any:
@@ -222,7 +224,7 @@ class Optimizer:
         """{"state": by parameter number, "param_groups": options, with parameter numbers for parameters}."""
         for hook in list(self._optimizer_state_dict_pre_hooks.values()):
             hook(self)
-        numbers = {}
+        numbers: dict[int, int] = {}
         groups = []
         for group in self.param_groups:
             packed = {k: v for k, v in group.items() if k != "params"}
@@ -286,7 +288,7 @@ class Optimizer:
                 return type(value)(cast(param, v, number) for v in value)
             return value
 
-        state = defaultdict(dict)
+        state: defaultdict[Any, Any] = defaultdict(dict)
         for k, v in state_dict["state"].items():
             if k in by_number:
                 state[by_number[k]] = cast(by_number[k], v, k)
@@ -329,7 +331,7 @@ class Optimizer:
         """Makes one update. Args: closure, which evaluates the model again and returns the loss."""
         raise NotImplementedError
 
-    def add_param_group(self, param_group: dict[str, list[Tensor]]) -> None:
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Adds parameters with their own options."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -342,7 +344,8 @@ class Optimizer:
                 "sets will change between runs. Please use a list instead."
             )
         params = list(params)
-        tensors, names = [], []
+        tensors: list[Any] = []
+        names: list[str] = []
         for p in params:
             if isinstance(p, tuple):
                 names.append(p[0])
@@ -386,7 +389,7 @@ class Optimizer:
 class _PerParameter(Optimizer):
     """An optimizer given by what it does with one parameter: `_init` fills new state, `_update` makes the step."""
 
-    _late = {}  # options that older files lack, with their defaults
+    _late: dict[str, Any] = {}  # options that older files lack, with their defaults
     _state_step = True  # state["step"] is a tensor
 
     def __setstate__(self, state: Any) -> None:

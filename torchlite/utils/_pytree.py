@@ -3,7 +3,7 @@
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 NodeDef = namedtuple("NodeDef", "type flatten_fn unflatten_fn")
-SUPPORTED_NODES = {}
+SUPPORTED_NODES: dict[type, NodeDef] = {}
 KeyEntry = object
 
 

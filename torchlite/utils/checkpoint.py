@@ -158,7 +158,7 @@ class _Frame:
         for t, version in self.inputs:
             if t._version != version:
                 raise _node.changed_error(t, version, None, None)
-        found = []
+        found: list[torch.Tensor] = []
 
         def keep(x):
             if len(found) >= len(self.meta) and self.completed:

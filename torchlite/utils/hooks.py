@@ -23,6 +23,7 @@ class RemovableHandle:
         self.hooks_dict_ref = _ref(hooks_dict)
         self.id = RemovableHandle.next_id
         RemovableHandle.next_id += 1
+        extra: Any
         if extra_dict is None:
             extra = ()
         elif isinstance(extra_dict, dict):

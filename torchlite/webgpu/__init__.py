@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from types import ModuleType
     from typing import Any
     from .._types import Device
+    from .watch.debug import debug as _debug_block
 
 
 def _check(device: Any) -> None:
@@ -163,7 +164,7 @@ def is_bf16_supported(including_emulation: bool = True) -> Any:
     return including_emulation
 
 
-def debug(*kinds: str) -> debug:
+def debug(*kinds: str) -> _debug_block:
     """Says on stderr what the device does, from now on or for a `with` block; debug() switches it off.
     TORCHLITE_DEBUG=kernels,timing in the environment does the same from the first use.
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 Tensor = _C.TensorBase
-_orders = {}
+_orders: dict[Any, Any] = {}
 MOST = 4096
 ALL = 1 << 40
 

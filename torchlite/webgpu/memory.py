@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-_budget = [None]  # bytes; None: as much as the GPU gives
+_budget: list[int | None] = [None]  # bytes; None: as much as the GPU gives
 
 
 def _stats(device: Any = None) -> dict[str, int]:

@@ -21,8 +21,6 @@ class LinearCrossEntropyOptions:
     def __eq__(self, other):
         return type(other) is type(self) and self._fields() == other._fields()
 
-    __hash__ = None
-
     def __repr__(self):
         return (
             "LinearCrossEntropyOptions(allow_retain_graph={!r}, batch_chunk_size={!r}, chunking_method={!r}, "

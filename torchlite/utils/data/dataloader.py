@@ -169,7 +169,7 @@ class DataLoader:
         self.collate_fn = collate_fn
         self.persistent_workers = persistent_workers
         self.__initialized = True
-        self._IterableDataset_len_called = None
+        self._IterableDataset_len_called: int | None = None
         self._iterator = None
         if num_workers > 0:
             _note_workers()

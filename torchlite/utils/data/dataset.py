@@ -45,6 +45,10 @@ class Dataset:
 class IterableDataset(Dataset):
     """A stream of samples: define `__iter__`."""
 
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[Any]: ...
+
     def __add__(self, other: Any) -> Any:
         return ChainDataset([self, other])
 
@@ -68,13 +72,14 @@ class StackDataset(Dataset):
     """Several datasets side by side: samples are tuples, or dicts when given by keyword."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        datasets: Any
         if args:
             if kwargs:
                 raise ValueError(
                     "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but "
                     "both types are given."
                 )
-            datasets, parts = args, args
+            datasets, parts = args, list(args)
         elif kwargs:
             datasets, parts = kwargs, list(kwargs.values())
         else:

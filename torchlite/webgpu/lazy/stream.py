@@ -37,10 +37,11 @@ ready, allocate, launch, flush, fresh, pending_buffers = (
     core.pending_buffers,
 )
 product = core.product
-open_checks = {}  # number of a launch that checks indices -> what makes its error; see checks.py
+open_checks: dict[int, Any] = {}  # number of a launch that checks indices -> what makes its error; see checks.py
 last_check = [0]  # the last of these numbers
 status_buffer = [None]  # the buffer in which launches note bad indices; see checks.status
-void_ranges = []  # (first, last, error type, text): buffers written between these numbers are void
+# (first, last, error type, text): buffers written between these numbers are void
+void_ranges: list[tuple[int, int, type[Exception], str]] = []
 
 
 def device_epoch() -> int:
@@ -112,7 +113,7 @@ for _name, _what in {
     core.hook(_name, _what)
 
 
-_plans = {}
+_plans: dict[str, int] = {}
 
 
 def plan(key: str) -> int:
@@ -142,12 +143,10 @@ def write(buffer: Buffer, offset: int, memory: memoryview) -> None:
     if offset == 0 and n >= buffer.nbytes:
         buffer.serial = 0  # it is overwritten whole, so earlier bad indices no longer matter
     if n & 3:  # happens only at a buffer's end, which is padded
-        memory, n = bytes(memory) + bytes(-n % 4), n + 3 & ~3
+        memory, n = memoryview(bytes(memory) + bytes(-n % 4)), n + 3 & ~3
     if n <= SMALL_WRITE:
         # in one call: between two calls a garbage collection may add commands of its own
-        words.extend(
-            command(WRITE, handle, offset, n, *array("I", memory.tobytes() if type(memory) is memoryview else memory))
-        )
+        words.extend(command(WRITE, handle, offset, n, *array("I", memory.tobytes())))
     else:
         flush()
         _bridge.current.upload(handle, offset, memory)

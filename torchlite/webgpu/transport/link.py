@@ -58,8 +58,8 @@ class Link:
         }  # by messages
         self._beats = self._posted = self._bytes = self._asked = 0
         self._numbers = itertools.count(1)
-        self._waiting = {}
-        self._guarding = None
+        self._waiting: dict[int, asyncio.Future[Any]] = {}
+        self._guarding: asyncio.Task[None] | None = None
 
     # --- the wire ---
 
@@ -144,7 +144,8 @@ class Link:
     async def _guard(self) -> None:
         """Looks for signs of life while answers are awaited,
         and gives up on one that never comes though there are some."""
-        still, before, waited = 0, self._beat(), {}
+        still, before = 0, self._beat()
+        waited: dict[int, int] = {}
         while self._waiting:
             await asyncio.sleep(self._tick / 1000)
             beat = self._beat()

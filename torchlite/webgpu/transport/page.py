@@ -26,9 +26,9 @@ NOT_YET = (
     "cannot wait. Call `await torch.webgpu.ready()` once before, or " + ENTER
 )
 
-options = {}  # RuntimeOptions of js_bridge, for tests of small devices
+options: dict[str, Any] = {}  # RuntimeOptions of js_bridge, for tests of small devices
 WAYS = {"canvas": 2, "worker": 4}  # to read without suspending Python; bits of readProblem()
-_opening = None  # the task that opens the device
+_opening: asyncio.Task[bool] | None = None  # the task that opens the device
 _problem = None  # why it could not be opened
 
 

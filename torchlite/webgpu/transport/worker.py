@@ -38,7 +38,8 @@ class WorkerBridge(Link):
         why = "torchlite's script may not run in this thread, only in a worker of its own"
         super().__init__({**options, "canvas": why, "probe": False}, source)
         self._before = self._blocked = 0  # devices of workers that ended; reads that blocked this thread
-        self._plans, self._kept = {}, {}
+        self._plans: dict[str, int] = {}
+        self._kept: dict[str, Any] = {}
 
     # --- device ---
 

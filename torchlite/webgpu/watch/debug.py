@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 KINDS = ("kernels", "wgsl", "timing", "fallbacks")
-_active = frozenset()
+_active: frozenset[str] = frozenset()
 
 
 def _say(text: str) -> None:
@@ -99,7 +99,7 @@ class _Listener:
     """Prints what the bridge noted, after each call that may have sent something."""
 
     wants_notes = wants_times = False
-    _told = {}  # key -> (calls, ns) that were printed
+    _told: dict[str, tuple[int, int]] = {}  # key -> (calls, ns) that were printed
 
     def before(self, method: str) -> None:
         return None
@@ -131,7 +131,8 @@ class _Listener:
 
     def times(self) -> None:
         """A table of the times that came since the last one."""
-        rows, told = {}, {}
+        rows: dict[str, Any] = {}
+        told: dict[str, tuple[int, int]] = {}
         for t in bridge.current.times_now():
             calls, ns = self._told.get(t["key"], (0, 0))
             if t["calls"] < calls:

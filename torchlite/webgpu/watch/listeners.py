@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 KERNELS, WGSL, SPANS = 1, 2, 4  # bits of Watch in js_bridge/src/runtime/profile.ts
 METHODS = ("plan", "run_at", "upload", "read", "synchronize")
 
-_listeners, _bits, _timing = [], {}, set()
+_listeners: list[Any] = []
+_bits: dict[str, int] = {}
+_timing: set[str] = set()
 
 
 def listen(listener: Kernels | _Listener) -> None:

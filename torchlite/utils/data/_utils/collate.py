@@ -102,7 +102,7 @@ def collate(batch: list[Any] | tuple[Any, Any], *, collate_fn_map: Any = None) -
             if isinstance(elem, collections.abc.MutableSequence):
                 import copy
 
-                clone: Any = copy.copy(elem)
+                clone = copy.copy(elem)
                 for i, c in enumerate(columns):
                     clone[i] = c
                 return clone

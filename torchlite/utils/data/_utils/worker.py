@@ -6,6 +6,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
+    from ...._types import Tensor
 
 
 _worker_info = None
@@ -46,7 +47,7 @@ class Turn:
 
         self.torch, self.random = torch, random
         self.info = WorkerInfo(id=id, num_workers=num_workers, seed=base_seed + id, dataset=dataset)
-        self.state = None
+        self.state: tuple[Tensor, tuple[Any, ...]] | None = None
 
     def __enter__(self) -> Turn:
         global _worker_info
