@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .. import _C
 from . import device as _device
-from ..autograd._node import eager, meta
+from ..autograd._node import _seq, eager, meta
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,6 +133,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 "and hence detach_() cannot be called on these gradients. To fix this error, "
                 "please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
+        if self._raw_grad_fn is not None:
+            meta(self).detached = _seq[0]
         self._raw_grad_fn, self._leaf_flag = None, False
         return self
 

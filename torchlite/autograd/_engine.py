@@ -141,13 +141,15 @@ def finish(
         if value is None:
             return
     given = value if node is not None and node.post_hooks else None
+    wants = t.requires_grad  # no longer after requires_grad_(False) or detach_()
     if begin is not None:
         begin(value)
-    accumulate(t, value, create_graph)
+    if wants:
+        accumulate(t, value, create_graph)
     if end is not None:
         end()
     if m is not None:
-        if m.post_hooks:
+        if m.post_hooks and wants:
             for hook in list(m.post_hooks.values()):
                 hook(t)
         if given is not None:
@@ -366,7 +368,7 @@ def _lies_so(g: Tensor, strides: Any) -> bool:
 
 
 class _Leaf:
-    _meta = None
+    _meta, requires_grad = None, True
 
 
 def _calibrate() -> int:

@@ -355,11 +355,10 @@ def set_history(t: Tensor, node: CopyBackwards | Node, slot: int = 0) -> None:
         return
     cs = CopySlices([*node.next[:slot], edge(base), *node.next[slot + 1 :]])
     cs.inner, cs.slot = node, slot
-    node.metadata_ = {**(node.metadata_ or {}), "within": weakref.ref(cs)}
     _relate(cs, base, t)
     _move_retained(base, base._raw_grad_fn, cs, 0)
     base._raw_grad_fn, base._output_nr, base._leaf_flag = cs, 0, False
-    regenerate(t)
+    node.metadata_ = {**(node.metadata_ or {}), "within": (weakref.ref(cs), weakref.ref(regenerate(t)))}
 
 
 def set_geometry_history(t: Tensor, node: Node, nr: int) -> None:

@@ -46,13 +46,14 @@ class Meta:
     """What autograd keeps on a tensor: hooks of a leaf,
     and the node that stands for the leaf while somebody holds it."""
 
-    __slots__ = ("hooks", "post_hooks", "node", "frozen")
+    __slots__ = ("hooks", "post_hooks", "node", "frozen", "detached")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] | None = None
         self.post_hooks: dict[int, Any] | None = None
         self.frozen: tuple[str, str] | None = None  # of a view that must not be changed in place: what it is, and why
         self.node: weakref.ref[AccumulateGrad] | None = None  # a weak reference to its AccumulateGrad
+        self.detached = 0  # the last node's number when detach_() took the history away
 
 
 def meta(t: Tensor) -> Meta:
@@ -266,6 +267,11 @@ def unpack(item: tuple[Any, ...], node: Node, output: int | None = None) -> Tens
         return t
     if value._version != version:
         raise changed_error(value, version, node, output)
+    if value._meta is not None and node.seq <= value._meta.detached and value._raw_grad_fn is None:
+        raise RuntimeError(
+            "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_()."
+            "This is not supported, please use out-of-place `.detach()` instead"
+        )
     if (
         output is not None
         and _C.is_grad_enabled()
@@ -278,17 +284,21 @@ def unpack(item: tuple[Any, ...], node: Node, output: int | None = None) -> Tens
 
 
 def maker(node: Node, output: int) -> tuple[Node, int]:
-    """The history of a saved result: node, or where node changed a view in place,
-    the view of the base that followed from it.
+    """The history of a saved result: node, or where node changed a view in place, the view of the base that followed
+    from it, with the view's hooks while the view has that history.
 
     The engine knows the base's node only: node itself would run twice, by itself and inside of that one.
     """
-    whole = (node.metadata_ or {}).get("within")
-    if whole is None:
+    within = (node.metadata_ or {}).get("within")
+    if within is None:
         return node, output
-    from ._inplace import view_of
+    whole, view = within
+    made = view()
+    if made is None:
+        from ._inplace import view_of
 
-    return view_of(whole()), 0
+        made = view_of(whole())
+    return made, 0
 
 
 def changed_error(t: Tensor, version: int, node: Any, output: int | None) -> Any:

@@ -101,13 +101,13 @@ def _refuse_slope(name, more=""):
 
 
 def _leaky_in_place(c, g):
-    if c.negative_slope < 0:  # PyTorch has kept the result alone, which does not tell the input's sign then
+    if c.negative_slope < 0:  # the result does not tell the input's sign then
         _refuse_slope(
             "leakyReLu",
             " File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu "
             "backward calculation with negative slope",
         )
-    return torch._C._nn.leaky_relu_backward(g, c.self, c.negative_slope, False)
+    return torch._C._nn.leaky_relu_backward(g, c.result, c.negative_slope, True)
 
 
 @op(
@@ -460,7 +460,7 @@ def mish_backward(grad_output, self):
 def _elu_in_place(c, g):
     if c.alpha < 0:
         _refuse_slope("elu")
-    return torch._C._nn.elu_backward(g, c.alpha, c.scale, c.input_scale, False, c.self)
+    return torch._C._nn.elu_backward(g, c.alpha, c.scale, c.input_scale, True, c.result)
 
 
 @op(
