@@ -416,6 +416,7 @@ class Recorder:
         "view",
         "partial",
         "index",
+        "formal",
     )
 
     def __init__(self, ov: Overload) -> None:
@@ -429,6 +430,7 @@ class Recorder:
             if p.type in ("Tensor", "Tensor[]", "Tensor?[]")
         ]
         self.index = {name: n for n, (_, _, name) in enumerate(self.inputs)}
+        self.formal = [self.index[name] for name in spec.formal.split()]
         grad = spec.grad
         self.joint = grad if callable(grad) else None
         refused = () if self.joint else tuple(n for n, fn in (grad or {}).items() if fn is None)
@@ -671,6 +673,10 @@ class OpNode(Node):
                 if v.dtype is not dtype:
                     v = v.to(dtype)
             result.append(v if needs[name] else None)
+        if rec.formal and _C.is_grad_enabled():
+            from ._formal import depend_in_form
+
+            return depend_in_form(self, result)
         return result
 
     def list_lengths(self) -> dict[int, int]:

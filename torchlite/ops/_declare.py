@@ -79,6 +79,7 @@ class Spec:
         "method",
         "function",
         "recorders",
+        "formal",
     )
     name: str
     schemas: tuple[str, ...]
@@ -102,6 +103,7 @@ class Spec:
     method: bool
     function: bool
     recorders: dict[Any, Any]
+    formal: str
 
 
 def _has_body(fn: Callable[..., Any]) -> bool:
@@ -139,6 +141,7 @@ def op(
     samples: Callable[..., Any] | None = None,
     tol: Any = None,
     tags: str = "",
+    formal: str = "",
 ) -> Any:
     """Decorator that declares an op; see the module's text and the contributor page for the options."""
 
@@ -147,7 +150,7 @@ def op(
         s.schemas, s.kernel, s.grad, s.node, s.save, s.tags, s.view = schemas, kernel, grad, node, save, tags, view
         s.nondiff, s.samples, s.tol, s.differentiable = nondiff, samples, tol, differentiable
         s.doc, s.body = fn.__doc__, fn if _has_body(fn) else None
-        s.inplace, s.namespace, s.recorders = inplace, module, {}
+        s.inplace, s.namespace, s.recorders, s.formal = inplace, module, {}, formal
         s.out = ANY if out is True else out or None
         s.name = schemas[0].partition("(")[0].partition(".")[0]
         s.alias = (alias,) if isinstance(alias, str) else alias

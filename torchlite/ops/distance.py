@@ -54,6 +54,8 @@ def _norms(d, p):
     """p-norms along the last dim, with gradient 0 at 0."""
     if p == 2:
         return _root_of_squares((d * d).sum(-1))
+    if p == 0:  # the gradient is 0, not missing
+        return torch.where(d != 0, 1, d * 0).sum(-1)
     return torch.linalg.vector_norm(d, p, -1)
 
 

@@ -149,6 +149,7 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5, cudnn_
     "float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_layer_norm",
+    formal="input weight bias",
     nondiff=(1, 2),
     grad=lambda c, g: dict(
         zip(
@@ -310,6 +311,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_batch_norm",
+    formal="input weight",
     nondiff=(1, 2),
     grad=lambda c, g: dict(
         zip(

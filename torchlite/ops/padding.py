@@ -40,6 +40,7 @@ def _mode_double(mode):
     module="aten",
     variants="function",
     grad=_mode_grad("reflect"),
+    formal="self",
     node="ReflectionPad1DBackward0",
     tags="keeps",
 )
@@ -54,6 +55,7 @@ def _pad_reflect(self, padding):
     module="aten",
     variants="function",
     grad=_mode_grad("replicate"),
+    formal="self",
     node="ReplicationPad1DBackward0",
     tags="keeps",
 )

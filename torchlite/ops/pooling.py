@@ -65,6 +65,7 @@ def _declare_max(n):
         variants="function",
         module=where,
         nondiff=(1,),
+        formal="self",
         grad={
             "self": lambda c, g: _max_pool_backward(
                 g[0], c.result1, c.self_shape, n, (c.kernel_size, c.stride, c.padding, c.dilation), _last(c.self_layout)
@@ -184,6 +185,7 @@ def _declare_avg(n):
         module="" if n == 1 else "_nn",
         out=Out(EXACT) if n > 1 else False,
         grad={"self": grad},
+        formal="self",
         tags="keeps",
         samples=lambda t: [(t(2, 3, *size), 2), (t(3, *size), 3, 2, 1, True, False)],
     )(pool)
@@ -320,6 +322,7 @@ def _declare_adaptive(n):
         f"_adaptive_avg_pool{n}d(Tensor self, SymInt[] output_size) -> Tensor",
         kernel=f"adaptive_avg_pool{n}d",
         grad={"self": lambda c, g: _adaptive_avg_grad(c, g, n)},
+        formal="self",
         samples=lambda t: [(t(2, 3, *size), (3,) * n)],
     )(kernel_avg)
 
@@ -333,6 +336,7 @@ def _declare_adaptive(n):
         kernel=f"adaptive_max_pool{n}d",
         nondiff=(1,),
         grad={"self": lambda c, g: _adaptive_max_grad(c, g[0], n)},
+        formal="self",
         samples=lambda t: [(t(2, 3, *size), (3,) * n)],
     )(kernel_max)
 

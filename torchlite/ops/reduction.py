@@ -160,10 +160,8 @@ def _exclusive(x, dim):
 
 
 def _prod_grad(g, x, result, dim):
-    if x.numel() == 1:
-        return g.expand(x.shape)
-    if x.numel() == 0:
-        return torch.zeros_like(x)
+    if not x.shape:
+        return g
     if not bool((x == 0).any()):
         return g * (result / x).conj()
     return g * (_exclusive(x.flatten(), 0).reshape(x.shape) if dim is None else _exclusive(x, dim)).conj()

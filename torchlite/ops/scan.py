@@ -168,13 +168,14 @@ def diff(self, n=1, dim=-1, prepend=None, append=None):
         parts = [_edge(self, e, dim) for e in (prepend,) if e is not None] + [self]
         parts += [_edge(self, e, dim) for e in (append,) if e is not None]
         x = torch.cat(parts, dim)
-    size = x.size(dim)
-    if n >= size:
-        return x.narrow(dim, 0, 0) if n else x.clone()
+    if n == 0:  # without what was to come before and after
+        return self.clone()
+    if n >= x.size(dim):
+        return x.narrow(dim, 0, 0)
     for _ in range(n):
         a, b = x.narrow(dim, 1, x.size(dim) - 1), x.narrow(dim, 0, x.size(dim) - 1)
         x = torch.logical_xor(a, b) if x.dtype == torch.bool else a - b
-    return x.clone() if n == 0 else x
+    return x
 
 
 def _spacing(y, x, dim):

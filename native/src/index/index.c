@@ -2,6 +2,20 @@
 #include "index/index.h"
 #include "core/geometry.h"
 
+/* The strides of an index at the dims of size 1 before and after its own, as a reshape to all dims gives them. */
+static void unit_strides(const tl_plan *p, int mid, int64_t *strides) {
+  bool own = mid > p->nbefore;
+  int64_t step = own ? strides[mid - 1] : 1, after = step, n = 1;
+  for (int d = mid - 1; d >= p->nbefore; d--) { /* up to the outermost dims that one stride describes */
+    n = tl_wrap_mul(n, p->shape[d]);
+    if (d == p->nbefore || p->shape[d - 1] == 1 || strides[d - 1] == tl_wrap_mul(n, step)) continue;
+    step = strides[d - 1];
+    n = 1;
+  }
+  for (int d = 0; d < p->nshape; d++)
+    if (p->shape[d] == 1 && (d < p->nbefore || d >= mid)) strides[d] = d < mid ? tl_wrap_mul(n, step) : after;
+}
+
 /* r, the elements of a plan in order, in the layout that the strides of self and of the indices ask for */
 static TlTensor *laid_out(TlTensor *r, const tl_plan *p, PyObject *indices) {
   int64_t in[8][TL_MAX_DIMS], strides[TL_MAX_DIMS];
@@ -14,8 +28,9 @@ static TlTensor *laid_out(TlTensor *r, const tl_plan *p, PyObject *indices) {
     TlTensor *t = (TlTensor *)o;
     Py_XDECREF(o); /* the list keeps it */
     if (!o || o == Py_None) continue;
-    if (t->dtype == TL_BOOL || t->dtype == TL_U8) in[n++][mid - 1] = 1;
-    else tl_ordering_strides(t, t->strides, mid, p->shape, in[n++]);
+    if (t->dtype == TL_BOOL || t->dtype == TL_U8) in[n][mid - 1] = 1;
+    else tl_ordering_strides(t, t->strides, mid, p->shape, in[n]);
+    unit_strides(p, mid, in[n++]);
   }
   if (tl_result_strides(n, in, nd, p->shape, order, strides)) return r;
   TlTensor *s = tl_empty_strided((tl_dtype)r->dtype, nd, p->shape, strides);

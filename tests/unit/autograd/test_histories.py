@@ -63,3 +63,37 @@ y = X * 1; v = y.view(4); z = v.sin(); y.detach_(); P(z)
 @alike.cases(DETACHED)
 def test_detached_after_it_was_saved(line):
     alike.alike(HEAD + line)
+
+
+# Q gives a gradient under create_graph and its own gradient; W is an image, L a row of weights
+IMAGE = """
+W = torch.linspace(0, 3, 64).double().cos().reshape(2, 2, 4, 4).requires_grad_()
+L = torch.linspace(1, 2, 2).double().requires_grad_()
+def Q(y, *x):
+    g = torch.autograd.grad(y.sum(), x, create_graph=True)
+    s = [t.sum() for t in g if t.requires_grad]
+    h = torch.autograd.grad(s, x, allow_unused=True) if s else s
+    return [t.requires_grad for t in g], [t is not None and (t * 1e6).round().long() for t in h]
+"""
+IN_FORM = """
+[Q(f(W.flatten(2), 2), W) for f in (F.max_pool1d, F.avg_pool1d, F.adaptive_avg_pool1d, F.adaptive_max_pool1d)]
+[Q(f(W, 2), W) for f in (F.max_pool2d, F.avg_pool2d, F.adaptive_avg_pool2d, F.adaptive_max_pool2d)]
+[Q(f(W, 2), W) for f in (F.max_pool3d, F.avg_pool3d, F.adaptive_avg_pool3d, F.adaptive_max_pool3d)]
+[Q(F.pad(x, p, m), W) for m in ('reflect', 'replicate') for x, p in ((W[0], (1, 1)), (W, (1, 0, 1, 1)))]
+Q(F.max_pool2d(W, 2).sin(), W)
+[Q(W.detach()[0, 0, 0, :1].clone().requires_grad_().prod(*d) * X, X) for d in ((), (0,))]
+x = X.detach()[:1].requires_grad_(); [Q(x.prod(*d), x) for d in ((), (0,))], Q(x[0].prod(), x)
+x = X.detach()[:0].requires_grad_(); [Q(x.prod(*d), x) for d in ((), (0,))]
+[Q(F.batch_norm(v, None, None, w, None, t), w) for v in (W.detach(),) for w in (L,) for t in (True,)]
+Q(F.batch_norm(W, None, None, L, L.detach(), True), W, L), Q(F.batch_norm(W.detach(), None, None, L, L, True), L)
+Q(F.batch_norm(W, L.detach(), L.detach(), L), W, L)
+w = torch.ones(4).double().requires_grad_(); Q(F.layer_norm(W, (4,), w), W, w), Q(F.layer_norm(W.detach(), (4,), w), w)
+w = torch.ones(4).double().requires_grad_(); Q(F.layer_norm(W.detach(), (4,), None, w), w)
+torch.autograd.grad(torch.cdist(W[0, 0], W[0, 1], 0.).sum(), W), torch.autograd.grad(torch.pdist(W[0, 0], 0.).sum(), W)
+torch.diff(W, 0, 0, W[:1]), torch.autograd.grad(torch.diff(L, 0, 0, X).sum(), [L, X], allow_unused=True)
+"""
+
+
+@alike.cases(IN_FORM)
+def test_gradients_that_depend_on_an_input_in_form(line):
+    alike.alike(HEAD + IMAGE + line)
