@@ -396,7 +396,8 @@ MEANT = [
     Meant(
         "raises nothing, RuntimeError",
         r"native_(group|layer|batch)_norm",
-        "torchlite (cannot register a hook on a tensor that doesn't require gradient|can't retain_grad on Tensor that has|"
+        "torchlite (cannot register a hook on a tensor that doesn't require gradient|"
+        "can't retain_grad on Tensor that has requires_grad=False|"
         "One of the differentiated Tensors does not require grad|element 0 of tensors does not require grad)",
         0,
         "the same, where such statistics get a hook, or their gradient is asked for: PyTorch's is silently missing",

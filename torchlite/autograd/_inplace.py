@@ -423,3 +423,35 @@ def get_grad_fn(t: Tensor) -> AsStridedBackward0 | None:
         return None
     check_view(t, "its base or another view of its base has been")
     return regenerate(t)
+
+
+def changed_error(t: Tensor, version: int, node: Any, output: int | None) -> Any:
+    """The error of a tensor that was saved at `version` and changed since."""
+    kind = {
+        "Float": "FloatTensor",
+        "Double": "DoubleTensor",
+        "Half": "HalfTensor",
+        "BFloat16": "BFloat16Tensor",
+        "Long": "LongTensor",
+        "Bool": "BoolTensor",
+    }.get(t.dtype._scalar_type, t.dtype._scalar_type + "Tensor")
+    where = ""
+    if output is not None or t._raw_grad_fn is not None:
+        made = node if output is not None else t._raw_grad_fn
+        where = ", which is output %d of %s," % (output or t.output_nr, made.name().partition("Backward")[0])
+    hint = (
+        (
+            "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
+            "The variable in question was changed in there or anywhere later. Good luck!"
+        )
+        if _node.anomaly[0]
+        else (
+            "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        )
+    )
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        "[torch.%s %s]%s is at version %d; expected version %d instead. %s"
+        % (kind, list(t.shape), where or "", t._version, version, hint)
+    )

@@ -266,6 +266,8 @@ def unpack(item: tuple[Any, ...], node: Node, output: int | None = None) -> Tens
             t._raw_grad_fn, t._output_nr = maker(node, output)
         return t
     if value._version != version:
+        from ._inplace import changed_error
+
         raise changed_error(value, version, node, output)
     if value._meta is not None and node.seq <= value._meta.detached and value._raw_grad_fn is None:
         raise RuntimeError(
@@ -299,37 +301,6 @@ def maker(node: Node, output: int) -> tuple[Node, int]:
 
         made = view_of(whole())
     return made, 0
-
-
-def changed_error(t: Tensor, version: int, node: Any, output: int | None) -> Any:
-    kind = {
-        "Float": "FloatTensor",
-        "Double": "DoubleTensor",
-        "Half": "HalfTensor",
-        "BFloat16": "BFloat16Tensor",
-        "Long": "LongTensor",
-        "Bool": "BoolTensor",
-    }.get(t.dtype._scalar_type, t.dtype._scalar_type + "Tensor")
-    where = ""
-    if output is not None or t._raw_grad_fn is not None:
-        made = node if output is not None else t._raw_grad_fn
-        where = ", which is output %d of %s," % (output or t.output_nr, made.name().partition("Backward")[0])
-    hint = (
-        (
-            "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
-            "The variable in question was changed in there or anywhere later. Good luck!"
-        )
-        if anomaly[0]
-        else (
-            "Hint: enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-        )
-    )
-    return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        "[torch.%s %s]%s is at version %d; expected version %d instead. %s"
-        % (kind, list(t.shape), where or "", t._version, version, hint)
-    )
 
 
 # ---- recorder: what one overload's nodes keep ------------------------------------------------------------------------

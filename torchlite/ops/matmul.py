@@ -469,19 +469,17 @@ def _tensordot(self, other, dims_self, dims_other):
                 raise RuntimeError(f"dim {w} appears multiple times in the list of dims")
             seen.append(w)
     for x, y in zip(da, db):
-        if a.shape[x] != b.shape[y]:
-            if a.shape[x] == 1:
-                b = b.sum(y, keepdim=True)
-            else:
-                a = a.sum(x, keepdim=True)
+        if b.shape[y] == 1:
+            a = a.sum(x, keepdim=True)
+        elif a.shape[x] == 1:
+            b = b.sum(y, keepdim=True)
     fa = [d for d in range(a.dim()) if d not in da]
     fb = [d for d in range(b.dim()) if d not in db]
-    k = math.prod(a.shape[d] for d in da)
-    if not fa and not fb and torch.is_grad_enabled():  # a number: gradients lie as the other tensor does
-        return (a.permute(da) * b.permute(db)).sum()
-    left = a.permute(fa + da).reshape(math.prod(a.shape[d] for d in fa), k)
-    right = b.permute(db + fb).reshape(k, math.prod(b.shape[d] for d in fb))
-    return left.mm(right).reshape([a.shape[d] for d in fa] + [b.shape[d] for d in fb])
+    rows, k, cols = (math.prod(t.shape[d] for d in ds) for t, ds in ((a, fa), (a, da), (b, fb)))
+    left, right, shape = a.permute(fa + da), b.permute(db + fb), [a.shape[d] for d in fa] + [b.shape[d] for d in fb]
+    if rows == cols == 1 and torch.is_grad_enabled():  # a number: gradients lie as the other tensor does
+        return (left.squeeze() * right.squeeze()).sum().view(shape)
+    return left.reshape(rows, k).mm(right.reshape(k, cols)).reshape(shape)
 
 
 def _wrap(d, n):

@@ -31,6 +31,9 @@ torch.ones(()).expand(2, 2) * Z.detach(), Z.detach() * torch.ones(()).expand(2, 
 torch.autograd.grad(torch.autograd.grad(A.abs().sum(), [A], create_graph=True)[0].square().sum(), [A])[0].stride(), G(A.sgn())[0].stride()
 [torch.autograd.grad(A.logcumsumexp(d).sum(), [A], create_graph=True)[0] for d in (0, 1)]
 G(torch.tensordot(A, B, 2)), G(torch.tensordot(A, B, 1)), G(torch.tensordot(A, A, ([0, 1], [1, 0])))
+x=torch.arange(8.).reshape(2,2,1,2).to(memory_format=torch.channels_last).requires_grad_(); y=torch.tensordot(x,x,4); torch.autograd.grad(y,[x]), y._is_view()
+x=torch.arange(4.).reshape(2,2,1).requires_grad_(); z=torch.arange(4.).reshape(2,1,2).requires_grad_(); y=torch.tensordot(x,z,([0,1],[2,0])); torch.autograd.grad(y.sum(),[x,z]), y._is_view(), y
+x=torch.arange(6.).reshape(2,3).requires_grad_(); z=torch.arange(3.).reshape(1,3).requires_grad_(); y=torch.tensordot(x,z,2); y._is_view(), y.grad_fn.name(), torch.autograd.grad(y,[x,z])
 [G(f()) for f in (A.median, A.nanmedian, A.max, A.min, A.amax, A.norm)]
 [G(f(A, b)) for f in (torch.minimum, torch.maximum) for b in (B, B.contiguous(), torch.tensor(1.).double())]
 torch.rms_norm(torch.complex(R, R).detach(), (2,)).stride(), torch.rms_norm(R.detach(), (2,))
