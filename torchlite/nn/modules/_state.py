@@ -195,7 +195,7 @@ class _StateDict:
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         assign = local_metadata.get("assign_to_params_buffers", False)
-        local = {k: v for k, v in self._parameters.items() if v is not None}
+        local: dict[str, Tensor] = {k: v for k, v in self._parameters.items() if v is not None}
         local.update(
             (k, v) for k, v in self._buffers.items() if v is not None and k not in self._non_persistent_buffers_set
         )
@@ -265,7 +265,9 @@ class _StateDict:
         """
         if not (isinstance(state_dict, dict) or (hasattr(state_dict, "keys") and hasattr(state_dict, "__getitem__"))):
             raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-        missing_keys, unexpected_keys, error_msgs = [], [], []
+        missing_keys: list[str] = []
+        unexpected_keys: list[str] = []
+        error_msgs: list[str] = []
         metadata = getattr(state_dict, "_metadata", None)
         state_dict = OrderedDict(state_dict)
         if metadata is not None:

@@ -202,7 +202,7 @@ class ModuleList(Module):
     def __iter__(self) -> Any:
         return iter(self._modules.values())
 
-    def __iadd__(self, modules: list[Any]) -> ModuleList | ParametrizationList:
+    def __iadd__(self, modules: Any) -> ModuleList | ParametrizationList:
         return self.extend(modules)
 
     def __add__(self, other: Any) -> Any:
@@ -399,7 +399,7 @@ class ParameterDict(Module):
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
-        self._keys = {}
+        self._keys: dict[str, None] = {}
         if parameters is not None:
             self.update(parameters)
 

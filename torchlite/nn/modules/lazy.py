@@ -1,5 +1,7 @@
 """Modules whose parameter shapes are found at the first call."""
 
+from __future__ import annotations
+
 from torchlite.nn.parameter import is_lazy
 
 TYPE_CHECKING = False
@@ -14,7 +16,7 @@ __all__ = ["LazyModuleMixin"]
 class LazyModuleMixin(_Module):
     """Holds uninitialized parameters until the first forward, then turns into `cls_to_become`."""
 
-    cls_to_become = None
+    cls_to_become: type[_Module] | None = None
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
@@ -31,9 +33,8 @@ class LazyModuleMixin(_Module):
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         for name, param in self._parameters.items():
             if param is not None:
-                if not (is_lazy(param) or keep_vars):
-                    param = param.detach()
-                destination[prefix + name] = param
+                kept = is_lazy(param) or keep_vars
+                destination[prefix + name] = param if kept else param.detach()
         for name, buf in self._buffers.items():
             if buf is not None and name not in self._non_persistent_buffers_set:
                 if not (is_lazy(buf) or keep_vars):

@@ -3,6 +3,10 @@
 from torchlite.nn import functional as F
 from .module import Module
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..._types import Tensor
+
 __all__ = [
     "L1Loss",
     "NLLLoss",
@@ -266,7 +270,8 @@ class LinearCrossEntropyLoss(Module):
         self.register_buffer("weight", weight)
 
     def forward(self, input, target):
-        w, b = self.linear.weight, self.linear.bias
+        w: Tensor = self.linear.weight
+        b: Tensor | None = self.linear.bias
         if self.out_features:
             w = w.reshape(self.num_classes, *self.out_features, self.in_features)
             b = None if b is None else b.reshape(self.num_classes, *self.out_features)

@@ -7,17 +7,20 @@ import itertools
 from collections import OrderedDict
 
 import torchlite as torch
-from torchlite import __future__ as _future
+from torchlite.nn.modules._convert import _Conversion
 from torchlite.nn.modules._state import _StateDict, _IncompatibleKeys, _EXTRA_STATE_KEY_SUFFIX, _add, _WrappedHook  # noqa: F401
 from torchlite.nn.parameter import Buffer, Parameter
 from torchlite.utils.hooks import BackwardHook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
-    from ..._types import DType, Device, Tensor
+    from ..._types import Tensor
     from ...utils.hooks import RemovableHandle
+
+    Hooks = OrderedDict[int, Callable[..., Any]]
+    Flags = OrderedDict[int, bool]
 
 
 __all__ = [
@@ -41,16 +44,16 @@ def _addindent(s_: str, numSpaces: int) -> str:
 
 
 # hooks for all modules
-_global_backward_pre_hooks = OrderedDict()
-_global_backward_hooks = OrderedDict()
+_global_backward_pre_hooks: Hooks = OrderedDict()
+_global_backward_hooks: Hooks = OrderedDict()
 _global_is_full_backward_hook = None
-_global_forward_pre_hooks = OrderedDict()
-_global_forward_hooks = OrderedDict()
-_global_forward_hooks_always_called = OrderedDict()
-_global_forward_hooks_with_kwargs = OrderedDict()
-_global_buffer_registration_hooks = OrderedDict()
-_global_module_registration_hooks = OrderedDict()
-_global_parameter_registration_hooks = OrderedDict()
+_global_forward_pre_hooks: Hooks = OrderedDict()
+_global_forward_hooks: Hooks = OrderedDict()
+_global_forward_hooks_always_called: Flags = OrderedDict()
+_global_forward_hooks_with_kwargs: Flags = OrderedDict()
+_global_buffer_registration_hooks: Hooks = OrderedDict()
+_global_module_registration_hooks: Hooks = OrderedDict()
+_global_parameter_registration_hooks: Hooks = OrderedDict()
 
 
 def register_module_buffer_registration_hook(hook: Any) -> Any:
@@ -184,7 +187,9 @@ _HOOK_DICTS = (
 )
 
 
-class Module(_StateDict, torch._C.ModuleBase):  # the native core finds parameters, children and buffers by itself
+class Module(
+    _StateDict, _Conversion, torch._C.ModuleBase
+):  # the native core finds parameters, children and buffers by itself
     """Base class of all neural network modules.
 
     Parameters, buffers and child modules become known by assigning them as attributes in `__init__` (after
@@ -196,6 +201,7 @@ class Module(_StateDict, torch._C.ModuleBase):  # the native core finds paramete
     training: bool
     if TYPE_CHECKING:  # not at run time: typing.get_type_hints of a module must not meet these names
         forward: Callable[..., Any]
+        _is_full_backward_hook: bool | None
 
         def __getattr__(self, name: str) -> Any: ...
 
@@ -287,9 +293,7 @@ class Module(_StateDict, torch._C.ModuleBase):  # the native core finds paramete
                 "forward() method."
             )
         for hook in _global_parameter_registration_hooks.values():
-            output = hook(self, name, param)
-            if output is not None:
-                param = output
+            param = param if (output := hook(self, name, param)) is None else output
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Any) -> None:
@@ -363,102 +367,6 @@ class Module(_StateDict, torch._C.ModuleBase):  # the native core finds paramete
             raise AttributeError("`" + name + "` is not a buffer")
         return buffer
 
-    # ---- conversion ------------------------------------------------------------------------------------------------
-    def _apply(self, fn: Callable[..., Any], recurse: bool = True) -> Any:
-        if recurse:
-            for module in self.children():
-                module._apply(fn)
-        overwrite = _future.get_overwrite_module_params_on_conversion()
-        for key, param in self._parameters.items():
-            if param is None:
-                continue
-            grad = param.grad
-            with torch.no_grad():
-                new = fn(param)
-            if overwrite:
-                param = Parameter(new, param.requires_grad)
-                self._parameters[key] = param
-            elif new is not param:
-                param.data = new
-            if grad is not None:
-                with torch.no_grad():
-                    new_grad = fn(grad)
-                new_grad.requires_grad_(grad.requires_grad)
-                if overwrite or new_grad is not grad:
-                    param.grad = None
-                    param.grad = new_grad
-        for key, buf in self._buffers.items():
-            if buf is not None:
-                self._buffers[key] = fn(buf)
-        return self
-
-    def apply(self, fn: Callable[..., Any]) -> Any:
-        """Calls `fn` on every submodule (children first) and on self."""
-        for module in self.children():
-            module.apply(fn)
-        fn(self)
-        return self
-
-    def cuda(self, device: Device | str | int | None = None) -> Any:
-        """Moves parameters and buffers to the "cuda" device."""
-        return self._apply(lambda t: t.cuda(device))
-
-    def ipu(self, device: Device | str | int | None = None) -> Any:
-        return self._apply(lambda t: t.ipu(device))
-
-    def xpu(self, device: Device | str | int | None = None) -> Any:
-        return self._apply(lambda t: t.xpu(device))
-
-    def mtia(self, device: Device | str | int | None = None) -> Any:
-        return self._apply(lambda t: t.mtia(device))
-
-    def cpu(self) -> Any:
-        """Moves parameters and buffers to the CPU."""
-        return self._apply(lambda t: t.cpu())
-
-    def type(self, dst_type: Any) -> Any:
-        """Casts parameters and buffers to `dst_type`."""
-        return self._apply(lambda t: t.type(dst_type))
-
-    def float(self) -> Any:
-        """Casts floating point parameters and buffers to float32."""
-        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
-
-    def double(self) -> Any:
-        """Casts floating point parameters and buffers to float64."""
-        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
-
-    def half(self) -> Any:
-        """Casts floating point parameters and buffers to float16."""
-        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
-
-    def bfloat16(self) -> Any:
-        """Casts floating point parameters and buffers to bfloat16."""
-        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
-
-    def to_empty(self, *, device: Device | str | int | None, recurse: bool = True) -> Any:
-        """Moves to `device` without copying the values."""
-        return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
-
-    def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Moves and/or casts parameters and buffers: `to(device)`, `to(dtype)`, `to(tensor)`, `to(memory_format=)`.
-
-        Only floating point and complex tensors change dtype.
-        """
-        device, dtype, non_blocking, memory_format = _parse_to(*args, **kwargs)
-        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
-            raise TypeError(
-                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
-            )
-
-        def convert(t: Tensor) -> Tensor:
-            d = dtype if t.is_floating_point() or t.is_complex() else None
-            if memory_format is not None and t.dim() in (4, 5):
-                return t.to(device, d, non_blocking, memory_format=memory_format)
-            return t.to(device, d, non_blocking)
-
-        return self._apply(convert)
-
     # ---- hooks -----------------------------------------------------------------------------------------------------
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Runs `hook(module, grad_output)` before the module's gradients are computed."""
@@ -491,7 +399,8 @@ class Module(_StateDict, torch._C.ModuleBase):  # the native core finds paramete
         return handle
 
     def _get_backward_hooks(self) -> tuple[list[Callable[..., Any]], list[Any]]:
-        full, non_full = [], []
+        full: list[Callable[..., Any]] = []
+        non_full: list[Any] = []
         if _global_is_full_backward_hook is True:
             full += _global_backward_hooks.values()
         if self._is_full_backward_hook is True:
@@ -536,7 +445,7 @@ class Module(_StateDict, torch._C.ModuleBase):  # the native core finds paramete
     def _call_impl(self, *args: Any, **kwargs: Any) -> Tensor:
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
-        called = set()
+        called: set[int] = set()
         self._backward_hooks  # noqa: B018  a module whose __init__ did not call ours is told so here
         try:
             return self._run_with_hooks(args, kwargs, called)
@@ -562,7 +471,9 @@ class Module(_StateDict, torch._C.ModuleBase):  # the native core finds paramete
             raise
 
     def _run_with_hooks(self, args: tuple[Any, ...], kwargs: dict[str, Any], called: set[Any]) -> Any:
-        full_hooks, non_full_hooks, pre_hooks = [], [], []
+        full_hooks: list[Any] = []
+        non_full_hooks: list[Any] = []
+        pre_hooks = []
         if self._backward_hooks or _global_backward_hooks:
             full_hooks, non_full_hooks = self._get_backward_hooks()
         if self._backward_pre_hooks or _global_backward_pre_hooks:
@@ -627,7 +538,7 @@ class Module(_StateDict, torch._C.ModuleBase):  # the native core finds paramete
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if "__getattr__" in cls.__dict__ and "__getattr__" not in Module.__dict__:
-            Module.__getattr__ = _getattr  # for its super().__getattr__(name)
+            setattr(Module, "__getattr__", _getattr)  # noqa: B010 a method for mypy; for its super().__getattr__(name)
 
     def __setattr__(self, name: str, value: Any) -> Any:
         d = self.__dict__
@@ -701,70 +612,6 @@ class Module(_StateDict, torch._C.ModuleBase):  # the native core finds paramete
             del self._modules[name]
         else:
             super().__delattr__(name)
-
-    # ---- iteration -------------------------------------------------------------------------------------------------
-    def _named_members(
-        self, get_members_fn: Callable[..., Any], prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-    ) -> Iterator[Any]:
-        memo = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
-        for module_prefix, module in modules:
-            for k, v in get_members_fn(module):
-                if v is None or v in memo:
-                    continue
-                if remove_duplicate:
-                    memo.add(v)
-                yield module_prefix + ("." if module_prefix else "") + k, v
-
-    def parameters(self, recurse: bool = True) -> Iterator[Any]:
-        """Iterates over the parameters, each once."""
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
-
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
-        """Iterates over (dotted name, parameter)."""
-        yield from self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
-
-    def buffers(self, recurse: bool = True) -> Iterator[Any]:
-        """Iterates over the buffers."""
-        for _, buf in self.named_buffers(recurse=recurse):
-            yield buf
-
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
-        """Iterates over (dotted name, buffer)."""
-        yield from self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
-
-    def children(self) -> Iterator[Any]:
-        """Iterates over the immediate children."""
-        for _, module in self.named_children():
-            yield module
-
-    def named_children(self) -> Iterator[Any]:
-        """Iterates over (name, immediate child)."""
-        memo = set()
-        for name, module in self._modules.items():
-            if module is not None and module not in memo:
-                memo.add(module)
-                yield name, module
-
-    def modules(self) -> Iterator[Any]:
-        """Iterates over this module and all below it, each once."""
-        for _, module in self.named_modules():
-            yield module
-
-    def named_modules(
-        self, memo: set[Any] | None = None, prefix: str = "", remove_duplicate: bool = True
-    ) -> Iterator[Any]:
-        """Iterates over (dotted name, module), this module first under `prefix`."""
-        if memo is None:
-            memo = set()
-        if self not in memo:
-            if remove_duplicate:
-                memo.add(self)
-            yield prefix, self
-            for name, module in self._modules.items():
-                if module is not None:
-                    yield from module.named_modules(memo, prefix + ("." if prefix else "") + name, remove_duplicate)
 
     def train(self, mode: int = True) -> Any:
         """Sets training mode here and below."""
@@ -877,29 +724,3 @@ def _remove_from(name: str, *tables: Any) -> None:
                 del t[name]
             else:
                 t.discard(name)
-
-
-def _parse_to(
-    *args: Any,
-    device: Any = None,
-    dtype: Any = None,
-    non_blocking: bool = False,
-    copy: bool = False,
-    memory_format: Any = None,
-) -> tuple[Device | None, DType | None, bool, None]:
-    # (device, dtype, non_blocking, copy), (dtype, non_blocking, copy) or (tensor, non_blocking, copy)
-    if args:
-        first, rest = args[0], args[1:]
-        if isinstance(first, torch.dtype):
-            dtype = first
-        elif isinstance(first, torch.Tensor):
-            device, dtype = first.device, first.dtype
-        else:
-            device = first
-            if rest and (rest[0] is None or isinstance(rest[0], torch.dtype)):
-                dtype, rest = rest[0], rest[1:]
-        if rest:
-            non_blocking = rest[0]
-    if device is not None and not isinstance(device, torch.device):
-        device = torch.device(device)
-    return device, dtype, non_blocking, memory_format

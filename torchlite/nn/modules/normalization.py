@@ -27,7 +27,7 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-_response = []
+_response: list[object] = []
 
 
 def _local_response():

@@ -109,7 +109,10 @@ class RNNBase(Module):
         for layer in range(num_layers):
             for direction in range(directions):
                 layer_in = input_size if layer == 0 else real_hidden * directions
-                shapes = {"weight_ih": (gate_size, layer_in), "weight_hh": (gate_size, real_hidden)}
+                shapes: dict[str, tuple[int, ...]] = {
+                    "weight_ih": (gate_size, layer_in),
+                    "weight_hh": (gate_size, real_hidden),
+                }
                 if bias:
                     shapes["bias_ih"] = shapes["bias_hh"] = (gate_size,)
                 if proj_size > 0:

@@ -102,7 +102,7 @@ class Transformer(Module):
         if custom_decoder is not None:
             self.decoder = custom_decoder
         else:
-            layer = TransformerDecoderLayer(
+            decoder_layer = TransformerDecoderLayer(
                 d_model,
                 nhead,
                 dim_feedforward,
@@ -115,7 +115,7 @@ class Transformer(Module):
                 **kw,
             )
             self.decoder = TransformerDecoder(
-                layer, num_decoder_layers, LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kw)
+                decoder_layer, num_decoder_layers, LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **kw)
             )
         self._reset_parameters()
         self.d_model = d_model

@@ -125,6 +125,9 @@ def weight_norm(module, name="weight", dim=0):
 
 
 class _SpectralNorm(Module):
+    _u: torch.Tensor
+    _v: torch.Tensor
+
     def __init__(self, weight, n_power_iterations=1, dim=0, eps=1e-12):
         super().__init__()
         ndim = weight.ndim

@@ -19,7 +19,7 @@ __all__ = [
 ]
 
 _cache_enabled = 0
-_cache = {}
+_cache: dict[tuple[int, str], torch.Tensor] = {}
 
 
 @contextmanager
@@ -154,7 +154,7 @@ def _inject_new_class(module):
             "#saving-loading-a-general-checkpoint-for-inference-and-or-resuming-training"
         )
 
-    attrs = {"__getstate__": getstate}
+    attrs: dict[str, object] = {"__getstate__": getstate}
     if not hasattr(cls, "__deepcopy__"):
         attrs["__deepcopy__"] = default_deepcopy
     module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), attrs)

@@ -1,6 +1,12 @@
 """Pruning: masks over parameters, kept as `<name>_orig` (parameter) and `<name>_mask` (buffer)."""
 
+from __future__ import annotations
+
 import torchlite as torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "BasePruningMethod",
@@ -42,7 +48,7 @@ class BasePruningMethod:
     """A forward pre-hook that sets the masked parameter; subclasses define `compute_mask`."""
 
     PRUNING_TYPE = "unstructured"
-    _tensor_name: str
+    _tensor_name: Any  # a str; None in a container without methods
 
     def __call__(self, module, inputs):
         setattr(module, self._tensor_name, self.apply_mask(module))

@@ -15,7 +15,7 @@ __all__ = [
     "unpack_sequence",
 ]
 
-_Base = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
+_Base = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])  # type: ignore[name-match]
 
 
 class PackedSequence(_Base):

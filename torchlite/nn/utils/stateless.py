@@ -7,7 +7,7 @@ __all__ = ["functional_call"]
 
 def _tied_names(module, names, tie):
     """name -> the names of parameters or buffers that are the same tensor."""
-    groups = {}
+    groups: dict[int, list[str]] = {}
     for name, t in [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]:
         groups.setdefault(id(t), []).append(name)
     return {n: g for g in groups.values() for n in (g if tie else ())}
