@@ -1,6 +1,8 @@
-/** The element-wise operations as the Python module torchlite/webgpu/plan/operations.py has them. */
+/** The kernels' operations, reductions and dtypes as the Python module torchlite/webgpu/plan/operations.py has them. */
 import type { OpDef } from "../src/kernels/elementwise/op_def";
 import { OPS } from "../src/kernels/elementwise/op_table";
+import { reduction, REDUCTIONS } from "../src/kernels/rows/reduce_ops";
+import { pythonDtypes } from "./dtypes";
 
 /** Items in lines of at most 110 columns. */
 export function wrapped(items: readonly string[]): string {
@@ -19,18 +21,25 @@ function text({ arity, result, ...forms }: OpDef): string {
   return `${arity}${types.join("")}${{ float: "r", bool: "t", same: "" }[result]}`;
 }
 
-export function operationsText(): string {
+export function operationsText(header: string): string {
   const items = Object.entries<OpDef>(OPS).map(([name, op]) => `${name}:${text(op)}`);
-  return `"""The kernels' element-wise operations. \`npm run tables\` (js_bridge) writes this.
+  const reductions = REDUCTIONS.map((name) => `    "${name}": ${reduction(name, "f32", "float32").vars.length},`);
+  return `"""What the kernels have: dtypes, element-wise operations and reductions. \`npm run tables\` (js_bridge) writes this.
+The places of operations and of reductions are their numbers in descriptions of kernels."""
 
-name:arity and letters. f, i, l: there is a form for floats, for integers and bools, for int64; b: one of its own for
-bools; r: integers are computed as floats; t: the result is a bool. Their order is the one that plans count in."""
-
+# what each dtype is computed in
+${pythonDtypes(header)}
+# name:arity and letters. f, i, l: there is a form for floats, for integers and bools, for int64; b: one of its own for
+# bools; r: integers are computed as floats; t: the result is a bool
 OPERATIONS = dict(
     operation.split(":")
     for operation in """
 ${wrapped(items)}
 """.split()
 )
+# how many buffers the state of each needs between the two kernels of long rows
+REDUCTIONS = {
+${reductions.join("\n")}
+}
 `;
 }

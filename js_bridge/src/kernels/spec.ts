@@ -12,29 +12,13 @@
  * Buffers are allocated in multiples of 16 bytes, since kernels may read (never write) up to such a border.
  */
 import { WebgpuError } from "../runtime/errors";
+import { DTYPES } from "./dtypes";
 
-export type DType = "float32" | "float16" | "bfloat16" | "int64" | "int32" | "int16" | "int8" | "uint8" | "bool";
+export { DTYPES };
+export type DType = keyof typeof DTYPES;
 
 /** The type arithmetic is done in: f32, i32, or i64 as vec2<u32>(low, high). */
-export type Compute = "f32" | "i32" | "i64";
-
-interface DTypeInfo {
-  readonly bytes: number;
-  readonly compute: Compute;
-  readonly code: string;
-}
-
-export const DTYPES: { readonly [D in DType]: DTypeInfo } = {
-  float32: { bytes: 4, compute: "f32", code: "f" },
-  float16: { bytes: 2, compute: "f32", code: "h" },
-  bfloat16: { bytes: 2, compute: "f32", code: "g" },
-  int64: { bytes: 8, compute: "i64", code: "l" },
-  int32: { bytes: 4, compute: "i32", code: "i" },
-  int16: { bytes: 2, compute: "i32", code: "s" },
-  int8: { bytes: 1, compute: "i32", code: "b" },
-  uint8: { bytes: 1, compute: "i32", code: "B" },
-  bool: { bytes: 1, compute: "i32", code: "?" },
-};
+export type Compute = (typeof DTYPES)[DType]["compute"];
 
 export const computeOf = (d: DType): Compute => DTYPES[d].compute;
 export const isFloat = (d: DType): boolean => DTYPES[d].compute === "f32";

@@ -1,27 +1,17 @@
 /**
- * Keys of plans: "family:{parameters as JSON}", or "expression:" and the core's description of an element-wise
- * expression, a character for each byte (make_key in native/src/gpu/gpu_run.c; keep the two alike).
+ * Keys of plans: "family:{parameters as JSON}", or "expression:" and the core's description of a kernel for an
+ * element-wise expression, a character for each byte (native/src/gpu/gpu_graph.c; keep the two alike).
  */
 import type { Node } from "../kernels/elementwise/expression";
 import { OPS, type OpName } from "../kernels/elementwise/op_table";
 import type { Params } from "../kernels/plan";
-import type { DType } from "../kernels/spec";
+import { REDUCTIONS } from "../kernels/rows/reduce_ops";
+import { type DType, DTYPES } from "../kernels/spec";
 
 const EXPRESSION = "expression:";
-/** What an expression is to a product; "fused": there is none. */
-const ROLES = ["fused", "after", "first", "second"] as const;
-/** As the core numbers them (TL_DTYPES in native/src/core/tl.h); those without a name are not on the device. */
-export const CODES: readonly (DType | "")[] = [
-  "bool",
-  "uint8",
-  "int8",
-  "int16",
-  "int32",
-  "int64",
-  "float16",
-  "bfloat16",
-  "float32",
-];
+/** A kernel of its own, a part of a product's kernel, or under a reduction. */
+const ROLES = ["fused", "after", "first", "second", "reduce"] as const;
+const CODES = Object.keys(DTYPES) as DType[];
 const NAMES = Object.keys(OPS) as OpName[];
 const NOTHING = 255;
 const STRIDED = 128;
@@ -83,8 +73,29 @@ function expression(key: string, keyOf: (plan: number) => string): Described {
     return read();
   };
 
+  const all = <T>(one: () => T): T[] => {
+    const made: T[] = [];
+    while (at < key.length) made.push(one());
+    return made;
+  };
+
   const role = ROLES[byte()];
   if (role === undefined) throw new Error("an expression of an unknown role");
+  if (role === "reduce") {
+    const [kept, reduced, inner] = [byte(), byte(), byte() === 1];
+    const nodes = list(byte(), node);
+    const inputs = list(byte(), () => {
+      const input = { dtype: dtype() };
+      byte(); // it shares no output's buffer
+      return input;
+    });
+    const outputs = all(() => {
+      const op = REDUCTIONS[byte()];
+      if (op === undefined) throw new Error("an unknown reduction");
+      return { op, node: byte(), dtype: dtype() };
+    });
+    return { family: role, params: { kept, reduced, inputs, nodes, outputs, inner } };
+  }
   const plan = role === "fused" ? -1 : byte() | (byte() << 8) | (byte() << 16) | (byte() << 24);
   const ndim = byte();
   const nodes = list(byte(), node);
@@ -93,12 +104,11 @@ function expression(key: string, keyOf: (plan: number) => string): Described {
     const alias = byte();
     return role === "fused" && alias !== NOTHING ? { ...input, alias } : input;
   });
-  const outputs: { node: number; dtype: DType; layout?: "s" | "c" }[] = [];
-  while (at < key.length) {
+  const outputs = all(() => {
     const node = byte();
     const { dtype, layout } = placed();
-    outputs.push({ node, dtype, ...(role === "fused" && { layout }) });
-  }
+    return { node, dtype, ...(role === "fused" && { layout }) };
+  });
   const graph = { ndim, inputs, nodes, ...(outputs.length > 0 && { outputs }) };
   if (role === "fused") return { family: role, params: graph };
   const { family, params } = described(keyOf(plan), keyOf);

@@ -1,9 +1,7 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { expect, it } from "vitest";
-import { CODES, described } from "../../src/runtime/described";
+import { described } from "../../src/runtime/described";
 import { OPS } from "../../src/kernels/elementwise/op_table";
-import { DTYPES } from "../../src/kernels/spec";
+import { REDUCTIONS } from "../../src/kernels/rows/reduce_ops";
 
 const F32 = 8;
 const S = 128;
@@ -16,13 +14,6 @@ const MATMUL = 'matmul:{"a":"float32","b":"float32","out":"float32"}';
 const none = (): string => {
   throw new Error("no plan is asked for");
 };
-
-it("numbers dtypes as the core does", () => {
-  const header = readFileSync(join(import.meta.dirname, "../../../native/src/core/tl.h"), "utf8");
-  const names = [...header.matchAll(/^ {2}X\(\w+, (\w+), \w+, "/gm)].map((m) => m[1]!);
-  expect(names.slice(0, CODES.length)).toEqual(CODES);
-  expect(names.filter((name) => Object.hasOwn(DTYPES, name))).toEqual(CODES);
-});
 
 it("decodes an expression: parts of all kinds, strides, a result in an input's buffer", () => {
   const nodes = [...[1, 0], ...[2, 5], ...[3, 255], ...op("add_scaled", 0, F32, 0, 1, 2)];
@@ -67,7 +58,28 @@ it("puts an epilogue and a prologue into the description of their product", () =
   });
 });
 
+it("decodes a reduction of an expression, with several results", () => {
+  const nodes = [...[1, 0], ...[1, 1], ...op("mul", F32, 255, 0, 1)];
+  const outputs = (["mean", "argmax"] as const).flatMap((name, k) => [REDUCTIONS.indexOf(name), 2 - k, k ? 5 : F32]);
+  expect(described(text(4, 1, 2, 0, 3, ...nodes, 2, F32, 255, 6, 255, ...outputs), none)).toEqual({
+    family: "reduce",
+    params: {
+      kept: 1,
+      reduced: 2,
+      inner: false,
+      inputs: [{ dtype: "float32" }, { dtype: "float16" }],
+      nodes: [{ in: 0 }, { in: 1 }, { op: "mul", args: [0, 1], dtype: "float32" }],
+      outputs: [
+        { op: "mean", node: 2, dtype: "float32" },
+        { op: "argmax", node: 1, dtype: "int64" },
+      ],
+    },
+  });
+});
+
 it.each([
+  ["a reduction that is not known", text(4, 0, 1, 1, 1, 1, 0, 1, F32, 255, 200, 0, F32)],
+  ["a reduction that is cut off", text(4, 0, 1, 1, 1, 1, 0, 1, F32, 255, 0)],
   ["a part that is cut off", text(0, 0, 1, 0, 1)],
   ["an unknown operation", text(0, 0, 1, 0, 255, 255, F32, 255, 0, 0, 0, F32)],
   ["a dtype that is not on the device", text(0, 0, 1, 2, 9, 0, 0, 9)],

@@ -530,30 +530,28 @@ static PyObject *f_hook(PyObject *m, PyObject *args) {
     }
   return PyErr_Format(PyExc_KeyError, "%s", name);
 }
+PyObject *gpu_fresh(int ndim, const int64_t *shape, tl_dtype d, uint32_t *handle) {
+  int64_t strides[TL_MAX_DIMS], nbytes, numel = tl_dense_strides(ndim, shape, strides);
+  if (numel < 0) return NULL;
+  if (__builtin_mul_overflow(numel, (int64_t)tl_itemsize[d], &nbytes)) nbytes = INT64_MAX / 2;
+  TlBuffer *b = gpu_buffer(nbytes);
+  if (!b) return NULL;
+  *handle = gpu_allocate(b);
+  TlStorage *s = *handle ? tl_storage_of(TL_WEBGPU, Py_NewRef(b), nbytes) : NULL;
+  Py_DECREF(b);
+  return s ? (PyObject *)tl_over(s, d, ndim, shape, strides, 0) : NULL;
+}
 /* fresh(shape, dtype): (tensor, handle) of a new contiguous tensor, not initialised */
 static PyObject *f_fresh(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
   tl_dtype d;
-  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], nbytes;
-  int n;
-  if (nargs < 2) {
-    PyErr_SetString(PyExc_TypeError, "fresh(shape, dtype)");
-    return NULL;
-  }
-  if (tl_ints(a[0], shape, &n) < 0 || tl_dtype_arg(a[1], TL_F32, &d) < 0) return NULL;
-  int64_t numel = n < 0 ? -1 : tl_dense_strides(n, shape, strides);
-  if (numel < 0) {
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "fresh(shape, dtype)");
-    return NULL;
-  }
-  if (__builtin_mul_overflow(numel, (int64_t)tl_itemsize[d], &nbytes)) nbytes = INT64_MAX / 2;
-  TlBuffer *b = gpu_buffer(nbytes);
-  if (!b) return NULL;
-  uint32_t handle = gpu_allocate(b);
-  TlStorage *s = handle ? tl_storage_of(TL_WEBGPU, Py_NewRef(b), nbytes) : NULL;
-  Py_DECREF(b);
-  TlTensor *t = s ? tl_over(s, d, n, shape, strides, 0) : NULL;
-  return t ? Py_BuildValue("(NI)", (PyObject *)t, (unsigned)handle) : NULL;
+  int64_t shape[TL_MAX_DIMS];
+  int n = -1;
+  if (nargs == 2 && (tl_ints(a[0], shape, &n) < 0 || tl_dtype_arg(a[1], TL_F32, &d) < 0)) return NULL;
+  if (n < 0) return PyErr_Format(PyExc_TypeError, "fresh(shape, dtype)");
+  uint32_t handle;
+  PyObject *t = gpu_fresh(n, shape, d, &handle);
+  return t ? Py_BuildValue("(NI)", t, (unsigned)handle) : NULL;
 }
 static PyMethodDef functions[] = {
   {"ready", f_ready, METH_O, "Queues the commands that compute a buffer's contents; returns its handle."},
@@ -592,7 +590,7 @@ PyObject *tl_gpu_module(PyObject *m, PyObject *_) {
   if (mod && words_type && tl_Buffer) stream = PyType_GenericAlloc(words_type, 0);
   if (!stream || PyModule_AddObjectRef(mod, "Buffer", (PyObject *)tl_Buffer) < 0 ||
       PyModule_AddObjectRef(mod, "words", stream) < 0 || gpu_expr_init(mod) < 0 || gpu_op_init(mod) < 0 ||
-      gpu_resolve_init(mod) < 0 || gpu_product_init(mod) < 0)
+      gpu_resolve_init(mod) < 0 || gpu_product_init(mod) < 0 || gpu_graph_init(mod) < 0 || gpu_reduce_init(mod) < 0)
     Py_CLEAR(mod);
   Py_XDECREF(stream);
   Py_XDECREF(words_type);

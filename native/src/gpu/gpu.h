@@ -18,6 +18,7 @@ struct TlBuffer {
   TlNode *pending;
   TlBuffer *prev, *next;
   PyObject *bounds, *weakrefs;
+  bool reduced; /* a reduction has read its pending expression already */
 };
 
 /* Parts of an expression. `place` is valid only in the run whose number is `mark` (gpu_run.c). */
@@ -112,8 +113,11 @@ int gpu_launch_product(TlNode *product, TlBuffer *b); /* gpu_product.c: into b, 
 int gpu_compute_product(TlNode *product);             /* sets `done` */
 int gpu_fuse_operands(TlNode *product);               /* gpu_run.c: fuses its prologues; call before running it */
 int gpu_limit_pinned(void);
+/* the lazy result of a plan whose last buffer it is; the first `fusable` of the buffers it reads may get prologues */
+PyObject *gpu_product(uint32_t plan, TlBuffer *const *reads, int nreads, int fusable, const uint32_t *words, int nwords,
+                      int ndim, const int64_t *shape, tl_dtype dtype);
+PyObject *gpu_fresh(int ndim, const int64_t *shape, tl_dtype dtype, uint32_t *handle); /* a result to be written */
 int gpu_run(TlNode *root, const GpuOut *out, int nout);          /* one kernel; the first output is root's */
-uint32_t gpu_scalar(PyObject *value, tl_dtype d, uint32_t *out); /* words written; 0: an exception */
 
 int gpu_op_id(PyObject *name); /* -1: an exception */
 int gpu_op_named(const char *text);
@@ -150,7 +154,7 @@ bool gpu_is_test(int op);                               /* the operation's resul
 
 PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t n); /* run(root, outputs) */
 int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_resolve_init(PyObject *mod),
-  gpu_product_init(PyObject *mod);
+  gpu_product_init(PyObject *mod), gpu_graph_init(PyObject *mod), gpu_reduce_init(PyObject *mod);
 #define GPU_HOOK(f, r) \
   do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)
 #endif

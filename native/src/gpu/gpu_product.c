@@ -45,61 +45,25 @@ static bool can_be_prologue(const TlBuffer *b, tl_dtype d) {
   return n && !n->products && n->dtype == d && n->count <= MAX_PROLOGUE && n->nleaves < MAX_READS;
 }
 
-/* product(plan, buffers it reads, words, shape, dtype, fusable=0): a lazy contiguous tensor. fusable: number of leading
- * buffers that may be fused as prologues. The others are computed here, so that their errors are raised here. */
-static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
-  (void)m;
+/* A lazy contiguous tensor. Operands that may become prologues stay pending. The others are computed here, so that their
+ * errors are raised here. */
+PyObject *gpu_product(uint32_t plan, TlBuffer *const *reads, int nreads, int fusable, const uint32_t *words, int nwords,
+                      int ndim, const int64_t *shape, tl_dtype d) {
   static int op = -1;
-  int64_t shape[TL_MAX_DIMS];
-  int ndim;
-  tl_dtype d;
-  if (nargs < 5 || nargs > 6 || !PyLong_Check(a[0]) || !PyTuple_Check(a[1]) || !PyTuple_Check(a[2])) {
-    PyErr_SetString(PyExc_TypeError, "product(plan, buffers, words, shape, dtype, fusable=0)");
-    return NULL;
-  }
-  long fusable = nargs > 5 ? PyLong_AsLong(a[5]) : 0;
-  Py_ssize_t n = PyTuple_Size(a[1]), k = PyTuple_Size(a[2]);
-  if (n < 1 || n > MAX_LEAVES || k > MAX_WORDS) {
-    PyErr_SetString(PyExc_TypeError, "product: too many operands or words");
-    return NULL;
-  }
-  if (tl_ints(a[3], shape, &ndim) < 0 || tl_product(ndim < 0 ? 0 : ndim, shape, NULL) < 0 ||
-      tl_dtype_arg(a[4], TL_F32, &d) < 0 || (op < 0 && (op = gpu_op_named("product")) < 0))
-    return NULL;
-  PyObject *leaves[MAX_LEAVES], *result = NULL;
-  if (ndim < 0 || fusable < 0 || fusable > 2 || fusable > n) {
-    PyErr_SetString(PyExc_TypeError, "product: fusable is 0 to 2 operands, shape a tuple");
-    return NULL;
-  }
-  TlProduct *p = PyMem_Malloc(sizeof *p + (fusable ? MAX_WORDS : (size_t)k) * sizeof *p->words);
+  if (op < 0 && (op = gpu_op_named("product")) < 0) return NULL;
+  int room = fusable ? MAX_WORDS : nwords, n = 0;
+  TlProduct *p = PyMem_Malloc(sizeof *p + (size_t)room * sizeof *p->words);
   if (!p) return PyErr_NoMemory();
-  *p = (TlProduct){.plan = (uint32_t)PyLong_AsUnsignedLongLongMask(a[0]),
-                   .nwords = (uint32_t)k,
-                   .room = fusable ? MAX_WORDS : (uint32_t)k,
-                   .nreads = (int)n,
-                   .fusable = (int)fusable};
-  Py_ssize_t i = 0;
-  for (; i < n; i++) {
-    TlBuffer *b = (TlBuffer *)PyTuple_GetItem(a[1], i);
-    if (Py_TYPE(b) != tl_Buffer) {
-      PyErr_SetString(PyExc_TypeError, "product: expected buffers");
-      break;
-    }
-    if ((!(i < fusable && can_be_prologue(b, d)) && !gpu_ready(b)) ||
-        !(leaves[i] = (PyObject *)gpu_leaf(b, d, -1, NULL, 0)))
-      break;
+  *p = (TlProduct){
+    .plan = plan, .nwords = (uint32_t)nwords, .room = (uint32_t)room, .nreads = nreads, .fusable = fusable};
+  memcpy(p->words, words, sizeof *words * (size_t)nwords);
+  PyObject *leaves[MAX_LEAVES];
+  for (; n < nreads; n++) {
+    bool open = n < fusable && can_be_prologue(reads[n], d);
+    if ((!open && !gpu_ready(reads[n])) || !(leaves[n] = (PyObject *)gpu_leaf(reads[n], d, -1, NULL, 0))) break;
   }
-  Py_ssize_t w = 0;
-  for (; i == n && w < k; w++) {
-    PyObject *o = PyTuple_GetItem(a[2], w);
-    if (!PyLong_Check(o)) {
-      PyErr_Format(PyExc_TypeError, "a command's words are integers, not %R", o);
-      break;
-    }
-    p->words[w] = (uint32_t)PyLong_AsUnsignedLongLongMask(o);
-  }
-  TlNode *node = i == n && w == k ? gpu_node(op, leaves, (int)n, d, NO_COMPUTE, ndim, shape) : NULL;
-  while (i) Py_DECREF(leaves[--i]);
+  TlNode *node = n == nreads ? gpu_node(op, leaves, n, d, NO_COMPUTE, ndim, shape) : NULL;
+  while (n) Py_DECREF(leaves[--n]);
   if (!node) {
     PyMem_Free(p);
     return NULL;
@@ -107,15 +71,47 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   node->product = p;
   node->products = 1;
   node->pins_much = true;
-  for (i = 0; i < n; i++) p->reads[i] = (TlLeaf *)NODE_ARGS(node)[i];
-  result = gpu_result(node, d, NULL);
+  for (int i = 0; i < nreads; i++) p->reads[i] = (TlLeaf *)NODE_ARGS(node)[i];
+  PyObject *result = gpu_result(node, d, NULL);
   Py_DECREF(node);
   if (result && gpu_limit_pinned() < 0) Py_CLEAR(result);
   return result;
 }
 
+static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
+  (void)m;
+  int64_t shape[TL_MAX_DIMS];
+  uint32_t words[MAX_WORDS];
+  TlBuffer *reads[MAX_LEAVES];
+  int ndim;
+  tl_dtype d;
+  if (nargs < 5 || nargs > 6 || !PyLong_Check(a[0]) || !PyTuple_Check(a[1]) || !PyTuple_Check(a[2]))
+    return PyErr_Format(PyExc_TypeError, "product(plan, buffers, words, shape, dtype, fusable=0)");
+  long fusable = nargs > 5 ? PyLong_AsLong(a[5]) : 0;
+  Py_ssize_t n = PyTuple_Size(a[1]), k = PyTuple_Size(a[2]);
+  if (n < 1 || n > MAX_LEAVES || k > MAX_WORDS)
+    return PyErr_Format(PyExc_TypeError, "product: too many operands or words");
+  if (tl_ints(a[3], shape, &ndim) < 0 || tl_product(ndim < 0 ? 0 : ndim, shape, NULL) < 0 ||
+      tl_dtype_arg(a[4], TL_F32, &d) < 0)
+    return NULL;
+  if (ndim < 0 || fusable < 0 || fusable > 2 || fusable > n)
+    return PyErr_Format(PyExc_TypeError, "product: fusable is 0 to 2 operands, shape a tuple");
+  for (Py_ssize_t i = 0; i < n; i++) {
+    reads[i] = (TlBuffer *)PyTuple_GetItem(a[1], i);
+    if (Py_TYPE(reads[i]) != tl_Buffer) return PyErr_Format(PyExc_TypeError, "product: expected buffers");
+  }
+  for (Py_ssize_t w = 0; w < k; w++) {
+    PyObject *o = PyTuple_GetItem(a[2], w);
+    if (!PyLong_Check(o)) return PyErr_Format(PyExc_TypeError, "a command's words are integers, not %R", o);
+    words[w] = (uint32_t)PyLong_AsUnsignedLongLongMask(o);
+  }
+  return gpu_product((uint32_t)PyLong_AsUnsignedLongLongMask(a[0]), reads, (int)n, (int)fusable, words, (int)k, ndim,
+                     shape, d);
+}
+
 static PyMethodDef functions[] = {
   {"product", (PyCFunction)(void *)f_product, METH_FASTCALL,
-   "product(plan, buffers, words, shape, dtype, fusable=0): the lazy result of a plan, its last buffer."},
+   "product(plan, buffers, words, shape, dtype, fusable=0): the lazy result of a plan whose last buffer it is. fusable: "
+   "how many leading buffers may be fused as prologues."},
   {0}};
 int gpu_product_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }

@@ -83,21 +83,18 @@ def along(t: Tensor, ndim: int, dim: int) -> Leaf:
 
 
 def reduce(
-    name: str,
-    nodes: list[dict[str, Any]],
+    parts: tuple[Any, ...],
     inputs: list[tuple[Tensor, tuple[Any, ...], Any]],
     outputs: tuple[tuple[str, int, DType], ...],
     kept: tuple[int, ...],
     reduced: list[int] | tuple[int],
-    scalars: tuple[()] = (),
     inner: bool = True,
     correction: float | None = None,
     shape: tuple[int, ...] | None = None,
 ) -> list[Tensor]:
     """Launches one reduction. Inputs are (tensor, strides over kept dims, strides over reduced dims); outputs are
-    (op, node, dtype). The results are contiguous, of shape `kept` unless `shape` is given.
-
-    The plan is cached by `name` in place of `nodes`: equal names must mean equal nodes."""
+    (reduction, part, dtype). The results are contiguous, of shape `kept` unless `shape` is given. `parts` is what
+    core.describe takes: all compute in float32."""
     rows = n = 1
     for m in kept:
         rows *= m
@@ -110,8 +107,7 @@ def reduce(
         words.append(offset)
         words.extend(k)
         words.extend(r)
-        dtypes.append(dtype.name)
-    words.extend(scalars)
+        dtypes.append(dtype)
     results = []
     for _, _, dtype in outputs:
         t, h = fresh(tuple(kept) if shape is None else shape, dtype)
@@ -120,21 +116,10 @@ def reduce(
         words.append(0)
     if correction is not None:
         words.append(float_word(correction))
-    key = (name, len(kept), len(reduced), inner, tuple(dtypes), tuple(outputs))
+    key = (parts, len(kept), len(reduced), inner, tuple(dtypes), outputs)
     plan = _plans.get(key)
     if plan is None:
-        plan = number(
-            key,
-            lambda: compact(
-                "reduce",
-                kept=len(kept),
-                reduced=len(reduced),
-                inputs=[{"dtype": d} for d in dtypes],
-                nodes=nodes,
-                outputs=[{"op": op, "node": k, "dtype": d.name} for op, k, d in outputs],
-                inner=inner,
-            ),
-        )
+        plan = _plans[key] = stream.core.describe((len(kept), len(reduced), int(inner)), parts, key[4], outputs)
     launch(plan, handles, words)
     return results
 

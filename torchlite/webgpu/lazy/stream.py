@@ -12,7 +12,7 @@ import struct
 from array import array
 
 from ... import _C
-from ..plan.operations import OPERATIONS
+from ..plan.operations import DTYPES, OPERATIONS, REDUCTIONS
 from ..transport import bridge as _bridge
 from ..transport.bridge import COPY, FILL, FREE, PLAN, WRITE, command  # noqa: F401
 
@@ -27,6 +27,7 @@ SMALL_WRITE = 1024  # bytes: smaller uploads go inside the stream
 
 core = _C.webgpu()
 core.operations(OPERATIONS)
+core.reductions(REDUCTIONS)
 Buffer, words = core.Buffer, core.words
 ready, allocate, launch, flush, fresh, pending_buffers = (
     core.ready,
@@ -197,25 +198,12 @@ def float_word(x: Any) -> int:
         return 0x7F800000 if x > 0 else 0xFF800000
 
 
-CODES = {
-    "float32": 4,
-    "float16": 2,
-    "bfloat16": 2,
-    "int64": 8,
-    "int32": 4,
-    "int16": 2,
-    "int8": 1,
-    "uint8": 1,
-    "bool": 1,
-}
-
-
 def scalar_words(value: Any, dtype: str) -> Any:
     """A Python number as words of a compute type: one, or two (low, high) for int64."""
     if dtype == "int64":
         v = int(value)
         return (v & 0xFFFFFFFF, v >> 32 & 0xFFFFFFFF)
-    if CODES[dtype] and dtype in ("float32", "float16", "bfloat16"):
+    if DTYPES[dtype] == "f32":
         return (float_word(float(value)),)
     return (int(value) & 0xFFFFFFFF,)
 

@@ -9,13 +9,13 @@ from typing import Any
 import torchlite as torch
 
 from ..lazy.expression import Number, assign, before_write, expression, operand, result
-from ..lazy.graph import along, compact, fresh, geometry, lazy_result, leaf, number, coalesce_except, reduce, tree
-from .norm import _XHAT, _cast, _op
+from ..lazy.graph import along, coalesce_except, fresh, geometry, lazy_result, leaf, reduce, tree
+from .norm import _XHAT, _cast
 from ..devices import check_devices
 from ..fallback import cpu_error, without_elements
 from ..registry import planner
 from ..tensors import FLOATS, contiguous, empty
-from ..lazy.stream import float_word, launch, ready
+from ..lazy.stream import core, float_word, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 
 f32 = torch.float32
+_updates: dict[Any, int] = {}  # plans of _update
 
 
 # ---- batch norm ------------------------------------------------------------------------------------------------------
-_MOMENTS = [{"in": 0}]
 
 
 def _fits(x: Tensor, *params: Tensor) -> bool:
@@ -37,9 +37,7 @@ def _fits(x: Tensor, *params: Tensor) -> bool:
     )
 
 
-def _over_channels(
-    name: str, nodes: list[dict[str, Any]], images: list[Tensor], vectors: list[Tensor], outputs: Any
-) -> list[Tensor]:
+def _over_channels(parts: tuple[Any, ...], images: list[Tensor], vectors: list[Tensor], outputs: Any) -> list[Tensor]:
     """A reduction to one number a channel of images [N, C, ...] and vectors [C]."""
     shape = tuple(images[0].shape)
     strides = [t.stride() for t in images]
@@ -47,8 +45,7 @@ def _over_channels(
     inputs = [(t, (s[1],), r) for t, s, r in zip(images, strides, steps)]
     inputs += [(v, (v.stride(0) if v.dim() else 0,), [0] * len(sizes)) for v in vectors]
     return reduce(
-        name,
-        nodes,
+        parts,
         inputs,
         outputs,
         (shape[1],),
@@ -63,9 +60,9 @@ def _update(
 ) -> Tensor:
     """The reciprocal deviations, and the running statistics moved towards the batch's, in one kernel."""
     channels = mean.numel()
-    nodes = [{"in": 0}, {"scalar": 0, "dtype": "float32"}, _op("add", 0, 1), _op("rsqrt", 2)]
-    inputs: list[dict[str, Any]] = [{"dtype": "float32", "layout": "c"}]
-    outputs: list[dict[str, Any]] = [{"node": 3, "dtype": "float32", "layout": "c"}]
+    parts: list[Any] = [0, None, ("add", 0, 1), ("rsqrt", 2)]
+    inputs: list[Any] = [f32]
+    outputs: list[Any] = [(3, f32)]
     running = [
         (r, v, f)
         for r, v, f in (
@@ -86,36 +83,32 @@ def _update(
     scalars = [float_word(eps), float_word(1 - momentum)]
     at, spots = 4, [geometry(var)[3]]
     if running:
-        nodes.append({"scalar": 1, "dtype": "float32"})
+        parts.append(None)
         at += 1
     for k, (r, v, f) in enumerate(running):
         buffer, _, _, offset, dtype, _, _ = geometry(r)
         before_write(buffer)
         places.append(ready(buffer))
         own = len(inputs)
-        inputs.append({"dtype": dtype.name, "layout": "c", "alias": k + 1})
+        inputs.append((dtype, k + 1))
         spots.append(offset)
         source = 0
         if v is not var:
             source = at
-            nodes.append({"in": len(inputs)})
-            inputs.append({"dtype": "float32", "layout": "c"})
+            parts.append(len(inputs))
+            inputs.append(f32)
             handles.append(ready(geometry(v)[0]))
             spots.append(geometry(v)[3])
             at += 1
-        nodes += [
-            {"in": own},
-            {"scalar": 2 + k, "dtype": "float32"},
-            _op("mul", at, 4),
-            _op("mul", source, at + 1),
-            _op("add", at + 2, at + 3),
-        ]
-        outputs.append({"node": at + 4, "dtype": dtype.name, "layout": "c"})
+        parts += [own, None, ("mul", at, 4), ("mul", source, at + 1), ("add", at + 2, at + 3)]
+        outputs.append((at + 4, dtype))
         offsets.append(offset)
         scalars.append(float_word(f))
         at += 5
     key = ("bn_update", *[(r.dtype, v is var) for r, v, _ in running])
-    plan = number(key, lambda: compact("fused", ndim=0, inputs=inputs, nodes=nodes, outputs=outputs))
+    plan = _updates.get(key)
+    if plan is None:
+        plan = _updates[key] = core.describe((), tuple(parts), tuple(inputs), tuple(outputs))
     launch(plan, (*handles, *places), (channels, *spots, 0, *offsets, *(scalars if running else scalars[:1])))
     return invstd
 
@@ -179,24 +172,10 @@ def _batch_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
         var = tree("add", along(running_var, ndim, 1), Number(eps, "float32"), shape=shape)
         y = _affine(x, running_mean, tree("rsqrt", var, shape=shape), weight, bias)
         return (y, empty((0,), stats), empty((0,), stats)) if both else y
-    mean, var = _over_channels("moments", _MOMENTS, [x], [], (("mean", 0, f32), ("var", 0, f32)))
+    mean, var = _over_channels((0,), [x], [], (("mean", 0, f32), ("var", 0, f32)))
     invstd = _update(mean, var, running_mean, running_var, momentum or 0.0, x.numel() // max(x.shape[1], 1), eps)
     y = _affine(x, mean, along(invstd, ndim, 1), weight, bias)
     return (y, _cast(mean, stats), _cast(invstd, stats)) if both else y
-
-
-_XHAT_VAR = [
-    {"in": 0},
-    {"in": 1},
-    {"in": 2},
-    {"in": 3},
-    {"scalar": 0, "dtype": "float32"},
-    _op("add", 2, 4),
-    _op("rsqrt", 5),
-    _op("sub", 1, 3),
-    _op("mul", 7, 6),
-    _op("mul", 0, 8),
-]
 
 
 @planner("native_batch_norm_backward")
@@ -219,9 +198,9 @@ def _batch_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     mean = _settled(_cast(mean, f32))
     sums: Any = None
     if train and mask[0] or mask[1]:
-        sums = _over_channels("norm_weight", _XHAT, [g, x], [spread, mean], (("sum", 6, f32), ("sum", 0, f32)))
+        sums = _over_channels(_XHAT, [g, x], [spread, mean], (("sum", 6, f32), ("sum", 0, f32)))
     elif mask[2]:
-        sums = None, *_over_channels("norm_bias", _XHAT[:1], [g], [], (("sum", 0, f32),))
+        sums = None, *_over_channels((0,), [g], [], (("sum", 0, f32),))
     dx = None
     if mask[0]:
         scale = along(spread, ndim, 1)
@@ -275,9 +254,7 @@ def _group_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     x = contiguous(x)
     D = C // group
     n = D * HxW
-    mean, var = reduce(
-        "moments", _MOMENTS, [(x, (n,), (1,))], (("mean", 0, f32), ("var", 0, f32)), (N * group,), (n,), correction=0.0
-    )
+    mean, var = reduce((0,), [(x, (n,), (1,))], (("mean", 0, f32), ("var", 0, f32)), (N * group,), (n,), correction=0.0)
     rstd = _settled(_invstd(var, eps))
     row = (group, 1, 0, 0)
     node = tree("sub", leaf(x), leaf(mean, row), shape=shape)
@@ -314,7 +291,6 @@ def _group_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     image, row = ((group * D * HxW, D * HxW, HxW), (1,)), ((group, 1, 0), (0,))
     # sums over the pixels of each channel of each sample; everything else is made of them
     sgx, sg = reduce(
-        "norm_weight",
         _XHAT,
         [(g, *image), (x, *image), (rstd, *row), (mean, *row)],
         (("sum", 6, f32), ("sum", 0, f32)),
@@ -328,8 +304,7 @@ def _group_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
         kept, line = (N, group), ((group * D, D), (1,))
         if weight is None:
             rows = reduce(
-                "group_sums",
-                [{"in": 0}, {"in": 1}],
+                (0, 1),
                 [(sgx, *each), (sg, *each)],
                 (("sum", 0, f32), ("sum", 1, f32)),
                 (N * group,),
@@ -338,8 +313,7 @@ def _group_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
         else:
             w = contiguous(weight)
             rows = reduce(
-                "group_weighted",
-                [{"in": 0}, {"in": 1}, {"in": 2}, _op("mul", 0, 2), _op("mul", 1, 2)],
+                (0, 1, 2, ("mul", 0, 2), ("mul", 1, 2)),
                 [(sgx, *line), (sg, *line), (w, (0, D), (1,))],
                 (("sum", 3, f32), ("sum", 4, f32)),
                 kept,
@@ -361,10 +335,8 @@ def _group_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     dtype = x.dtype if weight is None else weight.dtype
     wanted = [s for s, m in ((sgx, mask[1]), (sg, mask[2])) if m]
     if wanted:
-        nodes = [{"in": k} for k in range(len(wanted))]
         sums = reduce(
-            "samples%d" % len(wanted),
-            nodes,
+            tuple(range(len(wanted))),
             [(s, (1,), (C,)) for s in wanted],
             tuple([("sum", k, dtype) for k in range(len(wanted))]),
             (C,),

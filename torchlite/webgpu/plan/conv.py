@@ -265,10 +265,7 @@ def _channel_sums(g: Tensor) -> Tensor:
         return r
     number = _sums.get(dtype)
     if number is None:
-        number = _sums[dtype] = stream.plan(
-            'reduce:{"kept":1,"reduced":2,"inputs":[{"dtype":"%s"}],"nodes":[{"in":0}],'
-            '"outputs":[{"op":"sum","node":0,"dtype":"%s"}]}' % (dtype.name, dtype.name)
-        )
+        number = _sums[dtype] = stream.core.describe((1, 2, 1), (0,), (dtype,), (("sum", 0, dtype),))
     pixels = _numel(shape[2:])
     launch(
         number,

@@ -9,7 +9,6 @@ from ..lazy.checks import guard, status
 from ..lazy.expression import Number, operand, result
 from ..lazy.graph import compact, fresh, geometry, number, reduce, tree
 from .norm import _axis, _cast
-from .reduction import reduce as reduce_tensor
 from ..devices import check_devices
 from ..fallback import cpu_error
 from ..registry import planner
@@ -78,7 +77,7 @@ def _pair(ov: Overload, args: tuple[Any, ...]) -> Any:
     if reduction == 0:
         r = result(node if dtype is f32 else tree("cast", node, dtype=dtype.name, shape=shape), dtype)
         return r if order is None else laid_back(r, [order.index(d) for d in range(len(order))])
-    return reduce_tensor(
+    return core.reduce(
         result(node, f32), tuple(range(len(shape))), False, (("mean" if reduction == 1 else "sum", None, dtype), None)
     )[0]
 
@@ -140,8 +139,7 @@ def _reduced(loss: Tensor, counts: Tensor, reduction: int) -> tuple[Tensor, Tens
     """(sum or weighted mean of the rows' losses, sum of their weights)"""
     rows = loss.numel()
     total, weights = reduce(
-        "two_sums",
-        [{"in": 0}, {"in": 1}],
+        (0, 1),
         [(loss.view(-1), (), (1,)), (counts.view(-1), (), (1,))],
         (("sum", 0, f32), ("sum", 1, f32)),
         (),

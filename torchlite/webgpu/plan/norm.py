@@ -183,12 +183,9 @@ def _layer_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     return y, mean, rstd
 
 
-def _op(name: str, *args: Any, dtype: str = "float32") -> dict[str, Any]:
-    return {"op": name, "args": args, "dtype": dtype}
-
-
-_XHAT = [{"in": 0}, {"in": 1}, {"in": 2}, {"in": 3}, _op("sub", 1, 3), _op("mul", 4, 2), _op("mul", 0, 5)]
-_XHAT_RMS = [{"in": 0}, {"in": 1}, {"in": 2}, _op("mul", 1, 2), _op("mul", 0, 3)]
+# parts of reductions over g, x, rstd and mean (core.describe): g * (x - mean) * rstd, and without the mean
+_XHAT = 0, 1, 2, 3, ("sub", 1, 3), ("mul", 4, 2), ("mul", 0, 5)
+_XHAT_RMS = 0, 1, 2, ("mul", 1, 2), ("mul", 0, 3)
 
 
 def _rows_backward(
@@ -229,19 +226,13 @@ def _rows_backward(
     if mask[1] and weight is not None:
         inputs = [(g, *down), (x, *down), (rstd, *across)]
         if mean is None:
-            (dw,) = reduce(
-                "rms_weight", _XHAT_RMS, inputs, (("sum", 4, weight.dtype),), (n,), (rows,), inner=False, shape=shape
-            )
+            (dw,) = reduce(_XHAT_RMS, inputs, (("sum", 4, weight.dtype),), (n,), (rows,), inner=False, shape=shape)
         else:
             outputs = (("sum", 6, weight.dtype),) + ((("sum", 0, bias_dtype),) if mask[2] else ())
-            dw, *rest = reduce(
-                "norm_weight", _XHAT, [*inputs, (mean, *across)], outputs, (n,), (rows,), inner=False, shape=shape
-            )
+            dw, *rest = reduce(_XHAT, [*inputs, (mean, *across)], outputs, (n,), (rows,), inner=False, shape=shape)
             db = rest[0] if rest else None
     elif mask[2]:
-        (db,) = reduce(
-            "norm_bias", _XHAT[:1], [(g, *down)], (("sum", 0, bias_dtype),), (n,), (rows,), inner=False, shape=shape
-        )
+        (db,) = reduce((0,), [(g, *down)], (("sum", 0, bias_dtype),), (n,), (rows,), inner=False, shape=shape)
     return dx, dw, db
 
 

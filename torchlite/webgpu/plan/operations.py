@@ -1,8 +1,21 @@
-"""The kernels' element-wise operations. `npm run tables` (js_bridge) writes this.
+"""What the kernels have: dtypes, element-wise operations and reductions. `npm run tables` (js_bridge) writes this.
+The places of operations and of reductions are their numbers in descriptions of kernels."""
 
-name:arity and letters. f, i, l: there is a form for floats, for integers and bools, for int64; b: one of its own for
-bools; r: integers are computed as floats; t: the result is a bool. Their order is the one that plans count in."""
+# what each dtype is computed in
+DTYPES = {
+    "bool": "i32",
+    "uint8": "i32",
+    "int8": "i32",
+    "int16": "i32",
+    "int32": "i32",
+    "int64": "i64",
+    "float16": "f32",
+    "bfloat16": "f32",
+    "float32": "f32",
+}
 
+# name:arity and letters. f, i, l: there is a form for floats, for integers and bools, for int64; b: one of its own for
+# bools; r: integers are computed as floats; t: the result is a bool
 OPERATIONS = dict(
     operation.split(":")
     for operation in """
@@ -42,3 +55,21 @@ complex_asinh:3fr complex_atanh:3fr complex_atan:3fr complex_sigmoid:3fr complex
 complex_mul:5fr complex_div:5fr complex_pow:5fr complex_logaddexp:5fr
 """.split()
 )
+# how many buffers the state of each needs between the two kernels of long rows
+REDUCTIONS = {
+    "sum": 1,
+    "mean": 1,
+    "prod": 1,
+    "amax": 1,
+    "amin": 1,
+    "any": 1,
+    "all": 1,
+    "argmax": 2,
+    "argmin": 2,
+    "count_nonzero": 1,
+    "norm2": 1,
+    "var": 3,
+    "std": 3,
+    "rstd": 3,
+    "logsumexp": 2,
+}

@@ -217,7 +217,7 @@ def total_norm(tensors: list[Tensor]) -> Tensor | None:
         plan = number(("squares", len(part)), lambda: compact("many", op="squares", count=len(part)))
         launch(plan, [*[h for _, h in part], out], [*[n for n, _ in part], m, at])
         at += m
-    (total,) = reduce("sum", [{"in": 0}], [(sums, (), (1,))], (("sum", 0, torch.float32),), (), (at,))
+    (total,) = reduce((0,), [(sums, (), (1,))], (("sum", 0, torch.float32),), (), (at,))
     return result(tree("sqrt", operand(total, ()), shape=()), torch.float32)
 
 

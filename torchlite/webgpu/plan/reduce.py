@@ -6,8 +6,8 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from .reduction import reduce
 from ..fallback import ask_core
+from ..lazy.stream import core
 from ..registry import planner
 from ..tensors import FLOATS, copy_of, empty
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from ..._types import DType, Overload, Tensor
 
 
+# reduce(tensor, dims, keepdim, results, correction=None), in the core (native/src/gpu/gpu_reduce.c)
+reduce = core.reduce
 int64, float32, boolean = torch.int64, torch.float32, torch.bool
 HERE = frozenset((*FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool))
 
@@ -154,7 +156,7 @@ def _max_dim(ov: Any, args: tuple[Any, ...]) -> Any:
     if dims is None or not t.numel() or t.dtype not in HERE:
         return ask_core(ov, args)
     which = ov.kernel[:3]
-    return tuple(reduce(t, dims, keepdim, (("a" + which, None, t.dtype), ("arg" + which, None, int64), None)))
+    return reduce(t, dims, keepdim, (("a" + which, None, t.dtype), ("arg" + which, None, int64), None))
 
 
 @planner("aminmax")
@@ -163,7 +165,7 @@ def _aminmax(ov: Overload, args: tuple[Any, ...]) -> Any:
     dims = dims_of(dim, t.dim())
     if dims is None or not t.numel() or t.dtype not in HERE:
         return ask_core(ov, args)
-    return tuple(reduce(t, dims, keepdim, (("amin", None, t.dtype), ("amax", None, t.dtype), None)))
+    return reduce(t, dims, keepdim, (("amin", None, t.dtype), ("amax", None, t.dtype), None))
 
 
 @planner("argmax", "argmin")
@@ -214,7 +216,7 @@ def _var(ov: Any, args: tuple[Any, ...]) -> Any:
     op = name[:3]
     if name == op:
         return reduce(t, dims, n > 2 and args[3], ((op, None, dtype), None), correction)[0]
-    return tuple(reduce(t, dims, n > 2 and args[3], ((op, None, dtype), ("mean", None, dtype), None), correction))
+    return reduce(t, dims, n > 2 and args[3], ((op, None, dtype), ("mean", None, dtype), None), correction)
 
 
 @planner("linalg_vector_norm")

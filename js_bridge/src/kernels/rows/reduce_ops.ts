@@ -2,22 +2,25 @@
 import { type Compute, type DType, UnsupportedKernelError } from "../spec";
 import { extreme } from "./subgroup";
 
-export type ReduceOp =
-  | "sum"
-  | "mean"
-  | "prod"
-  | "amax"
-  | "amin"
-  | "any"
-  | "all"
-  | "argmax"
-  | "argmin"
-  | "count_nonzero"
-  | "norm2"
-  | "var"
-  | "std"
-  | "rstd"
-  | "logsumexp";
+/** Their places are their numbers in the core's descriptions of kernels (runtime/described.ts). */
+export const REDUCTIONS = [
+  "sum",
+  "mean",
+  "prod",
+  "amax",
+  "amin",
+  "any",
+  "all",
+  "argmax",
+  "argmin",
+  "count_nonzero",
+  "norm2",
+  "var",
+  "std",
+  "rstd",
+  "logsumexp",
+] as const;
+export type ReduceOp = (typeof REDUCTIONS)[number];
 
 export interface Reduction {
   /** WGSL types of the state variables and their start values. */
