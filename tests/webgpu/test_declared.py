@@ -43,6 +43,8 @@ def call(spec, args, kwargs):
             if wanted and start
             else ()
         )
+        if spec.name.endswith("_") and args and isinstance(args[0], torch.Tensor):
+            out.append(torch.tensor(args[0]._version))  # how many changes it counts
         return out, grads, None
     except Exception as error:
         return None, None, error

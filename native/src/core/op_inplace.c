@@ -80,7 +80,7 @@ PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other) {
   if (ov->kernel && ov->kernel->flags & TL_K_APART && check_apart(self, a + 1, ov->nparams - 1) < 0) return NULL;
   ov->calls++;
   PyObject *r = NULL;
-  if (ov->kernel && !other && (ov->kernel->flags & TL_K_OUT)) {
+  if (ov->kernel && (!other || ov->kernel->flags & TL_K_GEOMETRY) && (ov->kernel->flags & TL_K_OUT)) {
     r = ov->kernel->fn(ov->kernel, a, ov->nparams, self);
     if (!r) return NULL;
     if (r != Py_NotImplemented) {

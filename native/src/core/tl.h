@@ -304,7 +304,7 @@ struct TlKernel {
 };
 enum {
   TL_K_OUT = 1,
-  TL_K_GEOMETRY = 2, /* looks at no element: serves every device */
+  TL_K_GEOMETRY = 2, /* reads no element itself: serves every device */
   TL_K_CHECKS = 4,   /* no op's: looks at the number and the types of its arguments itself */
   TL_K_APART = 8
 }; /* in place, no other argument may share memory with what is written */
