@@ -505,7 +505,7 @@ def _logit_second(c, g):
 def logit_backward(grad_output, self, eps):
     """grad_output / (x * (1 - x)); outside [0, 1] NaN, or, when eps is given, 0 outside [eps, 1 - eps]."""
     lo, outside = (0, math.nan) if eps is None else (eps, 0.0)
-    return torch.where((self < lo) | (self > 1 - lo), outside, grad_output / (self * (1 - self)))
+    return torch.where((self < lo) | (self > 1 - lo), outside, grad_output / (self.abs() * (1 - self)))
 
 
 # ---- tests -------------------------------------------------------------------------------------------------------

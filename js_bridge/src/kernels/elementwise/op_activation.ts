@@ -44,8 +44,8 @@ export const ACTIVATIONS = {
   shrink_backward: same(3, "select(x, 0.0, tl_le(-z, y) && tl_le(y, z))"),
   logit_backward_eps: same(
     3,
-    "select(tl_div(x, y * (1.0 - y)), select(0.0, tl_nan(), z < 0.0), " +
+    "select(tl_div(x, abs(y) * (1.0 - y)), select(0.0, tl_nan(), z < 0.0), " +
       "tl_lt(y, max(z, 0.0)) || tl_lt(1.0 - max(z, 0.0), y))",
   ),
-  logit_backward: same(2, "select(tl_div(x, y * (1.0 - y)), tl_nan(), tl_lt(y, 0.0) || tl_lt(1.0, y))"),
+  logit_backward: same(2, "select(tl_div(x, abs(y) * (1.0 - y)), tl_nan(), tl_lt(y, 0.0) || tl_lt(1.0, y))"),
 } as const satisfies OpTable;
