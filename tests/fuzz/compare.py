@@ -236,6 +236,10 @@ def check(real: Any, lite: Any, lines: list[str], device: str = "cpu") -> list[D
             return True
         if constant and d.kind == "raises nothing, RuntimeError" and "does not require grad" in d.ours:
             return True
-        return known.justified(d, lines) or d.kind in ("value", "value of integers", "grad") and rounding.explains(d)
+        return (
+            known.justified(d, lines, device)
+            or d.kind in ("value", "value of integers", "grad")
+            and rounding.explains(d)
+        )
 
     return differences(lines, theirs, ours, floor, device, meant)

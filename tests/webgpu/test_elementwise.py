@@ -162,3 +162,33 @@ def test_columns_of_truth_values():
     x = torch.arange(2 * 3 * 4 * 4).reshape(2, 3, 4, 4) % 3 == 0
     check(lambda x: f.unfold(x, (2, 2)), x)
     check(lambda x: f.fold(x, (4, 4), (2, 2)), f.unfold(x, (2, 2)))
+
+
+@pytest.mark.parametrize(
+    "divide",
+    [
+        lambda x, z: x // z,
+        lambda x, z: x % z,
+        lambda x, z: torch.fmod(x, z),
+        lambda x, z: torch.div(x, z, rounding_mode="trunc"),
+        lambda x, z: x.clone().remainder_(z),
+    ],
+)
+def test_integer_division_by_a_known_zero(divide):
+    """An error as on the CPU where the divisor is a number, or came from there; nothing where nothing is divided."""
+    x, none = torch.tensor([7, -7, 0]).to("webgpu"), torch.zeros(0, dtype=torch.int64, device="webgpu")
+    for zero in (0, torch.zeros(3, dtype=torch.int64).to("webgpu"), torch.tensor(0).to("webgpu")):
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="^ZeroDivisionError$"):
+                divide(x, zero)
+    assert divide(none, 0).numel() == 0
+    assert divide(x.float(), 0).shape == (3,)
+
+
+def test_logit_backward_at_zero():
+    """Infinite with the gradient's sign, whatever the sign of the zero, as in PyTorch."""
+    for device in ("cpu", "webgpu"):
+        x, g = torch.tensor([0.0, -0.0]).to(device), torch.tensor([2.0, 2.0]).to(device)
+        for eps in (None, 0.0):
+            assert torch.ops.aten.logit_backward(g, x, eps).tolist() == [torch.inf] * 2
+            assert torch.ops.aten.logit_backward(-g, x, eps).tolist() == [-torch.inf] * 2

@@ -191,3 +191,43 @@ def test_joined(op, name):
         strides = [[n for n, size in zip(t.stride(), t.shape) if size > 1] for t in (r, wanted)]
         assert strides[0] == strides[1] and r.dtype is wanted.dtype
         assert torch.equal(r.cpu(), wanted)
+
+
+def layouts(device):
+    """Tensors that broadcast together, laid out in many ways; dims of one element have strides that say something."""
+    x = torch.arange(36.0).reshape(3, 3, 4).to(device)
+    return [
+        x[:1],
+        x[:1].transpose(1, 2)[:, :3],
+        x[:, :1].transpose(0, 1)[:, :, :3],
+        x[0].t()[:1],
+        x[0, :, :1].unfold(1, 1, 2),
+        x[0, :3, :3].t().unfold(0, 1, 3),
+        x[0, 0].int()[:3],
+        x[:1, :, :1],
+        x[0, :1, :1],
+        x[0, 0, 0],
+        x[:, :, 0].t()[None],
+        x[:, :, :1].expand(3, 3, 3)[:1],
+    ]
+
+
+def test_strides_of_two_operands():
+    """As on the CPU, strides of dims of one element too, with which the result takes part in the next op."""
+    here, there = layouts("cpu"), layouts("webgpu")
+    functions = [torch.add, torch.mul, torch.lt, torch.atan2, torch.igammac, lambda a, b: torch.where(a > 1, a, b)]
+    unary = [torch.exp, lambda a: a * 4.7, lambda a: 2 - a, torch.relu, lambda a: a.clamp(min=1), lambda a: a > 2]
+    wrong = []
+    for i, a in enumerate(here):
+        for k, f in enumerate(unary):
+            if f(a).stride() != f(there[i]).stride():
+                wrong.append((i, "unary", k, f(a).stride(), f(there[i]).stride()))
+        for j, b in enumerate(here):
+            for k, f in enumerate(functions):
+                try:
+                    want = f(a, b)
+                except RuntimeError:
+                    continue  # these do not broadcast
+                if want.stride() != f(there[i], there[j]).stride():
+                    wrong.append((i, j, k, want.shape, want.stride(), f(there[i], there[j]).stride()))
+    assert not wrong

@@ -117,7 +117,7 @@ int gpu_limit_pinned(void);
 PyObject *gpu_product(uint32_t plan, TlBuffer *const *reads, int nreads, int fusable, const uint32_t *words, int nwords,
                       int ndim, const int64_t *shape, tl_dtype dtype);
 PyObject *gpu_fresh(int ndim, const int64_t *shape, tl_dtype dtype, uint32_t *handle); /* a result to be written */
-int gpu_run(TlNode *root, const GpuOut *out, int nout);          /* one kernel; the first output is root's */
+int gpu_run(TlNode *root, const GpuOut *out, int nout); /* one kernel; the first output is root's */
 
 int gpu_op_id(PyObject *name); /* -1: an exception */
 int gpu_op_named(const char *text);
@@ -132,7 +132,8 @@ TlNode *gpu_expression(int op, PyObject *const *args, int nargs, int dtype, int 
                        const int64_t *shape);
 /* order: dims of the broadcast shape in the expression's order; NULL: the same order */
 PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *order);
-PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order);
+/* strides: of the result; NULL: contiguous in this order */
+PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order, const int64_t *strides);
 /* Writes a tensor's shape and strides over `ndim` dims in this order. True if its elements are contiguous then. */
 bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape, int64_t *strides);
 
@@ -146,6 +147,9 @@ typedef struct TlEntry {
   uint16_t op;
   uint8_t n, positions[MAX_OPERANDS], dtype, compute, number;
   int8_t layout_from;
+  bool numbers_count; /* whether a number is among the operands matters to the result's layout */
+  bool cast;          /* the op brings its operands to one dtype, which matters to the layout too */
+  bool divides;       /* it divides integers by the second operand */
 } TlEntry;
 bool gpu_broadcast(PyObject *const *ops, int n, int *out_ndim, int64_t *shape);
 PyObject *gpu_apply(const TlEntry *e, PyObject *const *operands, TlTensor *self, int ndim, const int64_t *shape);

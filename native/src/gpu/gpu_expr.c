@@ -298,21 +298,21 @@ PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *or
 }
 
 /* A lazy tensor: its buffer is pending on the node. */
-PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order) {
-  int64_t dense[TL_MAX_DIMS], shape[TL_MAX_DIMS], strides[TL_MAX_DIMS],
-    numel = tl_dense_strides(n->ndim, n->shape, dense), nbytes;
+PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order, const int64_t *strides) {
+  int64_t dense[TL_MAX_DIMS], shape[TL_MAX_DIMS], own[TL_MAX_DIMS], numel = tl_dense_strides(n->ndim, n->shape, dense),
+                                                                    nbytes;
   if (numel < 0) return NULL;
   if (__builtin_mul_overflow(numel, (int64_t)tl_itemsize[dtype], &nbytes)) nbytes = INT64_MAX / 2;
   for (int i = 0; i < n->ndim; i++) {
     int d = order ? order[i] : i;
     shape[d] = n->shape[i];
-    strides[d] = dense[i];
+    own[d] = strides ? strides[d] : dense[i];
   }
   TlBuffer *b = gpu_buffer(nbytes);
   if (!b) return NULL;
   if (numel) gpu_set_pending(b, (TlNode *)Py_NewRef(n));
   TlStorage *s = tl_storage_of(TL_WEBGPU, (PyObject *)b, nbytes);
-  PyObject *t = s ? (PyObject *)tl_over(s, dtype, n->ndim, shape, strides, 0) : NULL;
+  PyObject *t = s ? (PyObject *)tl_over(s, dtype, n->ndim, shape, own, 0) : NULL;
   if (t && n->pins_much && gpu_limit_pinned() < 0) Py_CLEAR(t);
   return t;
 }
@@ -556,7 +556,7 @@ static PyObject *f_result(PyObject *m, PyObject *const *a, Py_ssize_t n) {
     PyErr_SetString(PyExc_TypeError, "result(node, dtype)");
     return NULL;
   }
-  return tl_dtype_arg(a[1], TL_F32, &d) < 0 ? NULL : gpu_result((TlNode *)a[0], d, NULL);
+  return tl_dtype_arg(a[1], TL_F32, &d) < 0 ? NULL : gpu_result((TlNode *)a[0], d, NULL, NULL);
 }
 static PyMethodDef functions[] = {
   {"operations", f_operations, METH_O, "operations({name: text}): the operations that kernels have; call it first."},

@@ -4,6 +4,7 @@
  * operands and dtypes, and keeps them with the overload as an entry. tl_gpu_op() runs later calls of the same types
  * from that entry: it makes a lazy result, or writes in place. */
 #include "gpu/gpu.h"
+#include "pointwise/pointwise.h"
 
 void tl_gpu_forget(void *entries) {
   for (TlEntry *e = entries, *next; e; e = next) {
@@ -42,19 +43,15 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
   return r;
 }
 
-/* Writes the order of a new result's dims in memory, outermost first, as the CPU chooses it from these operands (those
- * that are tensors). False if the result is contiguous. */
-static bool result_order(PyObject *const *a, int n, int ndim, const int64_t *shape, int *order) {
-  int64_t in[MAX_OPERANDS][TL_MAX_DIMS], strides[TL_MAX_DIMS];
+/* Writes the strides of a new result and the order of its dims in memory, outermost first, as the CPU chooses them for
+ * these operands. False if the result is contiguous. numbers_count, common: as in pw_layout. */
+static bool result_layout(PyObject *const *a, int n, bool numbers_count, const tl_dtype *common, int ndim,
+                          const int64_t *shape, int *order, int64_t *strides) {
+  const TlTensor *ops[MAX_OPERANDS];
   int inner[TL_MAX_DIMS], nops = 0;
-  bool usual = true;
-  for (int i = 0; i < n; i++) usual = usual && (!TL_CHECK(a[i]) || tl_is_contiguous((const TlTensor *)a[i]));
-  for (int i = 0; i < n && !usual; i++) {
-    const TlTensor *t = (const TlTensor *)a[i];
-    if (!TL_CHECK(t) || !t->ndim) continue;
-    tl_ordering_strides(t, t->strides, ndim, shape, in[nops++]);
-  }
-  usual = usual || tl_result_strides(nops, (const int64_t (*)[TL_MAX_DIMS])in, ndim, shape, inner, strides);
+  for (int i = 0; i < n; i++)
+    if (TL_CHECK(a[i])) ops[nops++] = (const TlTensor *)a[i];
+  bool usual = pw_layout(nops, ops, !numbers_count || nops == n, common, ndim, shape, inner, strides);
   for (int i = 0; i < ndim && !usual; i++) order[i] = inner[ndim - 1 - i];
   return !usual;
 }
@@ -62,6 +59,7 @@ static bool result_order(PyObject *const *a, int n, int ndim, const int64_t *sha
 static PyObject *f_layout(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   PyObject *ops[MAX_OPERANDS], *r = NULL;
   int64_t shape[TL_MAX_DIMS];
+  int64_t strides[TL_MAX_DIMS];
   int order[TL_MAX_DIMS], ndim;
   (void)m;
   Py_ssize_t nops = n == 2 && PyList_Check(a[0]) ? PyList_Size(a[0]) : MAX_OPERANDS + 1;
@@ -71,7 +69,7 @@ static PyObject *f_layout(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   }
   if (tl_ints(a[1], shape, &ndim) < 0) return NULL;
   for (int i = 0; i < nops; i++) ops[i] = PyList_GetItem(a[0], i);
-  if (!result_order(ops, (int)nops, ndim, shape, order)) r = Py_NewRef(Py_None);
+  if (!result_layout(ops, (int)nops, false, NULL, ndim, shape, order, strides)) r = Py_NewRef(Py_None);
   else r = PyTuple_New(ndim);
   for (int i = 0; r && r != Py_None && i < ndim; i++) PyTuple_SetItem(r, i, PyLong_FromLong(order[i]));
   return r;
@@ -110,18 +108,46 @@ static PyObject *argument(const TlEntry *e, PyObject *o, int ndim, const int64_t
   return r;
 }
 
+static bool any_elements(int ndim, const int64_t *shape) {
+  bool any = true;
+  for (int i = 0; i < ndim; i++) any = any && shape[i];
+  return any;
+}
+/* Whether every element of a divisor is known to be 0: it is a number, or its elements came from the CPU. Divisors that
+ * only the GPU knows raise nothing. */
+static bool is_zero(PyObject *o) {
+  if (!TL_CHECK(o)) return PyLong_Check(o) && !PyObject_IsTrue(o);
+  const TlTensor *t = (TlTensor *)o;
+  const TlBuffer *b = t->device == TL_WEBGPU ? (TlBuffer *)t->storage->owner : NULL;
+  long long low, high;
+  int size = 8;
+  if (!b || Py_TYPE(b) != tl_Buffer || !b->bounds || !t->numel) return false;
+  if (!PyArg_ParseTuple(b->bounds, "LL|i", &low, &high, &size)) {
+    PyErr_Clear();
+    return false;
+  }
+  return !low && !high && size == tl_itemsize[t->dtype];
+}
+
 /* Applies the entry's operation to operands with this broadcast shape. Writes into `self` and returns it, if given;
  * else returns a lazy result. */
 PyObject *gpu_apply(const TlEntry *e, PyObject *const *operands, TlTensor *self, int ndim, const int64_t *shape) {
   int result_dims[TL_MAX_DIMS];
   PyObject *ops[MAX_OPERANDS], *args[MAX_OPERANDS], *result = NULL;
+  if (e->divides && is_zero(operands[1]) && any_elements(ndim, shape)) {
+    PyErr_SetString(PyExc_RuntimeError, "ZeroDivisionError");
+    return NULL;
+  }
   for (int i = 0; i < e->n; i++) ops[i] = operands[i];
-  if (e->layout_from > 0) { /* result_order() follows the first operand most */
+  if (e->layout_from > 0) { /* result_layout() follows the first operand most */
     for (int i = e->layout_from; i; i--) ops[i] = ops[i - 1];
     ops[0] = operands[e->layout_from];
   }
-  const int *order = e->layout_from >= 0 && result_order(ops, e->n, ndim, shape, result_dims) ? result_dims : NULL;
-  int64_t ordered[TL_MAX_DIMS];
+  int64_t ordered[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+  const tl_dtype common = (tl_dtype)e->compute;
+  bool strided = e->layout_from >= 0 && result_layout(ops, e->n, e->numbers_count, e->cast ? &common : NULL, ndim,
+                                                      shape, result_dims, strides);
+  const int *order = strided ? result_dims : NULL;
   int k = 0;
   for (int i = 0; i < ndim; i++) ordered[i] = shape[order ? order[i] : i];
   for (; k < e->n; k++)
@@ -129,7 +155,7 @@ PyObject *gpu_apply(const TlEntry *e, PyObject *const *operands, TlTensor *self,
   TlNode *node = k == e->n ? gpu_expression(e->op, args, k, e->dtype, e->compute, ndim, ordered) : NULL;
   while (k) Py_DECREF(args[--k]);
   if (!node) return NULL;
-  if (!self) result = gpu_result(node, (tl_dtype)e->dtype, order);
+  if (!self) result = gpu_result(node, (tl_dtype)e->dtype, order, strided ? strides : NULL);
   else if (assign(self, node, order) == 0) result = Py_NewRef((PyObject *)self);
   Py_DECREF(node);
   return result;

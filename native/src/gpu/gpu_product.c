@@ -45,8 +45,8 @@ static bool can_be_prologue(const TlBuffer *b, tl_dtype d) {
   return n && !n->products && n->dtype == d && n->count <= MAX_PROLOGUE && n->nleaves < MAX_READS;
 }
 
-/* A lazy contiguous tensor. Operands that may become prologues stay pending. The others are computed here, so that their
- * errors are raised here. */
+/* A lazy contiguous tensor. Operands that may become prologues stay pending. The others are computed here, so that
+ * their errors are raised here. */
 PyObject *gpu_product(uint32_t plan, TlBuffer *const *reads, int nreads, int fusable, const uint32_t *words, int nwords,
                       int ndim, const int64_t *shape, tl_dtype d) {
   static int op = -1;
@@ -54,8 +54,8 @@ PyObject *gpu_product(uint32_t plan, TlBuffer *const *reads, int nreads, int fus
   int room = fusable ? MAX_WORDS : nwords, n = 0;
   TlProduct *p = PyMem_Malloc(sizeof *p + (size_t)room * sizeof *p->words);
   if (!p) return PyErr_NoMemory();
-  *p = (TlProduct){
-    .plan = plan, .nwords = (uint32_t)nwords, .room = (uint32_t)room, .nreads = nreads, .fusable = fusable};
+  *p =
+    (TlProduct){.plan = plan, .nwords = (uint32_t)nwords, .room = (uint32_t)room, .nreads = nreads, .fusable = fusable};
   memcpy(p->words, words, sizeof *words * (size_t)nwords);
   PyObject *leaves[MAX_LEAVES];
   for (; n < nreads; n++) {
@@ -72,7 +72,7 @@ PyObject *gpu_product(uint32_t plan, TlBuffer *const *reads, int nreads, int fus
   node->products = 1;
   node->pins_much = true;
   for (int i = 0; i < nreads; i++) p->reads[i] = (TlLeaf *)NODE_ARGS(node)[i];
-  PyObject *result = gpu_result(node, d, NULL);
+  PyObject *result = gpu_result(node, d, NULL, NULL);
   Py_DECREF(node);
   if (result && gpu_limit_pinned() < 0) Py_CLEAR(result);
   return result;
@@ -109,9 +109,9 @@ static PyObject *f_product(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
                      shape, d);
 }
 
-static PyMethodDef functions[] = {
-  {"product", (PyCFunction)(void *)f_product, METH_FASTCALL,
-   "product(plan, buffers, words, shape, dtype, fusable=0): the lazy result of a plan whose last buffer it is. fusable: "
-   "how many leading buffers may be fused as prologues."},
-  {0}};
+static PyMethodDef functions[] = {{"product", (PyCFunction)(void *)f_product, METH_FASTCALL,
+                                   "product(plan, buffers, words, shape, dtype, fusable=0): the lazy result of a plan "
+                                   "whose last buffer it is. fusable: "
+                                   "how many leading buffers may be fused as prologues."},
+                                  {0}};
 int gpu_product_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }

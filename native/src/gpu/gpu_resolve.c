@@ -96,13 +96,24 @@ static int broadcast_shape(PyObject *ov, PyObject *const *a, int n, PyObject *co
 
 static bool has_dtype(tl_dtype d) { return d != TL_F64 && !tl_is_complex(d); }
 
+static bool is_division(int op) {
+  static const char *const names[] = {"div_trunc", "floor_divide", "remainder", "fmod"};
+  static int ids[4];
+  bool found = false;
+  for (int i = 0; i < 4; i++) {
+    if (!ids[i]) ids[i] = gpu_op_named(names[i]);
+    found = found || ids[i] == op;
+  }
+  return found;
+}
+
 /* Fills in the entry's types and layout for an operation over `ops`. Returns 1; 0 if the GPU has no kernel for these
  * types; -1 with an exception. */
 static int resolve(TlEntry *e, PyObject *ov, PyObject *const *a, int n, PyObject *const *ops) {
-  bool inplace, second = false;
+  bool inplace, second = false, numbers_count = false;
   const TlKernel *k = tl_overload_kernel(ov, &inplace);
   tl_dtype dtype, compute;
-  bool known = tl_signature(a, n, &e->key) && pw_rule(k, a, n, &dtype, &second);
+  bool known = tl_signature(a, n, &e->key) && pw_rule(k, a, n, &dtype, &second, &numbers_count);
   if (!known && result_dtype(ov, a, n, &dtype) < 0) return -1;
   compute = dtype;
   if (gpu_is_test(e->op)) {
@@ -119,6 +130,9 @@ static int resolve(TlEntry *e, PyObject *ov, PyObject *const *a, int n, PyObject
   if (!inplace) layout_from = known ? layout_by_rule(ops, e->n, second) : layout_by_trial(ov, a, n, ops, e->n);
   if (layout_from < -1) return -1;
   e->layout_from = (int8_t)layout_from;
+  e->numbers_count = numbers_count;
+  e->cast = known && e->n > 1;
+  e->divides = tl_is_integral(compute) && is_division(e->op);
   e->dtype = (uint8_t)dtype;
   e->compute = (uint8_t)compute;
   e->number = compute == TL_I64 ? TL_I64 : TL_I32;

@@ -33,13 +33,10 @@ static bool needs_strides(const GpuOut *o, int64_t numel) {
   return (o->offset & 3) || (size < 4 && numel * size != o->buffer->nbytes && (numel * size & 3));
 }
 
-/* The number of the kernel's plan; -1 with an exception. The bytes of its key (gpu_graph.c says how each kind of part is
- * written):
- *   the role, and the number of the product's plan if there is a product (4 bytes);
- *   number of dims; number of parts, then each part by its kind;
- *   number of inputs, then dtype of each and the output whose buffer it shares (-1: none);
- *   of each output its part and dtype.
- * A dtype byte with bit 128 set: the tensor has a stride for each dim. */
+/* The number of the kernel's plan; -1 with an exception. The bytes of its key (gpu_graph.c says how each kind of part
+ * is written): the role, and the number of the product's plan if there is a product (4 bytes); number of dims; number
+ * of parts, then each part by its kind; number of inputs, then dtype of each and the output whose buffer it shares (-1:
+ * none); of each output its part and dtype. A dtype byte with bit 128 set: the tensor has a stride for each dim. */
 static int64_t plan_of(const Run *r) {
   const GpuGraph *g = &r->graph;
   GpuKey key;

@@ -21,7 +21,8 @@ const TlKernel tl_kernels_pointwise[] = {
   {"frexp", pw_frexp, 0, 0, NULL},
   {0}};
 
-bool pw_rule(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, tl_dtype *result, bool *second) {
+bool pw_rule(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, tl_dtype *result, bool *second,
+             bool *numbers_count) {
   PyObject *tensors[PW_MAX_IN];
   const PwRow *row = k->data;
   TlKernelFn fn = k->fn;
@@ -38,5 +39,6 @@ bool pw_rule(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, tl_dtyp
     if (nargs > 2 && args[2] != Py_None) return false;
   } else if (fn != pw_unary && fn != pw_binary && fn != pw_ternary && fn != pw_zero_checked) return false;
   *second = row->flags & PW_LEADS;
+  *numbers_count = fn != pw_act && !(row->flags & PW_PARAM);
   return nargs >= row->arity && pw_result(row, row->arity, args, result);
 }

@@ -59,8 +59,15 @@ PyObject *pw_run(const PwRow *row, const PwParams *p, int nin, PyObject *const *
 /* The dtype that pw_run's result has by promotion; false if the row refuses these operands. */
 bool pw_result(const PwRow *row, int nin, PyObject *const *args, tl_dtype *result);
 /* Reads a result's dtype from the kernel's row, without running it. `second`: the result takes its second operand's
- * layout. False if the row cannot tell: its function has rules or errors of its own, or refuses the arguments. */
-bool pw_rule(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, tl_dtype *result, bool *second);
+ * layout. `numbers_count`: pw_layout must know whether a number is among the operands. False if the row cannot tell:
+ * its function has rules or errors of its own, or refuses the arguments. */
+bool pw_rule(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, tl_dtype *result, bool *second,
+             bool *numbers_count);
+/* Writes the strides that PyTorch gives a new result of these tensors, and its dims in memory, innermost first. True if
+ * the result is contiguous; then only the order is written. alone: no number is among the operands. common: the dtype
+ * that the op brings its operands to, or NULL; an operand of another dtype counts as a copy without gaps. */
+bool pw_layout(int n, const TlTensor *const *ops, bool alone, const tl_dtype *common, int ndim, const int64_t *shape,
+               int *order, int64_t *strides);
 /* The general form: the loop's own operand and result dtypes, the dtype each operand is rounded to first (via), and the
  * result's dtype. */
 PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it, const tl_dtype *via,

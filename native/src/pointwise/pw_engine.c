@@ -183,6 +183,20 @@ static bool alike(int n, const TlTensor *const *ops, int64_t *strides) {
   return last || same;
 }
 
+bool pw_layout(int n, const TlTensor *const *ops, bool alone, const tl_dtype *common, int ndim, const int64_t *shape,
+               int *order, int64_t *strides) {
+  bool same = alone, usual = true;
+  for (int k = 0; k < n && same; k++)
+    same = ops[k]->ndim == ndim && !memcmp(ops[k]->shape, shape, sizeof *shape * (size_t)ndim);
+  for (int k = 0; k < n && usual; k++) usual = same ? tl_is_contiguous(ops[k]) : tl_strides_natural(ops[k]);
+  if (usual) {
+    for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
+    return true;
+  }
+  bool natural = layout(n, ops, common, ndim, shape, order, strides);
+  return natural && !(same && alike(n, ops, strides)); /* `alike` has the last word on strides */
+}
+
 /* 0: none or the very same elements; 1: results must go through a copy; -1: an error is set */
 static int check_overlaps(const TlTensor *out, int nin, const PwArg *in) {
   int rc = tl_check_written(out);
@@ -300,7 +314,7 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   int ndim = 0, order[TL_MAX_DIMS], nt = 0, size[PW_MAX_IN];
   const TlTensor *first = NULL, *ops[PW_MAX_IN + 1];
   const char *ptr[PW_MAX_IN];
-  bool same_shape = true, contig = true, exact = true, numbers = false, ordered = true, natural = true;
+  bool same_shape = true, contig = true, exact = true, numbers = false;
   TlTensor *res = NULL, *target = NULL;
   int over = out ? check_overlaps(out, nin, in) : 0;
   if (over < 0) return NULL;
@@ -345,20 +359,11 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   const tl_dtype *common = nin > 1 && !out ? &via[0] : NULL;
   for (int k = 1; k < nin && common; k++)
     if (via[k] != via[0]) common = NULL;
-  if (!numbers && same_shape) ordered = contig;
-  else
-    for (int k = 0; k < nt && ordered; k++) ordered = tl_strides_natural(ops[k]);
   int64_t st[TL_MAX_DIMS];
-  if (ordered) {
-    for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
-  } else {
-    natural = layout(nt, ops, common, ndim, shape, order, st);
-    ordered = natural && (res || numbers || !same_shape);
-  }
+  bool usual = pw_layout(nt, ops, !numbers, common, ndim, shape, order, st);
   if (!res) {
     tl_dtype rd = through ? (tl_dtype)out->dtype : result;
-    if (!ordered && !numbers && same_shape) ordered = !alike(nt, ops, st) && natural;
-    res = ordered ? tl_empty(rd, ndim, shape) : tl_empty_strided(rd, ndim, shape, st);
+    res = usual ? tl_empty(rd, ndim, shape) : tl_empty_strided(rd, ndim, shape, st);
     if (!res) return NULL;
   }
   target = res;
