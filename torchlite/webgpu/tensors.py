@@ -9,6 +9,7 @@ from .lazy import stream
 from .lazy.checks import note_bounds
 from .lazy.expression import Number, assign, before_write, expression, operand, result
 from .lazy.stream import Buffer, ready
+from .plan import operations
 from .transport.bridge import require
 
 TYPE_CHECKING = False
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 
 
 WEBGPU = 1
-FLOATS = frozenset((torch.float32, torch.float16, torch.bfloat16))
+DTYPES = frozenset([getattr(torch, name) for name in operations.DTYPES])  # that kernels compute
+FLOATS = frozenset([dtype for dtype in DTYPES if dtype.is_floating_point])
 
 
 def empty(shape: Any, dtype: DType, strides: tuple[int, int] | None = None) -> Tensor:

@@ -17,7 +17,7 @@ from ..devices import check_devices
 from ..fallback import cpu_error
 from ..lazy.graph import Plans
 from ..registry import planner
-from ..tensors import FLOATS, contiguous, empty
+from ..tensors import DTYPES, FLOATS, contiguous, empty
 from ..lazy.stream import float_word, fresh, geometry, launch, product, ready
 
 TYPE_CHECKING = False
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _ONE = float_word(1.0)
-_INTEGERS = frozenset((torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8))
+_INTEGERS = DTYPES - FLOATS - {torch.bool}
 _plans = Plans(
     lambda dtype, added: (
         'matmul:{"a":"%(t)s","b":"%(t)s","out":"%(t)s"%(bias)s}'

@@ -9,7 +9,7 @@ from ... import _C
 from ..fallback import ask_core
 from ..lazy.stream import core
 from ..registry import planner
-from ..tensors import FLOATS, copy_of, empty
+from ..tensors import DTYPES, FLOATS, copy_of, empty
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 # reduce(tensor, dims, keepdim, results, correction=None), in the core (native/src/gpu/gpu_reduce.c)
 reduce = core.reduce
 int64, float32, boolean = torch.int64, torch.float32, torch.bool
-HERE = frozenset((*FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool))
 
 
 # ---- arguments -------------------------------------------------------------------------------------------------------
@@ -66,7 +65,7 @@ def _sum_spec(row: Any, given: Any, dtype: DType | None) -> Any:
         want = int64
     if given is torch.complex64 and want is given and row in ("sum", "mean"):
         return _sum_spec(row, float32, None)
-    if given not in HERE or want not in HERE:
+    if given not in DTYPES or want not in DTYPES:
         return None
     op = "sum" if row == "nansum" else row
     pre = None
@@ -142,7 +141,7 @@ def _any(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 def _amax(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t, row = args[0], ov.kernel
     dims = dims_of(args[1] if len(args) > 1 else None, t.dim())
-    if dims is None or not t.numel() or t.dtype not in HERE:
+    if dims is None or not t.numel() or t.dtype not in DTYPES:
         return ask_core(ov, args)
     return reduce(
         t, dims, len(args) > 2 and args[2], (("amax" if row in ("max", "amax") else "amin", None, t.dtype), None)
@@ -153,7 +152,7 @@ def _amax(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 def _max_dim(ov: Any, args: tuple[Any, ...]) -> Any:
     t, dim, keepdim = args
     dims = dims_of(dim, t.dim())
-    if dims is None or not t.numel() or t.dtype not in HERE:
+    if dims is None or not t.numel() or t.dtype not in DTYPES:
         return ask_core(ov, args)
     which = ov.kernel[:3]
     return reduce(t, dims, keepdim, (("a" + which, None, t.dtype), ("arg" + which, None, int64), None))
@@ -163,7 +162,7 @@ def _max_dim(ov: Any, args: tuple[Any, ...]) -> Any:
 def _aminmax(ov: Overload, args: tuple[Any, ...]) -> Any:
     t, dim, keepdim = args
     dims = dims_of(dim, t.dim())
-    if dims is None or not t.numel() or t.dtype not in HERE:
+    if dims is None or not t.numel() or t.dtype not in DTYPES:
         return ask_core(ov, args)
     return reduce(t, dims, keepdim, (("amin", None, t.dtype), ("amax", None, t.dtype), None))
 
@@ -172,7 +171,7 @@ def _aminmax(ov: Overload, args: tuple[Any, ...]) -> Any:
 def _argmax(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t, dim, keepdim = args
     dims = dims_of(dim, t.dim())
-    if dims is None or not t.numel() or t.dtype not in HERE or t.dtype is boolean:
+    if dims is None or not t.numel() or t.dtype not in DTYPES or t.dtype is boolean:
         return ask_core(ov, args)
     return reduce(t, dims, keepdim, ((ov.kernel, None, int64), None))[0]
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from .reduce import HERE, dims_of, own
+from .reduce import dims_of, own
 from ..fallback import ask_core
 from ..lazy.graph import Plans
 from ..registry import planner
-from ..tensors import FLOATS, contiguous, empty
+from ..tensors import DTYPES, FLOATS, contiguous, empty
 from ..lazy.stream import launch, ready
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ def _cumsum(ov: Overload, args: tuple[Any, ...]) -> Tensor:
         from .complex import running_product
 
         return running_product(t, at)
-    if given not in HERE or want not in HERE:
+    if given not in DTYPES or want not in DTYPES:
         return NotImplemented if want is not torch.float64 else empty(tuple(t.shape), want)
     if want is torch.bool and ov.kernel == "cumprod":  # sums of truth values saturate, products do not overflow
         return _scan(t.to(torch.bool), "cummin", at, torch.bool)[0]
@@ -86,7 +86,7 @@ def _cumsum(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 def _cummax(ov: Any, args: tuple[Any, ...]) -> Any:
     t, dim = args
     at = _dim(t, dim)
-    if at is None or not t.numel() or t.dtype not in HERE:
+    if at is None or not t.numel() or t.dtype not in DTYPES:
         return ask_core(ov, args)
     return tuple(_scan(t, ov.kernel, at, t.dtype))
 

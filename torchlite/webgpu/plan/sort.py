@@ -11,12 +11,12 @@ from typing import Any
 import torchlite as torch
 
 from ... import _C
-from .reduce import HERE, dims_of, own
+from .reduce import dims_of, own
 from ..devices import check_devices
 from ..fallback import ask_core
 from ..lazy.graph import Plans
 from ..registry import planner
-from ..tensors import FLOATS, contiguous, empty, laid_back, laid_like
+from ..tensors import DTYPES, FLOATS, contiguous, empty, laid_back, laid_like
 from ..lazy.stream import launch, ready
 
 TYPE_CHECKING = False
@@ -71,7 +71,7 @@ def ordered(t: Tensor, dim: int, k: int, descending: bool) -> tuple[Tensor, Tens
 def _sort(ov: Any, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, Tensor]:
     t, dim, descending = args[0], args[-2], args[-1]
     at = _dim(t, dim)
-    if at is None or not t.numel() or t.dtype not in HERE:
+    if at is None or not t.numel() or t.dtype not in DTYPES:
         return ask_core(ov, args)
     t, order, back = laid_like(t)
     values, index = ordered(t, order.index(at) if order else 0, t.shape[order.index(at)] if order else 1, descending)
@@ -86,7 +86,7 @@ def _topk(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     if (
         at is None
         or not t.numel()
-        or t.dtype not in HERE
+        or t.dtype not in DTYPES
         or t.dtype is boolean
         or not 0 <= k <= (t.shape[at] if t.dim() else 1)
     ):
@@ -127,7 +127,7 @@ def _kthvalue(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     if (
         at is None
         or not t.numel()
-        or t.dtype not in HERE
+        or t.dtype not in DTYPES
         or t.dtype is boolean
         or not 1 <= k <= (t.shape[at] if t.dim() else 1)
     ):
@@ -156,7 +156,7 @@ def _median(t: Any, ignore_nan: bool) -> tuple[Any, Any]:
 def _median_dim(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     t, dim, keepdim = args
     at = _dim(t, dim)
-    if at is None or not t.numel() or t.dtype not in HERE or t.dtype is boolean:
+    if at is None or not t.numel() or t.dtype not in DTYPES or t.dtype is boolean:
         return ask_core(ov, args)
     return _placed(*_median(_rows(t, at), ov.kernel == "nanmedian_dim"), t, at, keepdim)
 
@@ -164,7 +164,7 @@ def _median_dim(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
 @planner("median", "nanmedian")
 def _median_all(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     t = args[0]
-    if not t.numel() or t.dtype not in HERE or t.dtype is boolean:
+    if not t.numel() or t.dtype not in DTYPES or t.dtype is boolean:
         return ask_core(ov, args)
     return own(_median(t.detach().reshape(-1), ov.kernel == "nanmedian")[0].reshape(()))
 
@@ -182,7 +182,7 @@ def _mode(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor]:
     NaN sort last and equal nothing; on the CPU a NaN in a short row may stand between equal elements, as in PyTorch."""
     t, dim, keepdim = args
     at = _dim(t, dim)
-    if at is None or not t.numel() or t.dtype not in HERE:
+    if at is None or not t.numel() or t.dtype not in DTYPES:
         return ask_core(ov, args)
     rows = _rows(t, at)
     n = rows.shape[-1]
@@ -223,7 +223,7 @@ def _flat(t: Any, order: bool, inverse: bool, counts: bool) -> Any:
 @planner("_unique2")
 def _unique2(ov: Overload, args: tuple[Any, ...]) -> tuple[Tensor, Tensor, Tensor]:
     t, _, inverse, counts = args
-    if not t.numel() or t.dtype not in HERE:
+    if not t.numel() or t.dtype not in DTYPES:
         return ask_core(ov, args)
     return _flat(t, True, bool(inverse), bool(counts))
 
@@ -236,7 +236,7 @@ def _unique_dim(ov: Overload, args: tuple[Any, ...]) -> Any:
     consecutive = ov.kernel == "unique_consecutive"
     t = args[0]
     inverse, counts, dim = args[1:] if consecutive else (args[3], args[4], args[1])
-    if not t.numel() or t.dtype not in HERE:
+    if not t.numel() or t.dtype not in DTYPES:
         return ask_core(ov, args)
     if dim is None:
         return _flat(t, False, bool(inverse), bool(counts))
@@ -302,7 +302,7 @@ def _searchsorted(ov: Overload, args: tuple[Any, ...]) -> Any:
     if (
         not fits
         or not v.numel()
-        or common not in HERE
+        or common not in DTYPES
         or common is boolean
         or side not in _SIDES
         or side == "left"
@@ -347,7 +347,7 @@ def _bincount(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     check_devices(args)
     if (
         t.dtype.is_floating_point
-        or t.dtype not in HERE
+        or t.dtype not in DTYPES
         or t.dtype is boolean
         or t.dim() != 1
         or not t.numel()
@@ -357,7 +357,7 @@ def _bincount(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     ):
         return ask_core(ov, args)
     if weights is not None and weights.dtype is not torch.float32:
-        return empty((), torch.float64) if weights.dtype in HERE else NotImplemented
+        return empty((), torch.float64) if weights.dtype in DTYPES else NotImplemented
     low, high = torch.stack(list(t.detach().aminmax())).tolist()
     if low < 0:
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
