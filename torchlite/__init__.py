@@ -116,13 +116,24 @@ def _publish():
             setattr(Tensor, name, fn)
 
 
+def _c_name(name):
+    """What is missing in torch._C."""
+    from ._core import c_names
+
+    if name.startswith("_") and name in vars(c_names) and not name.startswith("__"):
+        return getattr(c_names, name)
+    if name == "_TensorMeta":
+        return type(Tensor)
+    return _absent.of(_C.__name__)(name)
+
+
 def _install():
     """Publishes the ops and names those behind Tensor's operators."""
     _publish()
     for name in ops.LATER_METHODS:
         setattr(Tensor, name, ops.Later(name))
     _absent.install(Tensor)
-    _C.__getattr__ = _absent.of(_C.__name__)
+    _C.__getattr__ = _c_name
     g, methods = globals(), ops.methods()
     _C._nn = ops.nn_namespace
     _C.DisableTorchFunctionSubclass = _DisableTorchFunctionSubclass
@@ -260,6 +271,8 @@ _STORAGES = {
     "UntypedStorage",
 }
 _LAZY_NAMES = {
+    "_assert": "functional",
+    "_assert_async": "functional",
     "save": "serialization",
     "load": "serialization",
     "set_printoptions": "_core.tensor_str",

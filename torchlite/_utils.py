@@ -205,3 +205,37 @@ def _reduce_parameter(param: Tensor, proto: int) -> Any:
 def _element_size(dtype: Any) -> Any:
     """Bytes per element of a dtype."""
     return dtype.itemsize
+
+
+def _flatten_dense_tensors(tensors: Any) -> Tensor:
+    """All elements one after another in one tensor of one dim. _unflatten_dense_tensors is the inverse."""
+    import torchlite as torch
+
+    return torch.cat([t.contiguous().view(-1) for t in tensors], 0)
+
+
+def _unflatten_dense_tensors(flat: Tensor, tensors: Any) -> tuple[Tensor, ...]:
+    """Views of `flat` with the shapes of `tensors`."""
+    views, at = [], 0
+    for t in tensors:
+        views.append(flat.narrow(0, at, t.numel()).view_as(t))
+        at += t.numel()
+    return tuple(views)
+
+
+def _get_available_device_type() -> str | None:
+    """The accelerator's, where there is one."""
+    import torchlite as torch
+
+    return "cuda" if torch.cuda.is_available() else None
+
+
+def _get_device_module(device_type: str) -> Any:
+    import torchlite as torch
+
+    module = getattr(torch, device_type, None)
+    if module is None:
+        raise RuntimeError(
+            "Device '%s' does not have a corresponding module registered as 'torch.%s'." % (device_type, device_type)
+        )
+    return module

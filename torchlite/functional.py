@@ -547,6 +547,20 @@ def compiled_with_cxx11_abi():
     return True
 
 
+def _assert(condition, message):
+    """An assert that a tracer would see. `condition` is a bool or a tensor of one element."""
+    assert condition, message
+
+
+def _assert_async(input, assert_msg=None):
+    """RuntimeError unless the one element of `input` is not 0; on every device it is looked at now."""
+    if input.numel() != 1:
+        what = "more than one value" if input.numel() else "no values"
+        raise RuntimeError("Boolean value of Tensor with %s is ambiguous" % what)
+    if not input:
+        raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
+
+
 _ALSO_HERE = {
     "block_diag",
     "cartesian_prod",

@@ -92,6 +92,16 @@ class ScriptFunction:
     """Never made here; isinstance checks are False."""
 
 
+class TracerWarning(Warning):
+    """Nothing gives it here."""
+
+
+def _overload(func):
+    """Of several declarations of a function TorchScript would choose one; Python takes the last."""
+    return func
+
+
+_script_if_tracing = script_if_tracing
 Attribute = tuple
 
 

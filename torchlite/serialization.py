@@ -165,6 +165,9 @@ def default_restore_location(storage: Any, location: Any) -> Any:
     )
 
 
+MAP_LOCATION = object  # the types of torch.load's map_location, for annotations
+
+
 def _restorer(map_location: Any) -> Callable[..., Any]:
     """Function (storage, saved location) -> storage for an argument `map_location`."""
     if map_location is None:

@@ -96,6 +96,9 @@ def _class(name: str, module: str) -> type:
     return type(name, (), {"__new__": new, "__class_getitem__": classmethod(item), "__module__": module})
 
 
+make_class = _class  # for names of private modules, which are not in the table
+
+
 def _function(name: str, module: str) -> Callable[..., Any]:
     path = "%s.%s" % (module, name)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 
+import functools
+import math
 from collections import OrderedDict, defaultdict
 from itertools import chain
 
@@ -12,9 +14,9 @@ from torchlite.utils.hooks import RemovableHandle
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import ModuleType
-    from typing import Any
+    from typing import Any, TypeAlias
     from .._types import DType, Tensor
 
     Hooks = OrderedDict[int, Callable[..., Any]]
@@ -62,6 +64,40 @@ def _get_scalar_dtype(is_fused: Any = None) -> DType:
 
 def _get_value(x: Any) -> float:
     return x.item() if isinstance(x, torch.Tensor) else x
+
+
+ParamsT: TypeAlias = "Iterable[Tensor] | Iterable[dict[str, Any]] | Iterable[tuple[str, Tensor]]"
+
+
+def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorator of a step(): gradients are recorded inside if the optimizer is differentiable, and only then."""
+
+    @functools.wraps(func)
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with torch.set_grad_enabled(self.defaults["differentiable"]):
+            return func(self, *args, **kwargs)
+
+    return step
+
+
+def _default_to_fused_or_foreach(
+    params: list[Tensor], differentiable: bool, use_fused: bool = False
+) -> tuple[bool, bool]:
+    """(fused, foreach) for an optimizer that was told neither: loops over tensors, as PyTorch's on the CPU."""
+    return False, False
+
+
+def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
+    """Complex tensors of these lists become their real views."""
+    for i, p in enumerate(params):
+        if p.is_complex():
+            params[i] = torch.view_as_real(p)
+            for tensors in state_and_grads:
+                tensors[i] = torch.view_as_real(tensors[i])
+
+
+def _dispatch_sqrt(x: float | Tensor) -> float | Tensor:
+    return x.sqrt() if isinstance(x, torch.Tensor) else math.sqrt(x)
 
 
 def check_lr(lr: float, extra: bool = True) -> None:

@@ -5,7 +5,7 @@ import contextlib
 
 import torchlite as torch
 
-from ..autograd import _node
+from ..autograd import _inplace, _node
 
 __all__ = [
     "checkpoint",
@@ -157,7 +157,7 @@ class _Frame:
     def again(self):
         for t, version in self.inputs:
             if t._version != version:
-                raise _node.changed_error(t, version, None, None)
+                raise _inplace.changed_error(t, version, None, None)
         found: list[torch.Tensor] = []
 
         def keep(x):

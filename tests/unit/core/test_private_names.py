@@ -1,0 +1,167 @@
+"""Private names of PyTorch that packages import, with what they do."""
+
+import collections
+import dataclasses
+import importlib
+
+import pytest
+
+import torchlite as torch
+
+NAMES = """
+_C._log_api_usage_once _C._get_tracing_state _C._are_functorch_transforms_active _C._TensorMeta
+_C._jit_set_profiling_executor _C._jit_set_profiling_mode _assert _assert_async _utils._flatten_dense_tensors
+_utils._unflatten_dense_tensors _utils._get_available_device_type _utils._get_device_module jit.TracerWarning
+jit._overload jit._script_if_tracing serialization.MAP_LOCATION optim.optimizer.ParamsT
+optim.optimizer._default_to_fused_or_foreach optim.optimizer._use_grad_for_differentiable
+utils._contextlib._DecoratorContextManager utils._foreach_utils._group_tensors_by_device_and_dtype
+utils._python_dispatch.is_traceable_wrapper_subclass utils._python_dispatch.TorchDispatchMode utils._pytree.Context
+utils._pytree.PyTree utils._pytree.KeyPath utils._pytree.MappingKey utils._pytree._dict_flatten
+utils._pytree._dict_flatten_with_keys utils._pytree._get_node_type utils._pytree._list_flatten
+utils._pytree._list_flatten_with_keys utils._pytree._list_unflatten utils._pytree.arg_tree_leaves
+utils._pytree.treespec_dumps utils._pytree.treespec_loads
+""".split()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_is_there(name):
+    module, _, attribute = name.rpartition(".")
+    home = importlib.import_module("torchlite" + ("." + module if module else ""))
+    assert hasattr(home, attribute)
+
+
+def _values():
+    named = collections.namedtuple("named", "a b")
+    ordered, default = collections.OrderedDict(z=5), collections.defaultdict(list, {"k": [6]})
+    return {"a": [1, (2, None)], "b": named(3, [4]), "c": ordered, "d": default, "e": collections.deque([7], maxlen=3)}
+
+
+def test_paths_in_trees():
+    tree = importlib.import_module("torchlite.utils._pytree")
+    values = _values()
+    found = tree.tree_leaves_with_path(values)
+    assert [tree.keystr(path) for path, _ in found] == [
+        "['a'][0]",
+        "['a'][1][0]",
+        "['a'][1][1]",
+        "['b'].a",
+        "['b'].b[0]",
+        "['c']['z']",
+        "['d']['k'][0]",
+        "['e'][0]",
+    ]
+    assert all(tree.key_get(values, path) is leaf for path, leaf in found)
+    both = tree.tree_map_with_path(lambda path, x, y: (tree.keystr(path), x + y), {"a": [1]}, {"a": [3]})
+    assert both == {"a": [("['a'][0]", 4)]}
+
+
+def test_trees_are_matched_by_key_and_kind():
+    tree = importlib.import_module("torchlite.utils._pytree")
+
+    def add(a, b):
+        return tree.tree_map(lambda x, y: x + y, a, b)
+
+    assert list(add({"a": 1, "b": 2}, collections.OrderedDict(b=20, a=10)).items()) == [("a", 11), ("b", 22)]
+    assert add(collections.defaultdict(int, a=1), {"a": 2}) == {"a": 3}
+    for a, b, text in [
+        ([1, 2], (3, 4), "Node type mismatch; expected <class 'list'>, but got <class 'tuple'>."),
+        ([1, 2], [3], "Node arity mismatch; expected 2, but got 1."),
+        ({"a": 1}, {"b": 3}, "Node keys mismatch; missing key(s): {'a'}; extra key(s): {'b'}."),
+    ]:
+        with pytest.raises(ValueError) as e:
+            add(a, b)
+        assert str(e.value) == text
+
+
+def test_shapes_of_trees_as_json():
+    tree = importlib.import_module("torchlite.utils._pytree")
+    values = {k: v for k, v in _values().items() if k != "b"}
+    spec = tree.tree_structure(values)
+    assert tree.treespec_loads(tree.treespec_dumps(spec)) == spec
+    point = collections.namedtuple("point", "x y")
+    spec = tree.tree_structure(point(1, 2))
+    with pytest.raises(NotImplementedError, match="Can't serialize TreeSpec of namedtuple class"):
+        tree.treespec_dumps(spec)
+    tree._register_namedtuple(point, serialized_type_name="test.point")
+    assert tree.treespec_loads(tree.treespec_dumps(spec)) == spec
+    with pytest.raises(NotImplementedError, match="Deserialization of os.system in pytree is not registered"):
+        tree.treespec_loads('[1, {"type": "os.system", "context": "null", "children_spec": []}]')
+
+
+def test_dataclasses_in_trees():
+    tree = importlib.import_module("torchlite.utils._pytree")
+
+    @dataclasses.dataclass
+    class Pair:
+        x: int
+        y: object
+
+    tree.register_dataclass(Pair)
+    assert tree.tree_map(lambda v: v + 1, Pair(1, [2, 3])) == Pair(2, [3, 4])
+    assert tree.keystr(tree.tree_leaves_with_path(Pair(1, [2]))[1][0]) == ".y[0]"
+
+
+def test_tensors_in_one_and_back():
+    utils = importlib.import_module("torchlite._utils")
+    tensors = [torch.ones(2, 2), torch.arange(3.0)]
+    flat = utils._flatten_dense_tensors(tensors)
+    assert flat.tolist() == [1, 1, 1, 1, 0, 1, 2]
+    assert [t.shape for t in utils._unflatten_dense_tensors(flat, tensors)] == [(2, 2), (3,)]
+    groups = importlib.import_module("torchlite.utils._foreach_utils")._group_tensors_by_device_and_dtype(
+        [[torch.ones(1), torch.ones(2, dtype=torch.float64)], []], with_indices=True
+    )
+    assert [(key[1], len(lists[0]), at) for key, (lists, at) in groups.items()] == [
+        (torch.float32, 1, [0]),
+        (torch.float64, 1, [1]),
+    ]
+
+
+def test_decorating_contexts():
+    base = importlib.import_module("torchlite.utils._contextlib")
+    log = []
+
+    class Noted(base._DecoratorContextManager):
+        def __enter__(self):
+            log.append("in")
+
+        def __exit__(self, *exc):
+            log.append("out")
+
+    @Noted()
+    def numbers():
+        log.append(1)
+        yield 1
+        log.append(2)
+        yield 2
+
+    @Noted()
+    def plain():
+        log.append("ran")
+        return 3
+
+    assert plain() == 3 and log == ["in", "ran", "out"]
+    log.clear()
+    made = numbers()
+    assert next(made) == 1 and log == ["in", 1, "out"]
+    assert list(made) == [2] and log[3:] == ["in", 2, "out", "in", "out"]
+
+
+def test_asserts():
+    torch._assert(torch.ones(1) == 1, "never")
+    with pytest.raises(AssertionError, match="no"):
+        torch._assert(False, "no")
+    with pytest.raises(RuntimeError, match="Expected Tensor with single nonzero value, but got zero"):
+        torch._assert_async(torch.zeros(1))
+    with pytest.raises(RuntimeError, match="Boolean value of Tensor with more than one value is ambiguous"):
+        torch._assert_async(torch.zeros(2))
+
+
+def test_modes_of_dispatch_are_refused():
+    mode = importlib.import_module("torchlite.utils._python_dispatch")
+    assert not mode.is_traceable_wrapper_subclass(torch.ones(1))
+
+    class Logging(mode.TorchDispatchMode):
+        pass
+
+    with pytest.raises(NotImplementedError, match="TorchDispatchMode"):
+        Logging()
