@@ -5,7 +5,7 @@ def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
     """{(device, dtype): (the lists, each with its tensors of that kind, their positions)}; the first list decides."""
     if any(len(tensors) != len(tensorlistlist[0]) for tensors in tensorlistlist[1:] if tensors):
         raise RuntimeError("Tensors must be in lists of the same length")
-    groups: dict[Any, tuple[list, list]] = {}
+    groups: dict[tuple, tuple[list, list]] = {}
     for i, first in enumerate(tensorlistlist[0]):
         lists, positions = groups.setdefault((first.device, first.dtype), ([[] for _ in tensorlistlist], []))
         for kept, tensors in zip(lists, tensorlistlist):

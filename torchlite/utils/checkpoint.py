@@ -5,7 +5,7 @@ import contextlib
 
 import torchlite as torch
 
-from ..autograd import _inplace, _node
+from ..autograd import _inplace
 
 __all__ = [
     "checkpoint",
