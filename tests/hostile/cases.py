@@ -20,7 +20,7 @@ class Case:
     family: str
     make: Callable[[], bytes]
     expect: str  # "value" or names of exceptions, with | between
-    reader: str = "load"  # load, unsafe (weights_only=False), safetensors, globals, mmap, repr
+    reader: str = "load"  # load, unsafe (weights_only=False), safetensors, globals, mmap, repr, path, numpy
 
 
 def case(family, name, make, expect=REFUSED, reader="load"):

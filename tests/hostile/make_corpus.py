@@ -8,6 +8,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import container_files  # noqa: E402
+import numpy_files  # noqa: E402
 import odd_files  # noqa: E402
 import pickle_files  # noqa: E402
 from cases import CASES  # noqa: E402
@@ -15,6 +16,7 @@ from cases import CASES  # noqa: E402
 for module, parts in (
     (pickle_files, ("opcodes", "nesting", "work", "memory", "tensors", "storages")),
     (container_files, ("zips", "old", "tensors_files", "damage")),
+    (numpy_files, ("arrays", "sparse", "pax")),
     (odd_files, ("calls", "states", "shared", "headers", "versions", "sizes")),
 ):
     for part in parts:

@@ -240,6 +240,34 @@ _RULES = {
 }
 
 
+def _objects(kind: Any) -> bool:
+    """Whether a dtype of numpy is one of Python objects, or has such a field."""
+    parts = [field[0] for field in (getattr(kind, "fields", None) or {}).values()]
+    if getattr(kind, "subdtype", None):
+        parts.append(kind.subdtype[0])
+    return getattr(kind, "kind", "") == "O" or any(map(_objects, parts))
+
+
+def _numpy(func: Any, args: Any, budget: Any, new: bool) -> Any:
+    """What the user allowed of numpy: memory in proportion to the file, errors of some lines."""
+    name = getattr(func, "__name__", "")
+    if name in ("_reconstruct", "ndarray"):
+        shapes = [a for a in args if type(a) in (tuple, int, list)]
+        _need(all(a in ((0,), 0, (), []) for a in shapes), func, args)  # the elements come with BUILD
+    if name == "scalar" and args:
+        _need(not _objects(args[0]), func, args)  # bytes would be taken for pointers
+        budget.take(getattr(args[0], "itemsize", 0))
+    if name == "dtype" and args:
+        _need(type(args[0]) is not str or len(args[0]) < 1000, func, args)  # thousands of fields take seconds
+    if name == "dtype" and len(args) > 2:
+        args = (*args[:2], True)  # a copy: BUILD would change numpy's own
+    try:
+        return func.__new__(func, *args) if new else func(*args)
+    except Exception as error:
+        text = str(error)
+        raise UnpicklingError(f"{name}: {text[:200]}{'...' if len(text) > 200 else ''}") from None
+
+
 def call(func: Any, args: Any, budget: Any, keys: Any, new: Any = False) -> Any:
     """func(*args) for a function or class that the file may call;
     with `new` only func.__new__, where the user allowed it."""
@@ -248,9 +276,8 @@ def call(func: Any, args: Any, budget: Any, keys: Any, new: Any = False) -> Any:
     rule = _RULES.get(id(func))
     if rule is not None:
         return rule(func, args, budget, keys)
-    if getattr(func, "__name__", "") in ("_reconstruct", "ndarray") and (func.__module__ or "").startswith("numpy"):
-        shapes = [a for a in args if type(a) in (tuple, int)]
-        _need(all(a in ((0,), 0, ()) for a in shapes), func, args)  # the elements come with BUILD
+    if (getattr(func, "__module__", None) or "").startswith("numpy"):
+        return _numpy(func, args, budget, new)
     return func.__new__(func, *args) if new else func(*args)
 
 
@@ -268,6 +295,7 @@ def build(obj: Any, state: Any, budget: Budget, user: set[int]) -> Any:
     elif id(cls) in user:
         if hasattr(obj, "__setstate__"):
             obj.__setstate__(state)
+            _need(getattr(obj, "hasobject", True) or not _objects(obj), cls, (state,))  # numpy believes the file
             return
         slots = None
         if isinstance(state, tuple) and len(state) == 2:
