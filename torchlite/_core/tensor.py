@@ -379,11 +379,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         stride: Shape | None = None,
     ) -> Tensor:
         """Takes over the storage (and geometry) of another tensor or storage."""
-        if self.requires_grad and _C.is_grad_enabled():
+        if _C.is_grad_enabled() and (self.requires_grad or isinstance(source, Tensor) and source.requires_grad):
             from ..autograd._inplace import check_inplace, refuse
 
             check_inplace(self)
-            refuse(self, "set_")
+            refuse(self, "set_", source)
         if source is None:
             source = _C.empty((0,), self.dtype)
         if isinstance(source, Tensor) and source.dtype is not self.dtype:

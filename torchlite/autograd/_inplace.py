@@ -177,9 +177,9 @@ class NotDifferentiable(Node):
         raise RuntimeError("derivative for %s is not implemented" % self.op)
 
 
-def refuse(t: Tensor, op: Any) -> None:
-    """Cuts t off from its history, for a change by `op`."""
-    node = NotDifferentiable([edge(t)])
+def refuse(t: Tensor, op: Any, *sources: Any) -> None:
+    """Cuts t off from its history, for a change by `op` that also reads the tensors among `sources`."""
+    node = NotDifferentiable([edge(t), *(edge(s) for s in sources if isinstance(s, _C.TensorBase))])
     node.op = op
     set_geometry_history(t, node, 0)
 

@@ -71,6 +71,26 @@ static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
   }
 }
 
+static bool is_normal(PyObject *o) { return !TL_CHECK(o) || !(((TlTensor *)o)->flags & TL_INFERENCE); }
+
+/* Whether an argument is a tensor made outside of inference_mode, or a number in place of one: without any, nothing is
+ * recorded. */
+static bool has_normal(const Overload *ov, PyObject *const *a) {
+  bool found = false;
+  for (int i = 0; i < ov->nparams && !found; i++) {
+    PyObject *o = a[i];
+    int kind = ov->params[i].kind;
+    if (o == Py_None) continue;
+    if (kind == K_TENSOR || (ov->flags & F_ARITHMETIC && i < 2)) found = is_normal(o);
+    else if (kind == K_TENSORS || kind == K_OPT_TENSORS)
+      for (Py_ssize_t j = 0, n = PyObject_Size(o); j < n && !found; j++) {
+        PyObject *x = seq_item(o, j);
+        found = x != Py_None && is_normal(x);
+      }
+  }
+  return found;
+}
+
 /* Kernels see plain memory only: b is a with direct copies of tensors that are TL_INDIRECT. Returns the number of
  * copies, which are in own, or -1. */
 int tl_op_direct_args(Overload *ov, PyObject *const *a, PyObject **b, PyObject **own) {
@@ -206,7 +226,7 @@ static PyObject *made_complex(Overload *ov, PyObject *const *a, int *at) {
 }
 
 static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {
-  bool grad = s.grad && tl_grad_mode && !tl_inference_mode;
+  bool grad = s.grad && tl_grad_mode && !tl_inference_mode && has_normal(ov, a);
   if ((ov->flags & F_INPLACE) && tl_check_inference((TlTensor *)a[0]) < 0) return NULL;
   if (ov->flags & F_INPLACE)
     return grad ? vcall_with(tl_reg.record_inplace, ov, a, NULL) : tl_op_run_inplace(ov, a, s.other);

@@ -293,6 +293,7 @@ TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *st
   TlTensor *v = tl_alias(t, ndim, shape, strides, offset, true), *base = t->base ? (TlTensor *)t->base : t;
   if (!v) return NULL;
   if (v->version) v->stamp = (int32_t)v->version->value;
+  if (t->flags & TL_INFERENCE) return v; /* whose views nobody follows */
   if (t->base) v->flags |= t->flags & (TL_UNRECORDED | TL_ONE_OF_MANY | TL_OF_INFERENCE);
   if (!tl_below_autograd) {
     v->base = Py_NewRef(base);

@@ -97,3 +97,33 @@ torch.diff(W, 0, 0, W[:1]), torch.autograd.grad(torch.diff(L, 0, 0, X).sum(), [L
 @alike.cases(IN_FORM)
 def test_gradients_that_depend_on_an_input_in_form(line):
     alike.alike(HEAD + IMAGE + line)
+
+
+# inference tensors have no views that anybody follows, and an op of nothing else is not recorded
+MADE_SO = "with torch.inference_mode(): y, v = torch.ones(3, requires_grad=True), torch.ones(2, 3)\n"
+INFERENCE = """
+y.requires_grad, y.is_leaf, y.is_inference(), v.is_inference()
+[t.requires_grad for t in (y + 1, y * 2, 2 / y, y - torch.ones(3), y + v, y.sin(), y.exp(), y.sum(), y.softmax(0))]
+[t.requires_grad for t in (y ** 2, y * y, F.linear(y, y[None]), torch.stack([y, y]), torch.stack([y, torch.ones(3)]))]
+y.add(1).sum().backward(); y.grad
+y.exp().sum().backward()
+[(t.requires_grad, t.is_inference(), t._is_view()) for t in (y.view(3), y[0], y.unbind()[0], v.mT, v.detach())]
+F.linear(torch.ones(1, 3), y[None]), y.relu().is_inference()
+F.linear(torch.ones(1, 3), v)
+v._base is None, v[0]._base is None, torch.ones(2)[0]._base is None
+exec('with torch.inference_mode(): v.view(6).mul_(3); v.unbind()[0].add_(1); v[:, 1:] += 4; v[0] = 7'); v
+exec('with torch.inference_mode(): v.t_(); v.unsqueeze_(0); w = v.detach()'); v.shape, w._is_view()
+v[0] = 5
+v.view(6).add_(1)
+"""
+SET = """
+x = torch.ones(3) * 1; x.set_(torch.zeros(4).requires_grad_()); x.requires_grad, x.grad_fn.name()
+x = torch.ones(3) * 1; x.set_(torch.zeros(4).requires_grad_()); x.sum().backward()
+x = torch.ones(3) * 1; x.set_(torch.zeros(4)); x.requires_grad, x.grad_fn
+x = torch.ones(3).requires_grad_() * 1; x.set_(torch.zeros(4)); x.requires_grad, x.grad_fn.name()
+"""
+
+
+@alike.cases(INFERENCE + SET)
+def test_inference_tensors_and_set(line):
+    alike.alike(MADE_SO + line)
