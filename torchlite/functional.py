@@ -53,10 +53,17 @@ def _new(data, dtype, name):
             stacklevel=3,
         )
         return data.detach().clone() if dtype is None else data.detach().to(dtype, copy=True)
+    if dtype is not None and _is_number(data):
+        data = data.item()
     if not hasattr(data, "__array_interface__"):
         return _C.tensor_from_data(data, dtype)
     t = _from_array(data)
     return t.clone() if dtype is None or dtype is t.dtype else t.to(dtype)
+
+
+def _is_number(a):
+    """Whether a is a real number of numpy's: one that a dtype cannot hold is refused, where arrays wrap around."""
+    return hasattr(a, "__array_interface__") and not hasattr(a, "__setitem__") and a.dtype.kind in "biuf"
 
 
 def unsupported(name):
@@ -136,6 +143,8 @@ def as_tensor(data, dtype=None, device=None):
     """`data` as a tensor, without a copy where that is possible."""
     if isinstance(data, Tensor):
         return data if dtype is None and device is None else data.to(device=device, dtype=dtype)
+    if dtype is not None and _is_number(data):
+        data = data.item()
     if hasattr(data, "__array_interface__"):
         t = _from_array(data, True)
         return _place(t if dtype is None else t.to(dtype), device, False)
@@ -143,7 +152,7 @@ def as_tensor(data, dtype=None, device=None):
 
 
 def asarray(
-    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool = False
+    obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Any:
     """`obj` as a tensor: shares memory unless a conversion or copy=True is asked for."""
     if type(obj).__name__ == "PyCapsule":
@@ -162,7 +171,16 @@ def asarray(
         t = obj if dtype is None else obj.to(dtype)
         if copy and t._storage is obj._storage:
             t = t.clone()
-        if not requires_grad and t.requires_grad:
+        if requires_grad is None and obj.requires_grad:
+            import warnings
+
+            warnings.warn(
+                "torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of False. "
+                "Pass requires_grad=False explicitly to get the old behavior and silence this warning.",
+                UserWarning,
+                stacklevel=2,
+            )
+        elif not requires_grad and t.requires_grad:
             t = t.detach()
     elif hasattr(obj, "__array_interface__"):
         t = _from_array(obj, not copy)
@@ -177,7 +195,7 @@ def asarray(
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
         t = _C.tensor_from_data(obj, dtype)
-    return _place(t, device, requires_grad)
+    return _place(t, device, bool(requires_grad))
 
 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
@@ -522,6 +540,10 @@ def get_num_threads():
 
 def set_num_threads(n):
     """One thread here."""
+    if not isinstance(n, int) or isinstance(n, bool):
+        raise RuntimeError("set_num_threads expects an int, but got %s" % type_name(n))
+    if n <= 0:
+        raise RuntimeError("set_num_threads expects a positive integer")
 
 
 def get_num_interop_threads():

@@ -30,30 +30,46 @@ _TYPES = {
 _NAMES = {d: n for n, d in _TYPES.items()}
 
 
-def legacy_new(args: tuple[Any, ...], dtype: DType) -> Tensor:
-    """torch.Tensor(*sizes), torch.Tensor(data), torch.Tensor()"""
+def legacy_new(args: tuple[Any, ...], dtype: DType, any_type: bool = False) -> Tensor:
+    """torch.Tensor(*sizes), torch.Tensor(data), torch.Tensor(); any_type: whether another tensor may be of any type"""
     if not args:
         return _C.empty((0,), dtype)
-    if all(isinstance(a, int) and not isinstance(a, bool) for a in args):
+    if all(_is_size(a) for a in args):
         return _C.fill_fresh(_C.empty(args, dtype))
     if len(args) != 1:
         raise TypeError(
-            "new() received an invalid combination of arguments - got (%s)" % ", ".join(type(a).__name__ for a in args)
+            "new() received an invalid combination of arguments - got (%s)" % ", ".join(map(_name_of, args))
         )
     a = args[0]
     if isinstance(a, _C.Size):
         return _C.fill_fresh(_C.empty(tuple(a), dtype))
     if isinstance(a, Tensor):
-        if a.dtype is not dtype:
+        if a.dtype is not dtype and not any_type:
             raise TypeError("expected %s (got %s)" % (_NAMES[dtype], type_name(a)))
         return a.detach()
-    if isinstance(a, (int, float, complex, str)):
-        raise TypeError("new(): data must be a sequence (got %s)" % type(a).__name__)
-    if hasattr(a, "__array_interface__"):
+    if isinstance(a, str):
+        raise TypeError("new(): invalid data type 'str'")
+    array = hasattr(a, "__array_interface__")
+    if a is None or isinstance(a, (int, float, complex)) or array and not hasattr(a, "__setitem__"):
+        raise TypeError("new(): data must be a sequence (got %s)" % _name_of(a))
+    if array:
         import torchlite as torch
 
         return torch.as_tensor(a, dtype=dtype).clone()
     return _C.tensor_from_data(a, dtype)
+
+
+def _name_of(a: Any) -> str:
+    from ..functional import type_name
+
+    return type_name(a)
+
+
+def _is_size(a: Any) -> bool:
+    """Whether a is a whole number: of Python, or of numpy, where an array of no dimensions is one too."""
+    if hasattr(a, "__array_interface__"):
+        return bool(a.dtype.kind in "iu" and a.ndim == 0)
+    return isinstance(a, int) and not isinstance(a, bool)
 
 
 def type_name(t: Tensor) -> str:

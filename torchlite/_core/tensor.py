@@ -61,7 +61,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return _C.TensorBase.__new__(cls, args[0])
         from .legacy_types import legacy_new
 
-        t = legacy_new(args, _C.get_default_dtype())
+        t = legacy_new(args, _C.get_default_dtype(), True)
         return t if cls is Tensor else _C.TensorBase.__new__(cls, t)
 
     __torch_dispatch__: Callable[..., Any]  # set below
@@ -290,7 +290,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         a = self.numpy()
-        return a if dtype is None else a.astype(dtype, copy=False)
+        if dtype is not None and a.dtype != dtype:
+            if copy is False:
+                raise ValueError("Unable to avoid copy while creating an array as requested.")
+            return a.astype(dtype)
+        return a.copy(order="K") if copy else a
 
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         import torchlite as torch

@@ -1,5 +1,8 @@
 """numpy arrays and scalars as operands, data and indices: as PyTorch takes them, or its error."""
 
+import pytest
+
+import torchlite
 from alike import alike, cases
 
 
@@ -352,3 +355,48 @@ torch.tensor(np.ones(2,dtype='>f4'))
 def test_data(line):
     """torch.tensor and its relatives: dtypes of nested data, read-only memory, refusals."""
     alike(line)
+
+
+@cases("""
+t = torch.ones(2); a = np.array(t); a[0] = 3; (t, a)
+t = torch.ones(2); a = np.asarray(t); a[0] = 3; (t, a)
+t = torch.ones(2, 3).t(); a = np.array(t); a[0] = 3; (t, a, a.strides)
+t = torch.arange(4.); a = np.array(t, dtype=np.float32); a[0] = 3; (t, a)
+t = torch.arange(4.); a = np.copy(t); a[0] = 3; (t, a)
+np.array(torch.ones(2), dtype=np.float64, copy=True)
+torch.Tensor(np.int64(3)).shape
+torch.Tensor(np.array(3)).shape
+torch.Tensor(np.int64(2), np.int8(3)).shape
+torch.LongTensor(np.int64(2)).shape
+torch.ones(2).new(np.int64(3)).shape
+torch.Tensor(np.float32(3))
+torch.Tensor(np.bool_(True))
+torch.Tensor(None)
+torch.Tensor('a')
+torch.Tensor(torch.tensor(3)).dtype
+torch.tensor(np.int64(300), dtype=torch.uint8)
+torch.tensor(np.int64(-1), dtype=torch.uint8)
+torch.tensor(np.float64(1e10), dtype=torch.int32)
+torch.tensor(np.float64('nan'), dtype=torch.int32)
+torch.tensor(np.float64(1e300), dtype=torch.float32)
+torch.as_tensor(np.int64(300), dtype=torch.uint8)
+torch.tensor(np.array(300), dtype=torch.uint8)
+torch.tensor([np.int64(300)], dtype=torch.uint8)
+torch.asarray(torch.ones(2, requires_grad=True)).requires_grad
+torch.asarray(torch.ones(2, requires_grad=True) * 2).requires_grad
+torch.asarray(torch.ones(2, requires_grad=True), requires_grad=False).requires_grad
+torch.asarray(torch.ones(2, requires_grad=True), dtype=torch.float64).requires_grad
+x = torch.ones(2, requires_grad=True); torch.asarray(x * 2, copy=True).sum().backward(); x.grad
+torch.asarray(torch.ones(2)).requires_grad
+""")
+def test_copies_and_numbers(line):
+    """np.array copies; a number of numpy's is a size or a value that the dtype must hold; asarray keeps history."""
+    alike(line)
+
+
+def test_array_without_a_copy():
+    np = pytest.importorskip("numpy")
+    t = torchlite.ones(2)
+    assert t.__array__(copy=True).ctypes.data != t.data_ptr() == t.__array__(copy=False).ctypes.data
+    with pytest.raises(ValueError, match="Unable to avoid copy"):
+        t.__array__(np.float64, copy=False)
