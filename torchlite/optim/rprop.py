@@ -54,7 +54,8 @@ class Rprop(_PerParameter):
         low, high = group["step_sizes"]
         prev, step_size = state["prev"], state["step_size"]
         sign = grad.mul(prev.clone() if group["differentiable"] else prev).sign()
-        factor = torch.where(sign > 0, plus, torch.where(sign < 0, minus, 1.0)).to(sign.dtype)
+        one = sign.new_ones(())  # of sign's dtype: numbers alone would be float32
+        factor = torch.where(sign > 0, one * plus, torch.where(sign < 0, one * minus, one))
         step_size.mul_(factor).clamp_(low, high)
         # where the sign turned, stand still this time
         grad = torch.where(sign < 0, torch.zeros_like(grad), grad)

@@ -214,3 +214,13 @@ def test_averaged_model():
         return avg.module.weight.item(), list(avg.state_dict())
 
     assert go(torch) == go(torchlite)
+
+
+def test_rprop_steps_in_the_precision_of_the_parameters():
+    p = torchlite.tensor([1.0, 2.0], dtype=torchlite.float64, requires_grad=True)
+    opt = torchlite.optim.Rprop([p], lr=0.01)
+    for sign in (1.0, 1.0, -1.0):
+        p.grad = torchlite.tensor([sign, -sign], dtype=torchlite.float64)
+        opt.step()
+    assert p.tolist() == pytest.approx([0.978, 2.022], abs=1e-15)
+    assert opt.state[p]["step_size"].tolist() == pytest.approx([0.006, 0.006], abs=1e-16)
