@@ -5,10 +5,12 @@ from __future__ import annotations
 import warnings
 
 from ._core import dtypes as _dtypes
+from ._core.tensor import Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ._types import Any, Device, Tensor
+    from typing import Any
+    from ._types import Device
 
 _state: dict[str, Any] = {"enabled": False, "dtype": _dtypes.bfloat16, "told": False}
 
@@ -86,6 +88,11 @@ class GradScaler:
             warnings.warn("torch.cuda.amp.GradScaler is enabled, but CUDA is not available.  Disabling.", stacklevel=2)
             enabled = False
         self._enabled = enabled
+        if enabled and growth_factor <= 1.0:
+            raise AssertionError("The growth factor must be > 1.0.")
+        if enabled and backoff_factor >= 1.0:
+            raise AssertionError("The backoff factor must be < 1.0.")
+        self._used = False  # whether scale() was called
         self._scale, self._growth, self._backoff, self._interval = (
             float(init_scale),
             growth_factor,
@@ -123,9 +130,22 @@ class GradScaler:
     def scale(self, outputs):
         if not self._enabled:
             return outputs
+        self._used = True
         if isinstance(outputs, (list, tuple)):
             return type(outputs)(self.scale(o) for o in outputs)
+        if not isinstance(outputs, Tensor):
+            if hasattr(outputs, "__iter__"):
+                return map(self.scale, outputs)
+            raise ValueError("outputs must be a Tensor or an iterable of Tensors")
         return outputs * self._scale
+
+    def _check_used(self, what):
+        if not self._used:
+            raise AssertionError(
+                "Attempted %s but _scale is None.  "
+                "This may indicate your script did not use scaler.scale(loss or outputs) earlier in the iteration."
+                % what
+            )
 
     def unscale_(self, optimizer):
         """Divides the optimizer's gradients by the scale and looks for infinities and NaNs."""
@@ -135,6 +155,7 @@ class GradScaler:
             if id(optimizer) in self._stepped:
                 raise RuntimeError("unscale_() is being called after step().")
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+        self._check_used("unscale_")
         from . import no_grad, stack
 
         flags: dict[Device, list[Tensor]] = {}
@@ -145,7 +166,8 @@ class GradScaler:
                         p.grad.mul_(1.0 / self._scale)
                         flags.setdefault(p.grad.device, []).append(p.grad.isfinite().all())
             # one answer for each device: a read waits for the GPU
-            self._found[id(optimizer)] = not all([bool(stack(f).all()) for f in flags.values()])
+            if flags:
+                self._found[id(optimizer)] = not all([bool(stack(f).all()) for f in flags.values()])
 
     def step(self, optimizer, *args, **kwargs):
         """optimizer.step(), left out if the gradients are not finite."""
@@ -153,8 +175,11 @@ class GradScaler:
             return optimizer.step(*args, **kwargs)
         if id(optimizer) in self._stepped:
             raise RuntimeError("step() has already been called since the last update().")
+        self._check_used("step")
         if id(optimizer) not in self._found:
             self.unscale_(optimizer)
+        if id(optimizer) not in self._found:
+            raise AssertionError("No inf checks were recorded for this optimizer.")
         self._stepped.add(id(optimizer))
         return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
 
@@ -163,6 +188,7 @@ class GradScaler:
         raises it after `growth_interval` steps without any."""
         if not self._enabled:
             return
+        self._check_used("update")
         if new_scale is not None:
             self._scale = float(new_scale)
         else:
@@ -191,6 +217,11 @@ class GradScaler:
 
     def load_state_dict(self, state_dict):
         if self._enabled:
+            if not state_dict:
+                raise RuntimeError(
+                    "The source state dict is empty, possibly because it was saved from a disabled instance "
+                    "of GradScaler."
+                )
             self._scale, self._growth, self._backoff = (
                 state_dict["scale"],
                 state_dict["growth_factor"],

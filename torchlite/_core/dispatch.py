@@ -139,6 +139,8 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
             "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
             "single memory location. Please clone() the tensor before performing the operation."
         )
+    if name == "randn" and not outs[0].is_contiguous() and tuple(args[0]) == outs[0].shape and outs[0].is_cpu:
+        return outs[0].normal_(generator=args[1])  # draws in another order than for a tensor without gaps
     result = _C.call_overload(ov, _out.arguments(ov, args, outs))
     results = result if isinstance(result, tuple) else (result,)
     if len(results) != len(outs):

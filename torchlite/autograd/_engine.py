@@ -151,7 +151,11 @@ def finish(
     if m is not None:
         if m.post_hooks and wants:
             for hook in list(m.post_hooks.values()):
-                hook(t)
+                back = hook(t)
+                if back is not None and back is not t:
+                    if not isinstance(back, TensorBase):
+                        raise TypeError("expected Variable, but hook returned '%s'" % type(back).__name__)
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
         if given is not None:
             _post_hooks(node, (), (given,))
 

@@ -437,7 +437,8 @@ def changed_error(t: Tensor, version: int, node: Any, output: int | None) -> Any
     }.get(t.dtype._scalar_type, t.dtype._scalar_type + "Tensor")
     where = ""
     if output is not None or t._raw_grad_fn is not None:
-        made = node if output is not None else t._raw_grad_fn
+        # a view that was written is recorded anew, as a strided view of its base
+        made = t.grad_fn or node if output is None or t._is_view() else node
         where = ", which is output %d of %s," % (output or t.output_nr, made.name().partition("Backward")[0])
     hint = (
         (

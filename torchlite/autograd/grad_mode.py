@@ -91,10 +91,16 @@ class set_grad_enabled(_C.GradMode, _Switch):
     """Switches recording at once; as a context manager it restores the former state at the end."""
 
     def __new__(cls, mode: Any) -> Any:
-        return _C.GradMode.__new__(cls, bool(mode))
+        if mode is not True and mode is not False:
+            from ..functional import type_name
+
+            raise TypeError(
+                "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s" % type_name(mode)
+            )
+        return _C.GradMode.__new__(cls, mode)
 
     def __init__(self, mode: bool) -> None:
-        self.mode = bool(mode)
+        self.mode = mode
         self.begin()
 
     def __call__(self, fn: Callable[..., Any]) -> Any:
@@ -103,6 +109,9 @@ class set_grad_enabled(_C.GradMode, _Switch):
 
     def clone(self) -> Any:
         return set_grad_enabled(self.mode)
+
+    def __repr__(self) -> str:
+        return "torch.autograd.grad_mode.set_grad_enabled(mode=%s)" % self.mode
 
 
 class inference_mode(_C.GradMode, _Switch):

@@ -189,6 +189,8 @@ def binary_cross_entropy(self, target, weight=None, reduction=1):
     for t in (target, weight):
         if t is not None and t.dtype != self.dtype:
             raise RuntimeError(f"Found dtype {t.dtype._scalar_type} but expected {self.dtype._scalar_type}")
+    if self.device.type == "cpu" and self.numel() and not bool(((target >= 0) & (target <= 1)).all()):
+        raise RuntimeError("all elements of target should be between 0 and 1")
     loss = (target - 1) * torch.log1p(-self).clamp_min(-100) - target * self.log().clamp_min(-100)
     return _reduce(loss if weight is None else loss * weight, reduction)
 

@@ -61,6 +61,16 @@ static int check_outpad(const Args *a) {
   FAIL("output padding must be smaller than either stride or dilation, but got%s", msg);
 }
 
+static int check_kernel(int nd, const int64_t *k) {
+  bool bad = false;
+  for (int i = 0; i < nd; i++) bad |= k[i] <= 0;
+  if (!bad) return 0;
+  if (nd == 3)
+    FAIL("kernel size should be greater than zero, but got: %lld x %lld x %lld (TxHxW)", LL(k[0]), LL(k[1]), LL(k[2]));
+  FAIL("kernel size should be greater than zero, but got kernel_height: %lld kernel_width: %lld",
+       nd == 1 ? LL(1) : LL(k[0]), LL(k[nd - 1]));
+}
+
 /* checks everything PyTorch checks; x, w batched */
 static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   const int nd = a->nd;
@@ -119,14 +129,15 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
            by_x(s1, nd, in), by_x(s2, nd, kk));
     }
   } else if (check_outpad(a)) return -1;
+  if (check_kernel(nd, w->shape + 2)) return -1;
+  if (bias && bias->dtype != x->dtype && (!a->transposed || x->dtype == w->dtype))
+    FAIL("Input type (%s) and bias type (%s) should be the same", tl_cpp_type[x->dtype], tl_cpp_type[bias->dtype]);
   if (x->dtype != w->dtype) {
     if (tl_is_complex(x->dtype) || tl_is_complex(w->dtype))
       FAIL("Input type (CPU%sType) and weight type (torch.%sTensor) should be the same", tl_scalar_type[x->dtype],
            tl_scalar_type[w->dtype]);
     FAIL("expected scalar type %s but found %s", tl_scalar_type[x->dtype], tl_scalar_type[w->dtype]);
   }
-  if (bias && bias->dtype != x->dtype)
-    FAIL("Input type (%s) and bias type (%s) should be the same", tl_cpp_type[x->dtype], tl_cpp_type[bias->dtype]);
   if (a->transposed && tl_is_integral(x->dtype) && x->dtype != TL_I64) {
     PyErr_Format(PyExc_NotImplementedError, "\"slow_conv_transpose%dd_out_cpu\" not implemented for '%s'",
                  nd == 3 ? 3 : 2, tl_scalar_type[x->dtype]);

@@ -164,7 +164,7 @@ static PyObject *nb_matmul(PyObject *a, PyObject *b) {
   return call2(O_matmul, a, b);
 }
 static PyObject *nb_pow(PyObject *a, PyObject *b, PyObject *mod) {
-  (void)mod;
+  if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return binary(O_pow, O_rpow, a, b);
 }
 /* Never NotImplemented: a class that inherits __iadd__ has it as sq_inplace_concat too, where that would be the result.

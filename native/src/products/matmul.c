@@ -283,6 +283,14 @@ static int check_dot(TlTensor *a, TlTensor *b) {
 #define KERNEL(name) static PyObject *name(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out)
 #define ARG(i) ((TlTensor *)args[i])
 
+/* what adds a product to a matrix names its operands' dtypes in other words */
+static int check_added(tl_dtype a, tl_dtype b) {
+  if (a == b) return 0;
+  PyErr_Format(PyExc_RuntimeError, "mat1 and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[a],
+               tl_scalar_type[b]);
+  return -1;
+}
+
 KERNEL(k_mm)
 {
   TlTensor *a = ARG(0), *b = ARG(1);
@@ -365,6 +373,7 @@ KERNEL(k_addmm)
   if (a->shape[1] == b->shape[0] && self->dtype != b->dtype)
     FAIL("self and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[self->dtype],
          tl_scalar_type[b->dtype]);
+  if (a->shape[1] == b->shape[0] && check_added(a->dtype, b->dtype)) return NULL;
   if (check_mm(a->shape[0], a->shape[1], b->shape[0], b->shape[1], a->dtype, b->dtype)) return NULL;
   return (PyObject *)add_product(self, a, b, args[3], args[4], 2, shape);
 }
@@ -407,6 +416,7 @@ KERNEL(k_linear)
   if (bias && kk == wk && x->dtype == w->dtype && bias->dtype != w->dtype)
     FAIL("self and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[bias->dtype],
          tl_scalar_type[w->dtype]);
+  if (bias && kk == wk && check_added(x->dtype, w->dtype)) return NULL;
   if (check_mm(m, kk, wk, w->shape[0], x->dtype, w->dtype)) return NULL;
   if (bias && (bias->ndim != 1 || bias->shape[0] != w->shape[0] || tl_is_complex(x->dtype))) {
     int64_t shape[TL_MAX_DIMS], flat[2] = {m, w->shape[0]};

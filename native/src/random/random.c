@@ -54,8 +54,8 @@ static PyObject *k_uniform(const TlKernel *k, PyObject *const *a, Py_ssize_t n, 
   if (tl_real_of(self->dtype) != TL_F64) {
     double top = self->dtype == TL_F16 ? 65504.0 : 3.40282346638528859811704183484516925e38;
     const char *kind = tl_real_of(self->dtype) == TL_F32 ? "float" : tl_cpp_type[self->dtype];
-    if (fabs(p.a) > top || fabs(p.b) > top) {
-      PyErr_Format(PyExc_RuntimeError, "%s is out of bounds for %s", fabs(p.a) > top ? "from" : "to", kind);
+    if (!(fabs(p.a) <= top) || !(fabs(p.b) <= top)) {
+      PyErr_Format(PyExc_RuntimeError, "%s is out of bounds for %s", fabs(p.a) <= top ? "to" : "from", kind);
       return NULL;
     }
   }

@@ -66,7 +66,7 @@ static void gen_dealloc(PyObject *o) {
 
 static PyObject *gen_manual_seed(PyObject *self, PyObject *seed) {
   TlGenerator *g = (TlGenerator *)self;
-  PyObject *v = PyLong_Check(seed) ? Py_NewRef(seed) : NULL;
+  PyObject *v = PyLong_Check(seed) && !PyBool_Check(seed) ? Py_NewRef(seed) : NULL;
   unsigned long long s;
   if (!v) {
     PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(seed), "__name__");
