@@ -78,3 +78,13 @@ g = torch.Generator().manual_seed(3); torch.randn(16, generator=g, out=torch.zer
 """)
 def test_draws_into_what_has_gaps(line):
     alike(line)
+
+
+@cases("""
+z = checkpoint(lambda a: a.exp() * a, y, use_reentrant=False); y.mul_(2); z.sum().backward(); x.grad
+z = checkpoint(lambda a: a.exp() * a, y, use_reentrant=True); y.mul_(2); z.sum().backward(); x.grad
+z = checkpoint(lambda a: a.exp() * a, y[1:], use_reentrant=False); y.mul_(2); z.sum().backward(); x.grad
+""")
+def test_changed_input_of_a_checkpoint(line):
+    setup = "from torch.utils.checkpoint import checkpoint; x = torch.ones(3, requires_grad=True); y = x * 1; "
+    alike(setup + line)
