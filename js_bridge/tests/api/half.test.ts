@@ -12,7 +12,9 @@ if (!lavapipe)
 const half = (bits: number): number => {
   const e = (bits >> 10) & 31,
     m = bits & 1023;
-  return (bits & 0x8000 ? -1 : 1) * (e === 31 ? (m ? NaN : Infinity) : e ? 2 ** (e - 25) * (m + 1024) : m * 2 ** -24);
+  const sign = bits & 0x8000 ? -1 : 1;
+  if (e === 31) return m ? NaN : sign * Infinity;
+  return sign * (e ? 2 ** (e - 25) * (m + 1024) : m * 2 ** -24);
 };
 /**
  * Places of two results that differ, or by more than `ulps` of half precision and what sums in another order may be
@@ -75,14 +77,11 @@ describe.skipIf(!gpu)("float16 on a device without shader-f16", () => {
 it("a device that is lost while it is asked reads no halves, and leaves no rejection to nobody", async () => {
   const later = <T>(ms: number): Promise<T> => new Promise((_, no) => setTimeout(no, ms, new Error("lost")));
   const any: object = new Proxy(() => undefined, {
-    get: (_, name) =>
-      name === "then"
-        ? undefined
-        : name === "popErrorScope"
-          ? () => later(0)
-          : name === "mapAsync"
-            ? () => later(20)
-            : any,
+    get: (_, name) => {
+      if (name === "then") return undefined;
+      if (name === "popErrorScope") return () => later(0);
+      return name === "mapAsync" ? () => later(20) : any;
+    },
     apply: () => any,
   });
   const unhandled: unknown[] = [];

@@ -325,19 +325,14 @@ describe.skipIf(!gpu)("kernels for words and general ones give the same bits", (
       return w.type === "f32" ? bits(v) : v >>> 0;
     });
     const slots = buffers.map(() => newHandle());
-    const given = buffers.map((b, i) =>
-      /^(idx\d|labels)$/.test(b.name)
-        ? Uint32Array.from({ length: size * 2 }, (_, k) => (k % 2 ? 0 : (k * 7) % 60))
-        : family === "linalg"
-          ? Float32Array.from(
-              { length: size * 2 },
-              (_, k) => (k % 21 === 0 ? 30 : 0) + Math.sin((k % 400) + (k % 400) / 20),
-            )
-          : Float32Array.from(
-              { length: size * 2 },
-              (_, k) => Math.sin(k * (i + 1.3)) ** (family === "adam" && i === 3 ? 2 : 1),
-            ),
-    );
+    const length = size * 2;
+    const given = buffers.map((b, i) => {
+      if (/^(idx\d|labels)$/.test(b.name)) return Uint32Array.from({ length }, (_, k) => (k % 2 ? 0 : (k * 7) % 60));
+      if (family === "linalg")
+        return Float32Array.from({ length }, (_, k) => (k % 21 === 0 ? 30 : 0) + Math.sin((k % 400) * 1.05));
+      const power = family === "adam" && i === 3 ? 2 : 1;
+      return Float32Array.from({ length }, (_, k) => Math.sin(k * (i + 1.3)) ** power);
+    });
     const alloc = new Writer();
     slots.forEach((slot) => alloc.alloc(slot, size * 8));
     alloc.run(r);

@@ -37,7 +37,8 @@ const logs = (n: number, lo: number, hi: number): number[] =>
 const rint = (x: number): number => {
   const f = Math.floor(x),
     d = x - f;
-  return d < 0.5 ? f : d > 0.5 ? f + 1 : f % 2 ? f + 1 : f;
+  const up = d > 0.5 || (d === 0.5 && f % 2 !== 0);
+  return up ? f + 1 : f;
 };
 
 /** op, reference, inputs, ULP allowed */

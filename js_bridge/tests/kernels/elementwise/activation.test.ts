@@ -14,7 +14,7 @@ const FORWARD: Partial<Record<ActivationName, Forward>> = {
   relu: { f: (x) => (x <= 0 ? 0 : x) },
   threshold: { f: (x, a, b) => (x <= a! ? b! : x), scalars: [0.5, -7] },
   hardtanh: { f: (x, a, b) => (Number.isNaN(x) ? x : Math.min(Math.max(x, a!), b!)), scalars: [-1, 2] },
-  gelu: { f: (x) => (x === -Infinity ? NaN : x < -4 ? NaN : 0.5 * x * (1 + erf(x / Math.SQRT2))) },
+  gelu: { f: (x) => (x < -4 ? NaN : 0.5 * x * (1 + erf(x / Math.SQRT2))) },
   gelu_tanh: { f: (x) => (x === -Infinity ? NaN : 0.5 * x * (1 + Math.tanh(inner(x)))) },
   silu: { f: (x) => x * sig(x) },
   elu: { f: (x, n, p, i) => (x <= 0 ? Math.expm1(x * i!) * n! : x * p!), scalars: [1.3, 0.9, 0.8] },
@@ -24,7 +24,7 @@ const FORWARD: Partial<Record<ActivationName, Forward>> = {
   softplus: { f: (x, b, l) => softplus(x, b!, l!), scalars: [1, 20] },
   mish: { f: (x) => x * Math.tanh(softplus(x, 1, 20)) },
   log_sigmoid: { f: (x) => Math.min(x, 0) - Math.log1p(Math.exp(-Math.abs(x))) },
-  softshrink: { f: (x, l) => (x > l! ? x - l! : x < -l! ? x + l! : Number.isNaN(x) ? x : 0), scalars: [0.5] },
+  softshrink: { f: (x, l) => (Number.isNaN(x) ? x : Math.max(x - l!, 0) + Math.min(x + l!, 0)), scalars: [0.5] },
   hardshrink: { f: (x, l) => (x >= -l! && x <= l! ? 0 : x), scalars: [0.5] },
 };
 
@@ -92,7 +92,7 @@ const BACKWARD: [ActivationName, ActivationName | "sigmoid" | "tanh", "x" | "y"]
   ["tanh_backward", "tanh", "y"],
 ];
 test.each(BACKWARD)("%s", async (name, of, from) => {
-  const fwd: Forward = of === "sigmoid" ? { f: sig } : of === "tanh" ? { f: Math.tanh } : FORWARD[of]!;
+  const fwd: Forward = { ...FORWARD, sigmoid: { f: sig }, tanh: { f: Math.tanh } }[of]!;
   const scalars = fwd.scalars ?? [];
   const f = (x: number): number => fwd.f(x, ...scalars);
   const corners = [-3, -1, -0.5, 0, 0.5, 2, 3];

@@ -58,6 +58,28 @@ const rem = (x: number, y: number): number => {
   return r !== 0 && r < 0 !== y < 0 ? r + y : r;
 };
 const nan2 = (x: number, y: number): boolean => Number.isNaN(x) || Number.isNaN(y);
+/** The other one where one is NaN. */
+const but = (x: number, y: number, f: (x: number, y: number) => number): number => {
+  if (Number.isNaN(x)) return y;
+  return Number.isNaN(y) ? x : f(x, y);
+};
+const power = (x: number, y: number): number => {
+  if (x === 1 || (x === -1 && Math.abs(y) === Infinity)) return 1;
+  return x ** y;
+};
+const floorDivide = (x: number, y: number): number => {
+  if (y === 0) return x / y;
+  return nan2(x % y, y) ? NaN : Math.floor((x - rem(x, y)) / y + 0.5);
+};
+const xlogy = (x: number, y: number): number => {
+  if (Number.isNaN(y)) return NaN;
+  return x === 0 ? 0 : x * Math.log(y);
+};
+const logaddexp = (x: number, y: number): number => {
+  if (nan2(x, y)) return NaN;
+  if (x === y && Math.abs(x) === Infinity) return x;
+  return Math.max(x, y) + Math.log1p(Math.exp(-Math.abs(x - y)));
+};
 const BINARY: [OpName, (x: number, y: number) => number, number][] = [
   ["add", (x, y) => x + y, 0],
   ["sub", (x, y) => x - y, 0],
@@ -66,27 +88,18 @@ const BINARY: [OpName, (x: number, y: number) => number, number][] = [
   ["rsub", (x, y) => y - x, 0],
   ["maximum", (x, y) => (nan2(x, y) ? NaN : Math.max(x, y)), 0],
   ["minimum", (x, y) => (nan2(x, y) ? NaN : Math.min(x, y)), 0],
-  ["fmax", (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.max(x, y)), 0],
-  ["fmin", (x, y) => (Number.isNaN(x) ? y : Number.isNaN(y) ? x : Math.min(x, y)), 0],
-  ["pow", (x, y) => (x === 1 ? 1 : Math.abs(x) === 1 && Math.abs(y) === Infinity ? 1 : x ** y), 3e-7],
+  ["fmax", (x, y) => but(x, y, Math.max), 0],
+  ["fmin", (x, y) => but(x, y, Math.min), 0],
+  ["pow", power, 3e-7],
   ["atan2", Math.atan2, 3e-7],
   ["hypot", (x, y) => (Math.abs(x) === Infinity || Math.abs(y) === Infinity ? Infinity : Math.hypot(x, y)), 3e-7],
   ["fmod", fmod, 0],
   ["remainder", (x, y) => rem(x, y), 1e-6],
-  ["floor_divide", (x, y) => (y === 0 ? x / y : nan2(x % y, y) ? NaN : Math.floor((x - rem(x, y)) / y + 0.5)), 1e-6],
+  ["floor_divide", floorDivide, 1e-6],
   ["copysign", (x, y) => (y < 0 || Object.is(y, -0) ? -Math.abs(x) : Math.abs(x)), 0],
-  ["xlogy", (x, y) => (Number.isNaN(y) ? NaN : x === 0 ? 0 : x * Math.log(y)), 3e-7],
-  [
-    "logaddexp",
-    (x, y) =>
-      nan2(x, y)
-        ? NaN
-        : x === y && Math.abs(x) === Infinity
-          ? x
-          : Math.max(x, y) + Math.log1p(Math.exp(-Math.abs(x - y))),
-    1e-6,
-  ],
-  ["heaviside", (x, y) => (x === 0 ? y : x > 0 ? 1 : 0), 0],
+  ["xlogy", xlogy, 3e-7],
+  ["logaddexp", logaddexp, 1e-6],
+  ["heaviside", (x, y) => (x === 0 ? y : Number(x > 0)), 0],
 ];
 test.each(BINARY)("%s float32", async (op, f, rtol) => {
   const want = xs.map((x, i) => Math.fround(f(x, ys[i]!)));
@@ -239,14 +252,10 @@ test.each(CAST_FROM)("cast from %s to every dtype", async (from, data) => {
   for (const to of targets) {
     const got = await apply("cast", from, [data], to);
     const want = data.map((v) => {
-      const x =
-        from === "float16"
-          ? fromHalf(toHalf(Number(v)))
-          : from === "bfloat16"
-            ? fromBf16(toBf16(Number(v)))
-            : from === "float32"
-              ? Math.fround(Number(v))
-              : Number(v);
+      let x = Number(v);
+      if (from === "float16") x = fromHalf(toHalf(x));
+      else if (from === "bfloat16") x = fromBf16(toBf16(x));
+      else if (from === "float32") x = Math.fround(x);
       const f = Math.fround(x);
       if (to === "bool") return Number(x !== 0);
       if (to === "float32") return f;
@@ -255,7 +264,7 @@ test.each(CAST_FROM)("cast from %s to every dtype", async (from, data) => {
       if (!Number.isFinite(x) || Math.abs(x) > 2 ** 60) return null; // undefined in C
       const i = typeof v === "bigint" ? v : BigInt(Math.trunc(x));
       return (
-        Number(BigInt.asIntN(to === "int64" ? 64 : to === "int32" ? 32 : to === "int16" ? 16 : 8, i)) +
+        Number(BigInt.asIntN({ int64: 64, int32: 32, int16: 16 }[to as string] ?? 8, i)) +
         (to === "uint8" && BigInt.asUintN(8, i) > 127n ? 256 : 0)
       );
     });

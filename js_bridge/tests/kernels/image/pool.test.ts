@@ -70,10 +70,10 @@ test.each(CASES)("$size $kernel", async (c) => {
   const best = Array.from({ length: ny }, (_, i) => {
     const base = Math.floor(i / py) * px,
       w = wins[i % py]!;
-    return w.reduce(
-      (a, k) => (Number.isNaN(x[base + k]!) ? k : Number.isNaN(x[base + a]!) ? a : x[base + k]! > x[base + a]! ? k : a),
-      w[0]!,
-    );
+    return w.reduce((a, k) => {
+      const [old, now] = [x[base + a]!, x[base + k]!];
+      return Number.isNaN(now) || now > old ? k : a; // a comparison with NaN keeps the old one
+    }, w[0]!);
   });
   const r = await runOne(pool({ ...window, op: "max", dtype: "float32" }), values, {
     x: t("float32", x),

@@ -9,7 +9,8 @@ function matrix(
   n: number,
   m: number,
 ): { rows: number[][]; scale: number } {
-  const scale = Math.fround(mode.startsWith("nearest") || !align ? n / m : m > 1 ? (n - 1) / (m - 1) : 0);
+  const between = m > 1 ? (n - 1) / (m - 1) : 0; // the corners lie on each other
+  const scale = Math.fround(mode.startsWith("nearest") || !align ? n / m : between);
   const clamp = (i: number): number => Math.min(Math.max(i, 0), n - 1);
   const rows = Array.from({ length: m }, (_, o) => {
     const row = new Array<number>(n).fill(0);

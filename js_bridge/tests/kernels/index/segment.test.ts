@@ -32,19 +32,10 @@ const line = (n: number, extent: number): Values => ({
 });
 
 function fold(mode: (typeof MODES)[number], a: bigint, b: bigint): bigint {
-  return mode === "set"
-    ? b
-    : mode === "add"
-      ? BigInt.asIntN(64, a + b)
-      : mode === "prod"
-        ? BigInt.asIntN(64, a * b)
-        : mode === "amax"
-          ? a > b
-            ? a
-            : b
-          : a < b
-            ? a
-            : b;
+  if (mode === "set") return b;
+  if (mode === "add") return BigInt.asIntN(64, a + b);
+  if (mode === "prod") return BigInt.asIntN(64, a * b);
+  return a > b === (mode === "amax") ? a : b;
 }
 
 test.each(MODES)("%s of int64, exactly", async (mode) => {

@@ -21,8 +21,10 @@ import {
   toHalf,
 } from "../../../test_support/run_kernel";
 
-const round = (d: DType, x: number[]): number[] =>
-  d === "float16" ? x.map((v) => fromHalf(toHalf(v))) : d === "bfloat16" ? x.map((v) => fromBf16(toBf16(v))) : x;
+const round = (d: DType, x: number[]): number[] => {
+  if (d === "float16") return x.map((v) => fromHalf(toHalf(v)));
+  return d === "bfloat16" ? x.map((v) => fromBf16(toBf16(v))) : x;
+};
 
 async function check(c: Case, tile?: TileName, software = c.N !== 520): Promise<void> {
   const { M, N, K } = c,
@@ -36,14 +38,9 @@ async function check(c: Case, tile?: TileName, software = c.N !== 520): Promise<
     b = gen(B * K * N, 2),
     e = gen(M * N, 3);
   const v = layout(c);
+  const [aFast, bFast] = [c.ta ? ("m" as const) : ("k" as const), c.tb ? ("k" as const) : ("n" as const)];
   const steps = tile
-    ? [
-        {
-          kernel: matmul({ a: d, b: d, out, tile, aFast: c.ta ? "m" : "k", bFast: c.tb ? "k" : "n" }),
-          values: v,
-          buffers: ["a", "b", "c"],
-        },
-      ]
+    ? [{ kernel: matmul({ a: d, b: d, out, tile, aFast, bFast }), values: v, buffers: ["a", "b", "c"] }]
     : planMatmul({ a: d, b: d, out, values: v, software, ...(c.bias && { bias: d }) });
   const r = await runTensors(steps, {
     a: t(d, a),
@@ -63,7 +60,7 @@ async function check(c: Case, tile?: TileName, software = c.N !== 520): Promise<
         s = s * (c.alpha ?? 1) + (c.bias ? (c.beta ?? 1) * e[m * v["em"]! + n]! : 0);
         want.push(s);
       }
-  const tol = out === "float16" ? 1e-3 : out === "bfloat16" ? 8e-3 : ints ? 0 : 2e-6;
+  const tol = { float16: 1e-3, bfloat16: 8e-3 }[out as string] ?? (ints ? 0 : 2e-6);
   close(r["c"]!, want, tol, ints ? 0 : tol * Math.sqrt(K));
 }
 

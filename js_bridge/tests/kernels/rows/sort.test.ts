@@ -25,7 +25,7 @@ async function run(
   return [out["y"]!, out["idx"]!];
 }
 
-const above = (a: number): number => (Number.isNaN(a) ? Infinity : a === Infinity ? Number.MAX_VALUE : a);
+const above = (a: number): number => (Number.isNaN(a) ? Infinity : Math.min(a, Number.MAX_VALUE));
 function reference(x: readonly number[], rows: number, descending = false, k?: number): [number[], number[]] {
   const n = x.length / rows,
     values: number[] = [],
@@ -86,8 +86,8 @@ test("NaN is above all, zeros are equal", async () => {
 
 test("integers, int64 exactly", async () => {
   for (const dtype of ["int32", "int16", "int8", "uint8", "bool"] as const) {
-    const [lo, hi] =
-      dtype === "bool" ? [0, 2] : dtype === "uint8" ? [0, 256] : dtype === "int8" ? [-128, 128] : [-30000, 30000];
+    const wide = [-30000, 30000] as const;
+    const [lo, hi] = ({ bool: [0, 2], uint8: [0, 256], int8: [-128, 128], int16: wide, int32: wide } as const)[dtype];
     const x = randomInts(3 * 600, lo, hi, 3);
     expect(await run({ dtype, descending: dtype === "bool", indices: "int32" }, x, 3)).toEqual(
       reference(x, 3, dtype === "bool"),
@@ -115,7 +115,7 @@ test("integers, int64 exactly", async () => {
   expect([...new BigInt64Array(out["y"]!.buffer, 0, big.length)]).toEqual([...big].sort((a, b) => (a < b ? -1 : 1)));
   const many = randomInts(1300, -1e6, 1e6, 8).map((v) => BigInt(v % 97) * 2n ** 40n + BigInt(v % 5));
   const got = await run({ dtype: "int64", descending: true }, many, 1);
-  const order = many.map((_, i) => i).sort((a, b) => (many[a]! > many[b]! ? -1 : many[a]! < many[b]! ? 1 : a - b));
+  const order = many.map((_, i) => i).sort((a, b) => Number(many[b]! - many[a]!) || a - b);
   expect(got[1]).toEqual(order);
 });
 

@@ -3,7 +3,7 @@ import { layerNorm } from "../../../src/kernels/rows/norm";
 import { reduce } from "../../../src/kernels/rows/reduce";
 import type { ReduceOp } from "../../../src/kernels/rows/reduce_ops";
 import { softmax } from "../../../src/kernels/rows/softmax";
-import type { Kernel, Values } from "../../../src/kernels/spec";
+import type { DType, Kernel, Values } from "../../../src/kernels/spec";
 import { close, random, randomInts, runOne, t, test } from "../../../test_support/run_kernel";
 
 /** How a device might spread `lanes` invocations over subgroups: for each its subgroup and its place in that. */
@@ -118,14 +118,11 @@ ${(["f32", "i32", "vec2"] as const).map(shuffle).join("\n")}`;
     ]),
   );
   // by the few forms that the kernels' text has
-  const typeOf = (arg: string): string =>
-    arg === "1u" || arg.startsWith("tl_rank")
-      ? "u32"
-      : arg.startsWith("v.")
-        ? state.get(arg.slice(2))!
-        : arg === "v"
-          ? "f32"
-          : "bool";
+  const typeOf = (arg: string): string => {
+    if (arg === "1u" || arg.startsWith("tl_rank")) return "u32";
+    if (arg.startsWith("v.")) return state.get(arg.slice(2))!;
+    return arg === "v" ? "f32" : "bool";
+  };
   const text = kernel.wgsl
     .replace("enable subgroups;", "diagnostic(off, derivative_uniformity);")
     .replace(/subgroupBroadcastFirst\(/g, "emu_first(")
@@ -202,6 +199,10 @@ test.each(Object.keys(SPREADS))("any spread of invocations over subgroups: %s", 
       },
     };
     const ops = ["amin", "argmax", "any", "var"] as ReduceOp[];
+    const dtypeOf = (op: ReduceOp): DType => {
+      if (op === "argmax") return "int64";
+      return op === "any" ? "int32" : "float32";
+    };
     for (const dtype of ["float32", "int64"] as const) {
       const used = dtype === "int64" ? ops.slice(1, 3) : ops;
       const kernel = reduce({
@@ -214,7 +215,7 @@ test.each(Object.keys(SPREADS))("any spread of invocations over subgroups: %s", 
         outputs: used.map((op) => ({
           op,
           node: 0,
-          dtype: op === "argmax" ? "int64" : op === "any" ? "int32" : "float32",
+          dtype: dtypeOf(op),
         })),
       });
       const values = {
@@ -235,7 +236,7 @@ test.each(Object.keys(SPREADS))("any spread of invocations over subgroups: %s", 
         used.map((op, k) => [
           `out${k}`,
           {
-            dtype: op === "argmax" ? ("int64" as const) : op === "any" ? ("int32" as const) : ("float32" as const),
+            dtype: dtypeOf(op),
             zeros: ROWS,
           },
         ]),
