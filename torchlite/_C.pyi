@@ -1192,6 +1192,33 @@ class TensorBase:
     def xlogy_(self, other: _Number) -> Tensor: ...
     def zero_(self) -> Tensor: ...
 
+class _LD_pivots(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+
+class _LD_pivots_info(NamedTuple):
+    LD: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _LU_pivots(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+
+class _LU_pivots_info(NamedTuple):
+    LU: Tensor
+    pivots: Tensor
+    info: Tensor
+
+class _L_info(NamedTuple):
+    L: Tensor
+    info: Tensor
+
+class _P_L_U(NamedTuple):
+    P: Tensor
+    L: Tensor
+    U: Tensor
+
 class _Q_R(NamedTuple):
     Q: Tensor
     R: Tensor
@@ -1201,13 +1228,26 @@ class _U_S_V(NamedTuple):
     S: Tensor
     V: Tensor
 
+class _U_S_Vh(NamedTuple):
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
 class _a_tau(NamedTuple):
     a: Tensor
     tau: Tensor
 
+class _eigenvalues_eigenvectors(NamedTuple):
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
 class _hist_bin_edges(NamedTuple):
     hist: Tensor
     bin_edges: Tensor
+
+class _inverse_info(NamedTuple):
+    inverse: Tensor
+    info: Tensor
 
 class _mantissa_exponent(NamedTuple):
     mantissa: Tensor
@@ -1217,6 +1257,10 @@ class _min_max(NamedTuple):
     min: Tensor
     max: Tensor
 
+class _result_info(NamedTuple):
+    result: Tensor
+    info: Tensor
+
 class _sign_logabsdet(NamedTuple):
     sign: Tensor
     logabsdet: Tensor
@@ -1224,6 +1268,12 @@ class _sign_logabsdet(NamedTuple):
 class _solution_cloned_coefficient(NamedTuple):
     solution: Tensor
     cloned_coefficient: Tensor
+
+class _solution_residuals_rank_singular_values(NamedTuple):
+    solution: Tensor
+    residuals: Tensor
+    rank: Tensor
+    singular_values: Tensor
 
 class _values_indices(NamedTuple):
     values: Tensor

@@ -1,7 +1,8 @@
 # mypy: ignore-errors
 """Made by `make docs` from the op declarations; do not edit."""
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
-from typing import Any, NamedTuple, Sequence, overload
+from typing import Any, Sequence, overload
+from ._C import _P_L_U, _Q_R, _U_S_V, _a_tau, _hist_bin_edges, _mantissa_exponent, _min_max, _sign_logabsdet, _solution_cloned_coefficient, _values_indices
 from ._C import Size as Size
 from ._core.device import device as _device, layout as _layout, memory_format as _memory_format
 from ._core.dtypes import dtype as _dtype
@@ -1300,45 +1301,3 @@ def zeros(size: _int | Sequence[_int], *, dtype: _dtype | None = ..., layout: _l
 @overload
 def zeros(*size: _int, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., requires_grad: _bool = ..., out: Tensor | None = ...) -> Tensor: ...
 def zeros_like(input: Tensor, *, dtype: _dtype | None = ..., layout: _layout | None = ..., device: _device | _str | _int | None = ..., pin_memory: _bool | None = ..., memory_format: _memory_format | None = ..., requires_grad: _bool = ...) -> Tensor: ...
-
-class _P_L_U(NamedTuple):
-    P: Tensor
-    L: Tensor
-    U: Tensor
-
-class _Q_R(NamedTuple):
-    Q: Tensor
-    R: Tensor
-
-class _U_S_V(NamedTuple):
-    U: Tensor
-    S: Tensor
-    V: Tensor
-
-class _a_tau(NamedTuple):
-    a: Tensor
-    tau: Tensor
-
-class _hist_bin_edges(NamedTuple):
-    hist: Tensor
-    bin_edges: Tensor
-
-class _mantissa_exponent(NamedTuple):
-    mantissa: Tensor
-    exponent: Tensor
-
-class _min_max(NamedTuple):
-    min: Tensor
-    max: Tensor
-
-class _sign_logabsdet(NamedTuple):
-    sign: Tensor
-    logabsdet: Tensor
-
-class _solution_cloned_coefficient(NamedTuple):
-    solution: Tensor
-    cloned_coefficient: Tensor
-
-class _values_indices(NamedTuple):
-    values: Tensor
-    indices: Tensor

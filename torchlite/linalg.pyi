@@ -1,7 +1,8 @@
 # mypy: ignore-errors
 """Made by `make docs` from the op declarations; do not edit."""
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
-from typing import Any, NamedTuple, Sequence, overload
+from typing import Any, Sequence, overload
+from ._C import _LD_pivots, _LD_pivots_info, _LU_pivots, _LU_pivots_info, _L_info, _P_L_U, _Q_R, _U_S_Vh, _eigenvalues_eigenvectors, _inverse_info, _result_info, _sign_logabsdet, _solution_residuals_rank_singular_values
 from . import Tensor
 from ._core.device import device as _device, layout as _layout, memory_format as _memory_format
 from ._core.dtypes import dtype as _dtype
@@ -76,61 +77,3 @@ def tensorsolve(input: Tensor, other: Tensor, dims: _int | Sequence[_int] | None
 def vander(x: Tensor, *, N: _int | None = ...) -> Tensor: ...
 def vecdot(x: Tensor, y: Tensor, *, dim: _int = ..., out: Tensor | None = ...) -> Tensor: ...
 def vector_norm(input: Tensor, ord: _Number = ..., dim: _int | Sequence[_int] | None = ..., keepdim: _bool = ..., *, dtype: _dtype | None = ..., out: Tensor | None = ...) -> Tensor: ...
-
-class _LD_pivots(NamedTuple):
-    LD: Tensor
-    pivots: Tensor
-
-class _LD_pivots_info(NamedTuple):
-    LD: Tensor
-    pivots: Tensor
-    info: Tensor
-
-class _LU_pivots(NamedTuple):
-    LU: Tensor
-    pivots: Tensor
-
-class _LU_pivots_info(NamedTuple):
-    LU: Tensor
-    pivots: Tensor
-    info: Tensor
-
-class _L_info(NamedTuple):
-    L: Tensor
-    info: Tensor
-
-class _P_L_U(NamedTuple):
-    P: Tensor
-    L: Tensor
-    U: Tensor
-
-class _Q_R(NamedTuple):
-    Q: Tensor
-    R: Tensor
-
-class _U_S_Vh(NamedTuple):
-    U: Tensor
-    S: Tensor
-    Vh: Tensor
-
-class _eigenvalues_eigenvectors(NamedTuple):
-    eigenvalues: Tensor
-    eigenvectors: Tensor
-
-class _inverse_info(NamedTuple):
-    inverse: Tensor
-    info: Tensor
-
-class _result_info(NamedTuple):
-    result: Tensor
-    info: Tensor
-
-class _sign_logabsdet(NamedTuple):
-    sign: Tensor
-    logabsdet: Tensor
-
-class _solution_residuals_rank_singular_values(NamedTuple):
-    solution: Tensor
-    residuals: Tensor
-    rank: Tensor
-    singular_values: Tensor

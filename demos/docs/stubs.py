@@ -105,13 +105,20 @@ def is_op(value: object) -> bool:
     return type(value).__name__ in ("Op", "OpMethod")
 
 
-def finished(lines: list[str]) -> str:
-    """The text of a stub, with the named tuples that its functions return."""
+def finished(lines: list[str], up: str = ".") -> str:
+    """The text of a stub, which has the named tuples that its functions return from `_C.pyi`."""
     text = "\n".join(lines) + "\n"
-    for name, fields in sorted(named.items()):
-        if f"-> {name}: " in text:
-            text += f"\nclass {name}(NamedTuple):\n" + "".join(f"    {field}: Tensor\n" for field in fields)
-    return text
+    used = ", ".join(name for name in sorted(named) if f"-> {name}: " in text)
+    given = f"from {up}_C import {used}\n" if used else ""
+    return text.replace("Any, NamedTuple, Sequence, overload\n", "Any, Sequence, overload\n" + given, 1)
+
+
+def tuples() -> str:
+    """The named tuples that functions return; called when all other stubs are made."""
+    return "".join(
+        f"\nclass {name}(NamedTuple):\n" + "".join(f"    {field}: Tensor\n" for field in fields)
+        for name, fields in sorted(named.items())
+    )
 
 
 def core_names() -> list[str]:
@@ -192,7 +199,7 @@ def core() -> str:
             and name not in ATTRIBUTES
         ):
             lines += definition(name, op, True, "    ")
-    return finished(lines)
+    return "\n".join(lines) + "\n" + tuples()
 
 
 def source_of(name: str, value: object) -> str:
@@ -285,7 +292,7 @@ def namespace(path: str) -> str:
         imports=f"from {up} import Tensor\nfrom {up}_core.device import device as _device, layout as _layout, "
         f"memory_format as _memory_format\nfrom {up}_core.dtypes import dtype as _dtype\n" + "\n".join(imports) + "\n"
     )
-    return finished([head, *values, "", *functions])
+    return finished([head, *values, "", *functions], up)
 
 
 def main() -> int:
@@ -293,8 +300,8 @@ def main() -> int:
     stale = []
     for name, make in (
         ("__init__.pyi", package),
-        ("_C.pyi", core),
         *((path.replace(".", "/") + ".pyi", functools.partial(namespace, path)) for path in NAMESPACES),
+        ("_C.pyi", core),
     ):
         text, path = make(), folder / name
         if path.exists() and path.read_text() == text:

@@ -1,7 +1,7 @@
 # mypy: ignore-errors
 """Made by `make docs` from the op declarations; do not edit."""
 from builtins import bool as _bool, complex as _complex, float as _float, int as _int, str as _str
-from typing import Any, NamedTuple, Sequence, overload
+from typing import Any, Sequence, overload
 from .. import Tensor
 from .._core.device import device as _device, layout as _layout, memory_format as _memory_format
 from .._core.dtypes import dtype as _dtype
