@@ -171,3 +171,21 @@ def test_devices():
     for a, b in (("cpu", "webgpu"), ("webgpu", "cpu")):
         with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device"):
             F.conv2d(R(2, 3, 5, 5, device=a), R(4, 3, 3, 3, device=b))
+
+
+@pytest.mark.parametrize("shape", [(2, 4, 5, 6), (4, 5, 6), (2, 4, 1, 6), (2, 4, 0, 3), (0, 4, 5, 6)], ids=str)
+def test_shapes_and_errors_as_on_the_cpu(shape):
+    """Valid arguments have their shape without the CPU's kernel; wrong ones have its error."""
+    options = [{}, {"stride": 2, "padding": 1}, {"padding": (1, 2), "dilation": 2}, {"groups": 2}, {"groups": 0}]
+    options += [{"stride": 0}, {"padding": -1}, {"stride": (1, 2, 3)}, {"dilation": 0}, {"bias": 4}, {"bias": 3}]
+    for weight in [(4, 4, 3, 3), (4, 2, 3, 3), (4, 4, 0, 3), (0, 4, 3, 3), (4, 4, 3)]:
+        for given in options:
+            seen = []
+            for device in ("cpu", "webgpu"):
+                more = {k: torch.ones(v, device=device) if k == "bias" else v for k, v in given.items()}
+                try:
+                    r = torch.nn.functional.conv2d(torch.ones(shape).to(device), torch.ones(weight).to(device), **more)
+                    seen.append((r.shape, r.stride()))
+                except Exception as error:
+                    seen.append((type(error), str(error)))
+            assert seen[0] == seen[1], (weight, given)

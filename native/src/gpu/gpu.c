@@ -541,6 +541,15 @@ PyObject *gpu_fresh(int ndim, const int64_t *shape, tl_dtype d, uint32_t *handle
   Py_DECREF(b);
   return s ? (PyObject *)tl_over(s, d, ndim, shape, strides, 0) : NULL;
 }
+static PyObject *f_on_device(PyObject *m, PyObject *const *a, Py_ssize_t n) {
+  (void)m;
+  bool all = true;
+  for (Py_ssize_t i = 0; i < n && all; i++) {
+    PyObject *owner = TL_CHECK(a[i]) ? ((TlTensor *)a[i])->storage->owner : NULL;
+    all = owner && Py_TYPE(owner) == tl_Buffer;
+  }
+  return PyBool_FromLong(all);
+}
 /* fresh(shape, dtype): (tensor, handle) of a new contiguous tensor, not initialised */
 static PyObject *f_fresh(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
@@ -560,6 +569,7 @@ static PyMethodDef functions[] = {
    "Runs every pending expression that reads this buffer, and its own, before it is written."},
   {"flush", f_flush, METH_NOARGS, "Sends the queued commands to the bridge."},
   {"launch", (PyCFunction)(void *)f_launch, METH_FASTCALL, "launch(plan, handles, words): runs a plan on buffers."},
+  {"on_device", (PyCFunction)(void *)f_on_device, METH_FASTCALL, "on_device(*tensors): whether all are on webgpu."},
   {"fresh", (PyCFunction)(void *)f_fresh, METH_FASTCALL,
    "fresh(shape, dtype): an uninitialised contiguous tensor and its handle"},
   {"pending_buffers", f_pending_buffers, METH_NOARGS,

@@ -57,8 +57,11 @@ def number(key: tuple[Any, ...], text: Callable[..., Any]) -> int:
     return n
 
 
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
 def compact(family: str, **params: Any) -> str:
-    return family + ":" + json.dumps(params, separators=(",", ":"))
+    return family + ":" + _encode(params)
 
 
 def tree(op: str, *args: Any, dtype: str = "float32", compute: str | None = None, shape: tuple[int, ...]) -> Node:

@@ -37,7 +37,7 @@ ready, allocate, launch, flush, fresh, pending_buffers = (
     core.fresh,
     core.pending_buffers,
 )
-product = core.product
+product, on_device = core.product, core.on_device
 open_checks: dict[int, Any] = {}  # number of a launch that checks indices -> what makes its error; see checks.py
 last_check = [0]  # the last of these numbers
 status_buffer = [None]  # the buffer in which launches note bad indices; see checks.status

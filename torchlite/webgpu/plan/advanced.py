@@ -8,13 +8,14 @@ from typing import Any
 import torchlite as torch
 
 from .index import INTEGERS, MOST_INDICES, Pick, geometry, put_at, range_error, strides_over, take_at, writable
-from .index_ops import here, rows_of, source_of
+from .index_ops import rows_of, source_of
 from .mask import fill_where, positions
 from ..devices import check_devices
 from ..fallback import cpu_result
 from ..registry import planner
 from ..tensors import filled, upload
 from ..layout import as_on_cpu
+from ..lazy.stream import on_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def _plan_index(self: Any, indices: Any) -> tuple[tuple[int, ...], list[int | No
 @as_on_cpu()
 def _index(ov: Overload, a: tuple[Any, ...]) -> Any:
     self, indices = a
-    if not here(self):
+    if not on_device(self):
         # x on the CPU, indices on webgpu: PyTorch's error
         raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
     parts = _plan_index(self, indices)
@@ -133,7 +134,7 @@ def _fill_masked(target: Tensor, mask: Tensor, at: int, value: Tensor) -> Tensor
 @planner("index_put")
 def _index_put(ov: Any, a: tuple[Any, ...]) -> Any:
     self, indices, values, accumulate = a
-    if not here(self):
+    if not on_device(self):
         raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
     if values.is_cpu and values.dim():
         check_devices((self, values))
@@ -170,7 +171,7 @@ def _index_put(ov: Any, a: tuple[Any, ...]) -> Any:
 def _embedding(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     weight, index = a[0], a[1]
     buffer, shape, strides, offset, dtype, _, _ = geometry(weight)
-    if len(shape) != 2 or index.dtype.name not in INTEGERS or not here(weight, index):
+    if len(shape) != 2 or index.dtype.name not in INTEGERS or not on_device(weight, index):
         return cpu_result(ov, a)
     _, own, ist, _, _, _, _ = geometry(index)
     return take_at(
@@ -192,7 +193,7 @@ def _embedding_backward(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     grad, index, rows, padding, by_frequency = a
     if (
         index.dtype.name not in INTEGERS
-        or not here(grad, index)
+        or not on_device(grad, index)
         or not grad.dim()
         or tuple(grad.shape[:-1]) != tuple(index.shape)
     ):
@@ -221,7 +222,12 @@ def _embedding_backward(ov: Overload, a: tuple[Any, ...]) -> Tensor:
 @planner("embedding_renorm")
 def _embedding_renorm(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index, most, p = a
-    if self.dim() != 2 or index.dtype.name not in INTEGERS or not here(self, index) or self.dtype is not torch.float32:
+    if (
+        self.dim() != 2
+        or index.dtype.name not in INTEGERS
+        or not on_device(self, index)
+        or self.dtype is not torch.float32
+    ):
         return cpu_result(ov, a) if self.dtype is torch.float32 else NotImplemented
     index = index.reshape(-1)
     target = writable(ov, self)

@@ -1,7 +1,7 @@
 """Convolutions and their gradients, by implicit products on the GPU: no unfolded image is made.
 
-The CPU's kernel is asked once, on tensors without images, for the shape of the result and for errors;
-the answer is kept.
+The shape of a valid convolution's result is known here. What else there is, the CPU's kernel is asked once, on tensors
+without images, for the shape of the result and for errors; the answer is kept.
 Integer and complex convolutions run as windows and products (the op's body).
 """
 
@@ -45,6 +45,12 @@ def _result(ov: Any, args: Any, x: Any, w: Any, bias: Any, single: Any) -> tuple
     )
     shape = _shapes.get(key)
     if shape is None:
+        shape = _valid_shape(x, w, bias, single, ov.kernel, args[3:])
+        if shape is not None:
+            if len(_shapes) > MOST:
+                _shapes.clear()
+            _shapes[key] = shape
+    if shape is None:
         try:
             few = stand_in(x)
             few = few.unsqueeze(0)[:0] if single else few[:0]
@@ -62,6 +68,46 @@ def _result(ov: Any, args: Any, x: Any, w: Any, bias: Any, single: Any) -> tuple
             _shapes.clear()
         _shapes[key] = shape
     return shape if single else (x.shape[0], *shape)
+
+
+def _of_dims(v: Any, dims: int) -> Any:
+    """A number for each dim; None if v has numbers for others."""
+    if isinstance(v, int):
+        return (v,) * dims
+    if len(v) == 1:
+        return tuple(v) * dims
+    return v if len(v) == dims else None
+
+
+def _valid_shape(x: Any, w: Any, bias: Any, single: Any, kernel: str, rest: Any) -> tuple[int, ...] | None:
+    """An image's shape in the result of a plain convolution; None where the CPU's kernel has to look at the
+    arguments."""
+    own, filters = tuple(x.shape), tuple(w.shape)
+    if kernel not in ("conv1d", "conv2d", "conv3d") or len(own) + bool(single) != len(filters):
+        return None
+    stride, padding, dilation, groups = rest
+    channels, sizes = (own[0], own[1:]) if single else (own[1], own[2:])
+    if (
+        groups < 1
+        or not filters[1]
+        or channels != filters[1] * groups
+        or not filters[0]
+        or filters[0] % groups
+        or w.dtype is not x.dtype
+        or bias is not None
+        and (bias.dtype is not x.dtype or tuple(bias.shape) != filters[:1])
+    ):
+        return None
+    steps, pads, gaps = _of_dims(stride, len(sizes)), _of_dims(padding, len(sizes)), _of_dims(dilation, len(sizes))
+    if steps is None or pads is None or gaps is None:
+        return None
+    shape = [filters[0]]
+    for n, window, step, pad, gap in zip(sizes, filters[2:], steps, pads, gaps):
+        n += 2 * pad - gap * (window - 1) - 1
+        if window < 1 or step < 1 or pad < 0 or gap < 1 or n < 0:
+            return None
+        shape.append(n // step + 1)
+    return tuple(shape)
 
 
 @Plans

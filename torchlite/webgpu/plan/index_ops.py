@@ -11,7 +11,7 @@ from .index import INTEGERS, Pick, geometry, put_at, range_error, take_at, writa
 from ..fallback import cpu_result
 from ..registry import planner
 from ..tensors import contiguous, empty, filled
-from ..lazy.stream import Buffer
+from ..lazy.stream import on_device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,10 +35,6 @@ def _dim(dim: int, nd: int) -> int | None:
     return dim % max(nd, 1)
 
 
-def here(*tensors: Tensor) -> bool:
-    return all(type(geometry(t)[0]) is Buffer for t in tensors)
-
-
 # ---- gather, scatter -------------------------------------------------------------------------------------------------
 def _along_dim(nd: int, dim: int) -> list[int | None]:
     return [None if d == dim else d for d in range(nd)]
@@ -56,10 +52,10 @@ def _gather(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         dim is None
         or itype.name not in INTEGERS
         or (len(shape) or 1) != (len(grid) or 1)
-        or not here(self, index)
+        or not on_device(self, index)
         or shape
         and grid
-        and any(d != dim and grid[d] > shape[d] for d in range(len(shape)))
+        and any([d != dim and grid[d] > shape[d] for d in range(len(shape))])
     ):
         return cpu_result(ov, a)
     along = _along_dim(len(grid), dim) if shape else [None] * len(grid)
@@ -74,7 +70,7 @@ def _scatter_parts(
     """(dim, grid, along, picks) of a scatter; None where the CPU has an error to raise."""
     shape, (_, grid, ist, _, itype, _, _) = tuple(self.shape), geometry(index)
     dim, nd = _dim(a[1], len(shape)), len(shape) or 1
-    if dim is None or itype.name not in INTEGERS or (len(grid) or 1) != nd or not here(self, index):
+    if dim is None or itype.name not in INTEGERS or (len(grid) or 1) != nd or not on_device(self, index):
         return None
     full = shape or (1,)
     whole = grid or (1,)
@@ -82,7 +78,12 @@ def _scatter_parts(
         return None
     if src is not None:
         other = tuple(src.shape) or (1,)
-        if src.dtype is not self.dtype or len(other) != nd or not here(src) or any(i > s for i, s in zip(whole, other)):
+        if (
+            src.dtype is not self.dtype
+            or len(other) != nd
+            or not on_device(src)
+            or any(i > s for i, s in zip(whole, other))
+        ):
             return None
     return dim, grid, _along_dim(len(grid), dim) if shape else [None] * len(grid), [Pick(index, ist, dim)]
 
@@ -165,7 +166,7 @@ def _index_select(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         dim is None
         or index.dim() > 1
         or index.dtype.name not in INTEGERS
-        or not here(self, index)
+        or not on_device(self, index)
         or not shape
         and index.numel() != 1
     ):
@@ -208,7 +209,7 @@ def _add_checks(ov: Overload, a: tuple[Any, ...], dtypes: tuple[str, ...] = INTE
         or index.dim() > 1
         or index.dtype.name not in dtypes
         or source.dtype is not self.dtype
-        or not here(self, index, source)
+        or not on_device(self, index, source)
     ):
         return None
     shape, other = tuple(self.shape) or (1,), tuple(source.shape) or (1,)
@@ -241,7 +242,7 @@ def _index_into(ov: Overload, a: tuple[Any, ...]) -> Any:
 def _index_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index, value = a[0], a[2], a[3]
     dim = _dim(a[1], self.dim())
-    if dim is None or index.dim() > 1 or index.dtype is not torch.int64 or not here(self, index):
+    if dim is None or index.dim() > 1 or index.dtype is not torch.int64 or not on_device(self, index):
         return cpu_result(ov, a)
     source = None
     if isinstance(value, torch.Tensor):
@@ -275,7 +276,7 @@ def _index_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
 @planner("take")
 def _take(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index = a
-    if index.dtype is not torch.int64 or not here(self, index) or not self.numel() and index.numel():
+    if index.dtype is not torch.int64 or not on_device(self, index) or not self.numel() and index.numel():
         return cpu_result(ov, a)
     flat = contiguous(self)
     grid = tuple(index.shape)
@@ -300,7 +301,7 @@ def _put(ov: Any, a: Any) -> Tensor:
         index.dtype is not torch.int64
         or source.dtype is not self.dtype
         or index.numel() != source.numel()
-        or not here(self, index, source)
+        or not on_device(self, index, source)
     ):
         return cpu_result(ov, a)
     target = writable(ov, self, True)

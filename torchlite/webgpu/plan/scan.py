@@ -75,10 +75,8 @@ def _cumsum(ov: Overload, args: tuple[Any, ...]) -> Tensor:
         return running_product(t, at)
     if given not in DTYPES or want not in DTYPES:
         return NotImplemented if want is not torch.float64 else empty(tuple(t.shape), want)
-    if want is torch.bool and ov.kernel == "cumprod":  # sums of truth values saturate, products do not overflow
-        return _scan(t.to(torch.bool), "cummin", at, torch.bool)[0]
     if want is torch.bool:
-        return _scan(t.to(torch.bool), "cummax", at, torch.bool)[0]
+        return ask_core(ov, args)  # raises
     return _scan(t, ov.kernel, at, want)[0]
 
 

@@ -16,7 +16,7 @@ from ..fallback import cpu_result
 from ..lazy.graph import Plans
 from ..registry import planner
 from ..tensors import contiguous, empty, filled, laid_back, laid_like
-from ..lazy.stream import Buffer, launch, ready
+from ..lazy.stream import Buffer, launch, on_device, ready
 from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
@@ -38,10 +38,6 @@ def _restored(r: Tensor, dtype: DType) -> Tensor:
     return r.view(dtype) if dtype.is_complex else r
 
 
-def _on_device(*tensors: Tensor) -> bool:
-    return all(type(geometry(t)[0]) is Buffer for t in tensors)
-
-
 # ---- cat, stack, roll ------------------------------------------------------------------------------------------------
 def join(
     parts: list[tuple[Buffer, tuple[Any, ...], int, int]], dim: int, shape: tuple[int, ...], dtype: DType
@@ -54,11 +50,11 @@ def join(
     target, start = geometry(r)[0], 0
     move = MOVE.get(dtype.name, dtype.name)
     for first in range(0, len(parts), AT_ONCE):
-        group = parts[first : first + AT_ONCE]
-        _join(
-            group, dim, (*shape[:dim], sum(p[3] for p in group), *shape[dim + 1 :]), move, target, start * out[dim], out
-        )
-        start += sum(p[3] for p in group)
+        group, length = parts[first : first + AT_ONCE], 0
+        for part in group:
+            length += part[3]
+        _join(group, dim, (*shape[:dim], length, *shape[dim + 1 :]), move, target, start * out[dim], out)
+        start += length
     return r
 
 
@@ -73,8 +69,15 @@ def _join(
 ) -> None:
     # dims before dim must not be merged with it
     border = (*dense_strides(shape[:dim]), *(0,) * (len(shape) - dim))
-    sizes, keep = coalesce(shape, [*[p[1] for p in parts], out, border])
-    at = next((k for k, d in enumerate(keep) if d >= dim), None) if shape[dim] > 1 else None
+    strides = [out, border]
+    for p in parts:
+        strides.append(p[1])
+    sizes, keep = coalesce(shape, strides)
+    at = None
+    if shape[dim] > 1:
+        at = 0
+        while keep[at] < dim:
+            at += 1
     n = 1
     for m in sizes:
         n *= m
@@ -85,16 +88,23 @@ def _join(
         for d in range(dim + 1, keep[at] + 1):
             scale *= shape[d]
     values, begin = [n, *sizes], 0
-    for buffer, strides, place, length in parts:
-        step = strides[keep[at]] if keep else 0
+    handles = []
+    for buffer, steps, place, length in parts:
+        step = steps[keep[at]] if keep else 0
         values.append(place - begin * scale * step if begin else place)
-        values.extend([strides[d] for d in keep] if keep else [0])
+        for d in keep:
+            values.append(steps[d])
+        if not keep:
+            values.append(0)
         begin += length
         values.append(begin * scale)
+        handles.append(ready(buffer))
     values.append(offset)
-    values.extend([out[d] for d in keep] if keep else [0])
+    for d in keep:
+        values.append(out[d])
+    if not keep:
+        values.append(0)
     number = _joins[len(sizes), at, move, len(parts)]
-    handles = [ready(p[0]) for p in parts]
     handles.append(ready(target))
     launch(number, handles, values)
 
@@ -104,15 +114,15 @@ def _join(
 def _cat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     tensors, dim = a
     stack = ov.kernel == "stack"
-    if not tensors or not _on_device(*tensors):
+    if not tensors or not on_device(*tensors):
         return cpu_result(ov, a)
     parts, dtype, shape, total = [], None, None, 0
-    dtypes = {t.dtype for t in tensors}
-    dtype = dtypes.pop() if len(dtypes) == 1 else None
-    if dtype is None:
-        dtype = tensors[0].dtype
-        for t in tensors[1:]:
-            dtype = torch.promote_types(dtype, t.dtype)
+    dtype = tensors[0].dtype
+    mixed = False
+    for t in tensors:
+        if t.dtype is not dtype:
+            dtype, mixed = torch.promote_types(dtype, t.dtype), True
+    if mixed:
         tensors = [t if t.dtype is dtype else t.to(dtype) for t in tensors]
     for t in tensors:
         buffer, own, strides, offset, _, _, _ = geometry(t)
@@ -129,7 +139,7 @@ def _cat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
             parts.append((buffer, (*strides[:dim], 0, *strides[dim:]), offset, 1))
         else:
             if own != shape and (
-                len(own) != len(shape) or any(x != y for d, (x, y) in enumerate(zip(own, shape)) if d != dim)
+                len(own) != len(shape) or own[:dim] != shape[:dim] or own[dim + 1 :] != shape[dim + 1 :]
             ):
                 return cpu_result(ov, a)
             if own[dim]:
