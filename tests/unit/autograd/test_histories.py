@@ -104,7 +104,7 @@ MADE_SO = "with torch.inference_mode(): y, v = torch.ones(3, requires_grad=True)
 INFERENCE = """
 y.requires_grad, y.is_leaf, y.is_inference(), v.is_inference()
 [t.requires_grad for t in (y + 1, y * 2, 2 / y, y - torch.ones(3), y + v, y.sin(), y.exp(), y.sum(), y.softmax(0))]
-[t.requires_grad for t in (y ** 2, y * y, F.linear(y, y[None]), torch.stack([y, y]), torch.stack([y, torch.ones(3)]))]
+[t.requires_grad for t in (y * y, F.linear(y, y[None]), torch.stack([y, y]), torch.stack([y, torch.ones(3)]))]
 y.add(1).sum().backward(); y.grad
 y.exp().sum().backward()
 [(t.requires_grad, t.is_inference(), t._is_view()) for t in (y.view(3), y[0], y.unbind()[0], v.mT, v.detach())]
