@@ -1,5 +1,7 @@
 """Activation functions, and their gradients as operations of their own."""
 
+import struct
+
 import torchlite as torch
 from ._declare import op
 from ._out import FOUND, Out, SCALAR_TYPE
@@ -17,6 +19,11 @@ def _grad_pair(t):
 
 
 # ---- piecewise linear --------------------------------------------------------------------------------------------
+def _as_float(x):
+    """A number as PyTorch's C++ has it where it says float: 24 bits of it, whatever the tensor's dtype."""
+    return struct.unpack("f", struct.pack("f", x))[0]
+
+
 @op(
     "relu(Tensor self) -> Tensor",
     kernel="relu",
@@ -211,8 +218,8 @@ def hardsigmoid(self):
     samples=_grad_pair,
 )
 def hardsigmoid_backward(grad_output, self):
-    """grad_output / 6 between -3 and 3, else 0."""
-    return torch.where((self > -3) & (self < 3), grad_output / 6, 0)
+    """grad_output times the float32 next to 1/6 between -3 and 3, else 0."""
+    return torch.where((self > -3) & (self < 3), grad_output * _as_float(1 / 6), 0)
 
 
 @op(
@@ -536,6 +543,9 @@ def selu_(self):
     "celu(Tensor self, Scalar alpha=1.0) -> Tensor",
     tags="pointwise",
     variants="function",
+    grad={
+        "self": lambda c, g: torch._C._nn.elu_backward(g, c.alpha, 1, 1.0 / _as_float(c.alpha), False, c.self),
+    },
     samples=lambda t: _line(t) + [(t(5), 0.7)],
 )
 def celu(self, alpha=1.0):

@@ -139,7 +139,8 @@ PW_L2(a_log_sigmoid_backward_f64, double, double, a *SIG1(-b))
 #define D_HARDTANH(T) ((b <= (T)p->x) | (b >= (T)p->y)) ? 0 : a
 #define D_HARDSWISH_HIGH(T) (b < 3 ? a * (b / 3 + (T)0.5) : a)
 #define D_HARDSWISH(T) b <= -3 ? 0 : D_HARDSWISH_HIGH(T)
-#define D_HARDSIGMOID(T) ((b > -3) & (b < 3)) ? a / 6 : 0
+/* PyTorch has a float of 1/6 for doubles too */
+#define D_HARDSIGMOID(T) ((b > -3) & (b < 3)) ? a * (T)(1.0f / 6.0f) : 0
 #define D_SHRINK(T) ((b >= -(T)p->x) & (b <= (T)p->x)) ? 0 : a
 REALS2(a_threshold_backward, D_THRESHOLD)
 F2(a_leaky_relu_backward, D_LEAKY)

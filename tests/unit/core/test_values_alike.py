@@ -365,3 +365,12 @@ torch.native_group_norm(torch.ones(2,4,0),None,None,2,4,0,2,1e-5)
 """)
 def test_alike(line):
     alike(line)
+
+
+@cases("""
+x=torch.linspace(-4,4,17,dtype=torch.float64,requires_grad=True); torch.autograd.grad(F.hardsigmoid(x).sum(),x)[0]*1e9%1000//1
+x=torch.linspace(-4,4,17,dtype=torch.float64,requires_grad=True); torch.autograd.grad(F.celu(x,0.7).sum(),x)[0]*1e9%1000//1
+""")
+def test_numbers_that_pytorch_has_as_float(line):
+    """The digits beyond those of float32."""
+    alike(line)
