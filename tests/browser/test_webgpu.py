@@ -80,7 +80,7 @@ def test_canvas_reads_are_exact(page):
             """
 import torch
 from torchlite.webgpu.transport import bridge as _bridge
-_bridge.current.way = "canvas"
+_bridge.current.read_mode = "canvas"
 wrong = []
 g = torch.Generator().manual_seed(3)
 for n in (1, 3, 4, 191, 192, 1000, 65537):
@@ -150,7 +150,7 @@ def test_others_run_while_a_read_waits(page):
 import asyncio, torch
 await torch.ready()
 from torchlite.webgpu.transport import bridge as _bridge
-_bridge.current.way = "jspi"
+_bridge.current.read_mode = "jspi"
 x = torch.arange(1000, dtype=torch.float32).to("webgpu")
 async def work(k):
     out = []

@@ -56,7 +56,7 @@ class Losses(list):
 def train(source, way=None, most=None):
     if way:
         from torchlite.webgpu.transport import bridge as _bridge
-        _bridge.require().way = None if way == "any" else way
+        _bridge.require().read_mode = None if way == "any" else way
     losses = Losses()
     losses.most = most
     try:

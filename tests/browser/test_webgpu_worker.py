@@ -291,7 +291,7 @@ def test_forced(driver, isolated, wheel_name):
         """
 from pyodide.ffi import can_run_sync
 from torchlite.webgpu.transport import bridge as _bridge
-_bridge.current.way = None
+_bridge.current.read_mode = None
 y = torch.ones(3, device="webgpu").sum().item()
 s = torch.webgpu.memory_stats()
 [can_run_sync(), y, s["webgpu.reads"], s["webgpu.sync_reads"]]

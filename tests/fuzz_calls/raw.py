@@ -5,7 +5,7 @@ from __future__ import annotations
 # They set what the whole process works with: a wrong answer afterwards is the caller's.
 LEFT_OUT = {
     "register",
-    "set_default_elsewhere",
+    "set_default_off_cpu",
     "set_operators",
     "set_grad_enabled",
     "set_inference_mode",

@@ -208,7 +208,7 @@ def default() -> Device:
 
 def default_changed() -> None:
     """Tells the core whether it has to ask."""
-    _C.set_default_elsewhere(default().type != "cpu")
+    _C.set_default_off_cpu(default().type != "cpu")
 
 
 cpu = device("cpu")

@@ -1,7 +1,6 @@
 /**
  * What Python calls: integers, strings and typed arrays in, the same out. Errors are thrown as Error objects whose
- * `name`
- * is one of errors.ts. Pointers are byte addresses in the memory that `attach` named (WebAssembly's heap).
+ * `name` is one of errors.ts. Pointers are byte addresses in the memory that `attach` named (WebAssembly's heap).
  */
 import { ReadError } from "../runtime/errors";
 import type { LimitName } from "../runtime/device";

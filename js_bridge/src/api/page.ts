@@ -11,27 +11,25 @@ import type { PageOptions } from "./worker_calls";
 import type { Port } from "./worker_link";
 
 /**
- * The bridge with its device. Where the device lives is settled here, for a device cannot be moved: in a GPU worker
- * where
- * reads could not be made at once otherwise, as the canvas fails. Whether Python can be suspended is no reason not to:
- * that
- * depends on how Python is entered each time. `way` may name one way of reading ("worker", or one that leaves the
- * device here).
+ * Opens a bridge with its device. A device cannot be moved, so this decides where it lives. It goes to a GPU worker if
+ * the canvas fails, since then synchronous code could not read. It does so even if Python can be suspended now: that
+ * changes with each entry into Python. `readMode` may allow only one read mode ("worker", or one that leaves the device
+ * in this thread).
  */
 async function open(
   heap: Heap,
   text: string,
   source: string,
-  way: string,
+  readMode: string,
   start: () => Port = () => startWorker(source),
 ): Promise<PageBridge | WorkerBridge> {
   const options = JSON.parse(text) as PageOptions;
   const gpu = (globalThis.navigator as Navigator | undefined)?.gpu;
-  let problem = way === "" || way === "worker" ? workerProblem() : "it is switched off";
+  let problem = readMode === "" || readMode === "worker" ? workerProblem() : "it is switched off";
   if (problem === "" && source === "") problem = "this build of torchlite was made without its script";
   let canvas: string | undefined;
   if (problem === "" && gpu) {
-    if (way === "worker") canvas = "it is switched off";
+    if (readMode === "worker") canvas = "it is switched off";
     else canvas = options.probe === false ? "it was not tried" : await probeCanvas(gpu);
     if (canvas === "") problem = "the canvas works";
     else if (canvas !== NO_ADAPTER) {
@@ -43,7 +41,7 @@ async function open(
         problem = e instanceof Error && bridge.state() === 0 ? e.message : bridge.reason();
       }
       bridge.close();
-      if (way === "worker") canvas = undefined;
+      if (readMode === "worker") canvas = undefined;
     }
   }
   const bridge = new PageBridge(heap, canvas === undefined ? options : { ...options, canvas });

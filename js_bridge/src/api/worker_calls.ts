@@ -1,9 +1,7 @@
 /**
  * What Python's worker and the GPU worker say to each other. Commands and uploads are posted, and nobody waits for
- * them; all
- * else is a call by name, from one table. Python waits for its answer either on shared memory, in the middle of
- * synchronous
- * code, or by a promise that a message resolves.
+ * them; all else is a call by name, from one table. Python waits for its answer either on shared memory, in the middle
+ * of synchronous code, or by a promise that a message resolves.
  *
  * Python speaks this too (torchlite/webgpu/transport/link.py), by tables that `npm run tables` writes from these.
  *

@@ -25,7 +25,7 @@ export interface Block {
   readonly buffer: PoolBuffer;
   readonly bytes: number;
   /** Blocks of an earlier device must not go to the pool of the next one. */
-  readonly era: number;
+  readonly epoch: number;
   holders: number;
   /** Why the content is poisoned: the failure of the command that should have written it. */
   poison: WebgpuError | null;
@@ -38,7 +38,7 @@ export class Slots {
   readonly #pool: Pool;
   readonly #table: (Slot | undefined)[] = [];
   #live = 0;
-  #era = 0;
+  #epoch = 0;
 
   constructor(pool: Pool) {
     this.#pool = pool;
@@ -52,7 +52,7 @@ export class Slots {
     this.#checkFree(handle, "alloc");
     const size = Math.max(16, Math.ceil(bytes / 16) * 16);
     try {
-      const block: Block = { buffer: this.#pool.take(size), bytes: size, era: this.#era, holders: 1, poison: null };
+      const block: Block = { buffer: this.#pool.take(size), bytes: size, epoch: this.#epoch, holders: 1, poison: null };
       return this.#put({ handle, block, bytes, size });
     } catch (e) {
       // the slot exists all the same, so that commands recorded after this one name the cause and not a missing slot
@@ -67,7 +67,7 @@ export class Slots {
     this.#checkFree(handle, "alloc");
     this.#put({
       handle,
-      block: { buffer: NOTHING, bytes: 0, era: -1, holders: 1, poison },
+      block: { buffer: NOTHING, bytes: 0, epoch: -1, holders: 1, poison },
       bytes: 0,
       size: 0,
     });
@@ -83,7 +83,7 @@ export class Slots {
   free(handle: number): void {
     const slot = this.#table[handle & INDEX_MASK];
     if (slot === undefined || slot.handle !== handle) {
-      if (this.#era > 0) return;
+      if (this.#epoch > 0) return;
       throw new SlotError(`[free] ${describe(handle)} is not in use`);
     }
     const index = handle & INDEX_MASK;
@@ -123,12 +123,12 @@ export class Slots {
 
   release(block: Block): void {
     block.holders--;
-    if (block.holders === 0 && block.era === this.#era) this.#pool.give(block.buffer, block.bytes);
+    if (block.holders === 0 && block.epoch === this.#epoch) this.#pool.give(block.buffer, block.bytes);
   }
 
   /** Forgets all slots: the device is gone. */
   clear(): void {
-    this.#era++;
+    this.#epoch++;
     this.#table.length = 0;
     this.#live = 0;
     this.#pool.clear();

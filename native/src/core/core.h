@@ -20,7 +20,7 @@ TlTensor *tl_empty_like_on(int device, const TlTensor *t, tl_dtype dtype);
 TlTensor *tl_over(TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
                   int64_t offset); /* steals s */
 int tl_device_copy(TlTensor *dst, TlTensor *src), tl_device_fill(TlTensor *dst, PyObject *value);
-bool tl_args_elsewhere(PyObject *const *a, int n);
+bool tl_args_off_cpu(PyObject *const *a, int n);
 TlVersion *tl_version(TlTensor *t);
 void tl_bump(TlTensor *t);
 int tl_check_inference(

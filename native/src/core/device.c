@@ -4,7 +4,7 @@
 #include "core/geometry.h"
 #include "gpu/gpu_api.h"
 
-bool tl_any_device; /* whether there ever was a storage elsewhere: programs on the CPU do not look for one */
+bool tl_any_device; /* whether there ever was a storage off the CPU: programs on the CPU do not look for one */
 
 int tl_check_device_code(int device) {
   if (device >= TL_CPU && device <= TL_META) return 0;
@@ -38,16 +38,16 @@ int tl_device_fill(TlTensor *dst, PyObject *value) {
   return r ? 0 : -1;
 }
 
-static bool elsewhere(PyObject *o) { return TL_CHECK(o) && ((TlTensor *)o)->device != TL_CPU; }
+static bool off_cpu(PyObject *o) { return TL_CHECK(o) && ((TlTensor *)o)->device != TL_CPU; }
 
-bool tl_args_elsewhere(PyObject *const *a, int n) {
+bool tl_args_off_cpu(PyObject *const *a, int n) {
   for (int i = 0; i < n; i++) {
-    if (elsewhere(a[i])) return true;
+    if (off_cpu(a[i])) return true;
     bool tuple = PyTuple_Check(a[i]);
     if (!tuple && !PyList_Check(a[i])) continue;
     Py_ssize_t m = PyObject_Size(a[i]);
     for (Py_ssize_t j = 0; j < m; j++)
-      if (elsewhere(tuple ? PyTuple_GetItem(a[i], j) : PyList_GetItem(a[i], j))) return true;
+      if (off_cpu(tuple ? PyTuple_GetItem(a[i], j) : PyList_GetItem(a[i], j))) return true;
   }
   return false;
 }

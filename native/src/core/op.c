@@ -188,16 +188,16 @@ static PyObject *vcall_with(PyObject *fn, Overload *ov, PyObject *const *a, PyOb
   Py_DECREF(t);
   return r;
 }
-bool tl_default_elsewhere;
+bool tl_default_off_cpu;
 
 static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s);
 
 PyObject *tl_op_dispatch(Overload *ov, PyObject *const *a) {
   Scan s = {false, false, false, false};
   scan_args(ov, a, &s);
-  if (tl_default_elsewhere && ov->device_at >= 0 && a[ov->device_at] == Py_None && !s.other) s.check = true;
+  if (tl_default_off_cpu && ov->device_at >= 0 && a[ov->device_at] == Py_None && !s.other) s.check = true;
   if (!s.check) return dispatch_on(ov, a, s);
-  /* the arguments with the device filled in, when the result belongs elsewhere; None for the CPU */
+  /* the arguments with the device filled in, if the result belongs on another device; None for the CPU */
   PyObject *r = vcall_with(tl_reg.dispatch_other, ov, a, NULL), *b[MAX_PARAMS];
   if (!r) return NULL;
   if (r != Py_None) {

@@ -75,7 +75,7 @@ int tl_op_bind(Overload *ov, bool method, PyObject *const *args, Py_ssize_t narg
                PyObject **made, int *nmade);
 int tl_op_fit(Overload *ov, PyObject *const *from, Py_ssize_t n, PyObject **a, PyObject **made);
 /* op.c */
-extern bool tl_default_elsewhere; /* torch.set_default_device or `with torch.device(...)` names another device */
+extern bool tl_default_off_cpu; /* torch.set_default_device or `with torch.device(...)` names another device */
 PyObject *tl_op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 PyObject *tl_op_dispatch(Overload *ov, PyObject *const *a);
 PyObject *tl_op_run(Overload *ov, PyObject *const *a, bool other);

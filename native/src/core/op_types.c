@@ -252,7 +252,7 @@ static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t n
                             : PyErr_Format(PyExc_TypeError, "%s: no op that has this kernel is declared yet", k->name);
   if (out && a[0] != (PyObject *)out)
     PyErr_Format(PyExc_TypeError, "%s: out is where the schema has a number", k->name);
-  else if (tl_any_device && !(k->flags & TL_K_GEOMETRY) && tl_args_elsewhere(a, (int)n))
+  else if (tl_any_device && !(k->flags & TL_K_GEOMETRY) && tl_args_off_cpu(a, (int)n))
     PyErr_Format(PyExc_RuntimeError, "%s: a tensor is not on the CPU", k->name);
   else if (!tl_any_indirect || k->flags & TL_K_GEOMETRY) r = k->fn(k, a, n, out);
   else {
@@ -337,7 +337,7 @@ static Overload *entrance(const char *name, PyObject *const *args, Py_ssize_t n,
 
 static PyObject *run_below_autograd(Overload *ov, PyObject *const *a, bool inplace) {
   bool old = tl_grad_mode, was_below_autograd = tl_below_autograd,
-       other = tl_any_device && tl_args_elsewhere(a, ov->nparams);
+       other = tl_any_device && tl_args_off_cpu(a, ov->nparams);
   tl_grad_mode = false;
   tl_below_autograd = true;
   PyObject *r = inplace ? tl_op_run_inplace(ov, a, other) : tl_op_run(ov, a, other);
@@ -377,9 +377,9 @@ static PyObject *call_overload(PyObject *m, PyObject *const *args, Py_ssize_t n)
   (void)m;
   return enter(args, n, CALL_OVERLOAD, "call_overload");
 }
-static PyObject *set_default_elsewhere(PyObject *m, PyObject *o) {
+static PyObject *set_default_off_cpu(PyObject *m, PyObject *o) {
   (void)m;
-  tl_default_elsewhere = PyObject_IsTrue(o) == 1;
+  tl_default_off_cpu = PyObject_IsTrue(o) == 1;
   Py_RETURN_NONE;
 }
 static PyObject *requires_grad(PyObject *m, PyObject *o) {
@@ -392,7 +392,7 @@ static PyMethodDef functions[] = {
   {"call_inplace_below_autograd", (PyCFunction)(void *)call_inplace_below_autograd, METH_FASTCALL,
    "in-place run without recording"},
   {"call_overload", (PyCFunction)(void *)call_overload, METH_FASTCALL, "call_overload(overload, args): full dispatch"},
-  {"set_default_elsewhere", set_default_elsewhere, METH_O,
+  {"set_default_off_cpu", set_default_off_cpu, METH_O,
    "Whether tensors are made on another device where none is named."},
   {"requires_grad", requires_grad, METH_O, "requires_grad, views of changed bases included"},
   {0}};

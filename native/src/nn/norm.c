@@ -2,7 +2,7 @@
 #include "nn/norm.h"
 
 /* What only other devices have a kernel for: here the op's body runs. */
-static PyObject *elsewhere(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+static PyObject *k_gpu_only(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   (void)k;
   (void)args;
   (void)nargs;
@@ -58,8 +58,8 @@ const TlKernel tl_kernels_norm[] = {
   {"nll_loss_forward", tl_k_nll, 0, 0, NULL}, /* (self, target, weight, reduction, ignore_index) */
   {"nll_loss", tl_k_nll, 1, 0, NULL},
   {"nll_loss_backward", tl_k_nll_backward, 0, 0, NULL},
-  {"_cross_entropy", elsewhere, 0, 0, NULL},
-  {"_cross_entropy_backward", elsewhere, 0, 0, NULL},
+  {"_cross_entropy", k_gpu_only, 0, 0, NULL},
+  {"_cross_entropy_backward", k_gpu_only, 0, 0, NULL},
   {"mse_loss", tl_k_pair_loss, 0, 0, NULL},
   {"l1_loss", tl_k_pair_loss, 1, 0, NULL},
   {"smooth_l1_loss", tl_k_pair_loss, 2, 0, NULL},

@@ -449,10 +449,10 @@ KERNEL(k_linear)
   return (PyObject *)multiply(x, w, true, bias, NULL);
 }
 
-KERNEL(k_elsewhere)
+KERNEL(k_gpu_only)
 { return TL_FALLBACK(); } /* a kernel on other devices only */
 
-const TlKernel tl_kernels_matmul[] = {{"_attention", k_elsewhere},
+const TlKernel tl_kernels_matmul[] = {{"_attention", k_gpu_only},
                                       {"mm", k_mm},
                                       {"bmm", k_bmm},
                                       {"mv", k_mv},

@@ -1,24 +1,24 @@
-"""The WebGPU runtime (js_bridge) as Python reaches it. `current` is the bridge in use;
-`require()` gives it or says why there is none.
+"""The WebGPU runtime (js_bridge), as Python calls it. `current` is the open bridge; `require()` returns it, or raises
+with the reason why there is none.
 
-Two classes have its interface: PageBridge (page.py) in Pyodide, and one over a node process for tests on the desktop.
+Two classes have this interface: PageBridge (page.py) in Pyodide, and one over a node process for tests on the desktop.
 
-    plan(key) -> int                        number of a plan; Unsupported where it has no kernel
-    run_at(address, count)                  a command stream in memory, words of 32 bits;
-    it is read before other Python code runs,
-                                            and then its first word is 0: without that an interrupted call is repeated
-    backlogged(), drain()                     whether very much is under way; waits for it where that is possible
-    run(words)                              the same from a list of integers below 2**32
-    alloc(handle, nbytes)                   at once; a failure leaves the handle free
-    upload(handle, offset, memory)          bytes, before all streams that are run later
-    read(handle, offset, nbytes)            bytes-like; read_async gives an awaitable of it
-    synchronize(), synchronize_async()      waits for all that was run; raises the first failure not told yet
-    stats(), info(), reset_peaks()          figures; the adapter, its features and limits
-    state(), reason(), epoch()              CLOSED, READY or LOST, and why; a number that counts devices
+    plan(key) -> int                        number of a plan; raises Unsupported if it has no kernel
+    run_at(address, count)                  runs a command stream in memory, words of 32 bits. It reads them before
+                                            other Python code runs, and sets the first word to 0. If that word is not 0
+                                            after an interrupt, the core sends the commands again
+    run(words)                              runs a list of integers below 2**32
+    backlogged(), drain()                   whether the GPU is far behind; waits until it is not, if Python can wait
+    alloc(handle, nbytes)                   allocates now; if it fails, the handle stays free
+    upload(handle, offset, memory)          writes bytes, before all streams that run later
+    read(handle, offset, nbytes)            bytes-like; read_async returns an awaitable of it
+    synchronize(), synchronize_async()      waits for everything that was run; raises the first failure not yet raised
+    stats(), info(), reset_peaks()          statistics; the adapter, its features and limits
+    state(), reason(), epoch()              CLOSED, READY or LOST, and why; the number of the current device
     empty_cache(), set_budget(nbytes), reset()          reset() is awaitable
 
-While a read, synchronize or drain waits, other Python code may run: callers keep nothing half done across them.
-The core calls drain() before an op begins (gpu_ready), never in the middle of one.
+While read(), synchronize() or drain() waits, other Python code may run. So callers must not hold half-changed state
+across these calls. The core calls drain() before an op begins (gpu_ready), never in the middle of one.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ current: Any = None  # a Bridge of _types.pyi while a device is open
 
 
 def command(op: Any, *operands: Any) -> Any:
-    """The words of a command: its head, which holds their number, and its operands."""
+    """The words of a command: the head, which holds their number, then the operands."""
     return (op | (1 + len(operands)) << 8, *operands)
 
 
@@ -73,12 +73,13 @@ def error(name: str, message: str) -> Any:
 
 
 def figures(stats: dict[str, int]) -> dict[str, int]:
-    """The bridge's figures by Python's kind of names, as integers."""
+    """The bridge's statistics as integers, with names in Python's style."""
     return {"".join("_" + c.lower() if c.isupper() else c for c in name): int(n) for name, n in stats.items()}
 
 
 def require() -> Any:
-    """The bridge, opened now where this code can wait for that; RuntimeError where there is none or not yet."""
+    """The bridge. Opens the device if this code can wait for that; raises RuntimeError if there is none, or none
+    yet."""
     if current is not None:
         return current
     if sys.platform != "emscripten":
@@ -89,7 +90,7 @@ def require() -> Any:
 
 
 def available() -> bool:
-    """Whether a tensor can be made on webgpu now; opens the device where this code can wait for that."""
+    """Whether a tensor can be made on webgpu now. Opens the device if this code can wait for that."""
     if current is not None:
         return current.state() == READY
     if sys.platform != "emscripten":
@@ -100,7 +101,7 @@ def available() -> bool:
 
 
 async def ready() -> bool:
-    """Opens the device and waits for that; False where there is none."""
+    """Opens the device and waits for it; False if there is none."""
     if current is not None or sys.platform != "emscripten":
         return available()
     from . import page

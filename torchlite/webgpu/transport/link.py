@@ -1,4 +1,4 @@
-"""The wire to a GPU worker from Python. Used by worker.py, which says when."""
+"""Messages between Python and a GPU worker, for worker.py."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def isolated() -> bool:
 
 
 class Link:
-    """Messages to the worker, answers from it, and whether it is alive (js_bridge/src/api/worker_link.ts)."""
+    """Sends messages to the worker, receives its answers, and watches that it is alive. The counterpart in JavaScript
+    is js_bridge/src/api/worker_link.ts."""
 
     def __init__(self, options: Any, source: Any) -> None:
         settings = {**DEFAULTS, **options.get("worker", {})}
@@ -49,7 +50,7 @@ class Link:
         self._source = source
         self._port = self._memory = self._head = None
         self._ended = bridge.CLOSED, "WebGPU was not opened yet"
-        self._said = {
+        self._status = {
             "failed": False,
             "backlogged": False,
             "epoch": 0,
@@ -66,7 +67,7 @@ class Link:
     def _begin(self, plans: Any) -> None:
         self._memory = js.SharedArrayBuffer.new(HEAD_BYTES + self._room) if isolated() else None
         self._head = None if self._memory is None else js.Int32Array.new(self._memory, 0, HEAD_BYTES // 4)
-        self._said.update(failed=False, backlogged=False, epoch=0)
+        self._status.update(failed=False, backlogged=False, epoch=0)
         self._posted = self._bytes = self._asked = 0
         self._loop = asyncio.get_running_loop()
         kind = js.JSON.parse('{"type":"text/javascript"}')
@@ -74,7 +75,7 @@ class Link:
         self._port = port = js.Worker.new(url, js.JSON.parse('{"name":"torchlite GPU"}'))
 
         def heard(event: Any) -> None:
-            js.URL.revokeObjectURL(url)  # not before: browsers may fetch the script late
+            js.URL.revokeObjectURL(url)  # not earlier: browsers may fetch the script late
             if self._port is port:
                 self._hear(event.data)
 
@@ -90,14 +91,14 @@ class Link:
         port.postMessage(start)
 
     def end(self, reason: Any, state: Any = bridge.LOST) -> None:
-        """Gives the worker up."""
+        """Stops the worker; whoever waits for an answer gets DeviceLostError."""
         port, self._port = self._port, None
         self._ended = state, reason
         if port is not None:
             port.terminate()
             port.onmessage = port.onerror = None
             for proxy in self._proxies:
-                self._loop.call_soon(proxy.destroy)  # one of them may be running
+                self._loop.call_soon(proxy.destroy)  # later, since one of them may be running now
         waiting, self._waiting = self._waiting, {}
         for future in waiting.values():
             if not future.done():
@@ -116,7 +117,7 @@ class Link:
     def _hear(self, data: Any) -> None:
         words = getattr(data, "words", None)
         if words is not None:
-            self._said = json.loads(words)
+            self._status = json.loads(words)
             self._beats += 1
             return
         future = self._waiting.pop(data.promise, None)
@@ -129,7 +130,7 @@ class Link:
             future.set_result(getattr(data, "value", None))
 
     def _promise(self, name: str, *args: Any) -> Any:
-        """A call whose answer comes by message, as a future; it takes effect at once."""
+        """Posts a call now and returns a future for its answer, which comes by message."""
         if self._port is None and name in GONE:
             future = self._loop.create_future()
             future.set_result(GONE[name])
@@ -142,8 +143,8 @@ class Link:
         return future
 
     async def _guard(self) -> None:
-        """Looks for signs of life while answers are awaited,
-        and gives up on one that never comes though there are some."""
+        """Watches the worker while answers are awaited. Ends it if it gives no sign of life, or if an answer does not
+        come in time though it does."""
         still, before = 0, self._beat()
         waited: dict[int, int] = {}
         while self._waiting:
@@ -165,14 +166,14 @@ class Link:
         return js.Atomics.load(self._head, at)
 
     def _exchange(self, **what: Any) -> None:
-        """Posts a call and blocks until its answer is there. An earlier one that was interrupted comes first:
-        its answer lies in the same memory."""
+        """Posts a call and blocks until its answer is there. If an earlier call was interrupted, this waits for its
+        answer first, since both use the same memory."""
         if self._asked:
             self._wait(self._asked)
         number = next(self._numbers)
         call, post = message(ask=number, **what), self._alive().postMessage
         try:
-            post(call)  # Python can be interrupted after this, and not before
+            post(call)  # an interrupt comes after this line, not before
         finally:
             self._asked = number
         self._wait(number)
@@ -183,7 +184,7 @@ class Link:
             self._alive()
             if wait(head, Word.ANSWER, answered, self._tick) != "timed-out":
                 continue
-            # in ticks and not by the clock, which goes on while the machine sleeps
+            # counts ticks, not time: the clock goes on while the machine sleeps
             now = self._beat()
             still, beat, waited = (still + 1 if now == beat else 0), now, waited + 1
             if still >= self._silent:
@@ -193,7 +194,7 @@ class Link:
         self._asked = 0
 
     def _answer(self, name: str, args: tuple[Any, ...]) -> Any:
-        """(kind, bytes) of a call that this thread blocks for."""
+        """Makes a call, blocks for its answer, and returns (kind, bytes)."""
         self._exchange(name=name, args=args)
         self._posted = self._bytes = 0
         kind, length = self._word(Word.KIND), self._word(Word.BYTES) & 0xFFFFFFFF
@@ -204,12 +205,12 @@ class Link:
             n = min(self._room, length - at)
             js.Uint8Array.new(self._memory, HEAD_BYTES, n).assign_to(memoryview(out)[at : at + n])
         if kind == Kind.ERROR:
-            told = json.loads(out)
-            raise bridge.error(told["name"], told["message"])
+            error = json.loads(out)
+            raise bridge.error(error["name"], error["message"])
         return kind, out
 
     def _ask(self, name: str, *args: Any) -> Any:
-        """A call whose answer is needed at once."""
+        """Makes a call and returns its answer."""
         if self._port is None and name in GONE:
             return GONE[name]
         if self._head is not None:
@@ -224,10 +225,10 @@ class Link:
         return run_sync(self._promise(name, *args))
 
     def _post(self, what: Any, transfer: Any, nbytes: Any, after: Any = None) -> None:
-        """Hands something over. Its failure is told by this call or a later one."""
+        """Posts a message without waiting. If it fails, this call or a later one raises the error."""
         post = self._alive().postMessage
         try:
-            post(what, transfer)  # Python can be interrupted after this, and not before
+            post(what, transfer)  # an interrupt comes after this line, not before
         finally:
             if after is not None:
                 after.value = 0

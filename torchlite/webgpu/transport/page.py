@@ -1,4 +1,4 @@
-"""The bridge inside Pyodide: loading its script, opening the device, and reads by what the page allows."""
+"""The bridge inside Pyodide: loads its script, opens the device, and reads in whatever mode the page allows."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ NOT_YET = (
 )
 
 options: dict[str, Any] = {}  # RuntimeOptions of js_bridge, for tests of small devices
-WAYS = {"canvas": 2, "worker": 4}  # to read without suspending Python; bits of readProblem()
+READ_MODES = {"canvas": 2, "worker": 4}  # those that do not suspend Python; bits of readProblem()
 _opening: asyncio.Task[bool] | None = None  # the task that opens the device
 _problem = None  # why it could not be opened
 
 
 def _forced() -> Any:
-    """For tests: the only way to read, of "jspi", "canvas" and "worker", or "none"."""
+    """For tests: the only read mode to allow ("jspi", "canvas", "worker"), or "none"."""
     return os.environ.get("TORCHLITE_WEBGPU_READ") or None
 
 
@@ -55,7 +55,7 @@ def _text() -> Any:
 def _source() -> Any:
     try:
         return _text()
-    except RuntimeError:  # the page brought the script
+    except RuntimeError:  # the page has loaded the script itself
         return ""
 
 
@@ -93,7 +93,7 @@ async def _in_classic_worker(text: str) -> None:
 
 
 async def _imported(text: str) -> None:
-    # the page gave a function that does `import(url)`, which Python cannot say
+    # the page provides a function for `import(url)`, which Python cannot call
     url = _blob(text)
     try:
         await js.torchlite_import(url)
@@ -102,8 +102,7 @@ async def _imported(text: str) -> None:
 
 
 async def _evaluate(text: str) -> None:
-    # eval, and only where nothing else is open:
-    # module workers of pages that gave no importer and have no security policy against it
+    # eval, if nothing else works: in module workers, if the page provides no importer and its policy allows eval
     js.eval(text)
 
 
@@ -112,18 +111,18 @@ def _here(name: str) -> bool:
 
 
 class _Refused(RuntimeError):
-    """The page's security policy forbids all ways to run a script in this thread."""
+    """The page's security policy forbids every way of running a script in this thread."""
 
 
 async def _load() -> Any:
-    """The script's exports. A page whose security policy forbids all that is tried here may load bridge.js itself;
-    else it runs in a worker."""
+    """The script's exports. If the page's security policy forbids all that is tried here, the page may load bridge.js
+    itself; otherwise the script runs in a worker (_apart)."""
     page = getattr(js, "torchlite_webgpu", None)
     if page is not None:
         return page
     text = _text()
     ways = [_in_node] if _here("process") and hasattr(js.process, "getBuiltinModule") else []
-    # not by `document`: PyScript's workers have that of the page, whose scripts run there
+    # `document` alone proves nothing: PyScript's workers have the page's one, and scripts run there
     ways += [_imported] if _here("torchlite_import") else []
     if _here("importScripts"):
         ways.append(_in_classic_worker)
@@ -143,7 +142,7 @@ async def _load() -> Any:
 
 
 async def _apart() -> Any:
-    """The bridge where the script may not run in this thread: in a worker, which no eval is needed for."""
+    """The bridge for a thread in which the script may not run: it runs in a worker, which needs no eval."""
     from .worker import WorkerBridge
 
     if not _here("Worker"):
@@ -188,7 +187,7 @@ async def _open() -> bool:
                     "in a worker: %s)" % (_remedy(), refused, e)
                 ) from None
         else:
-            # it decides here where the device lives: in this thread, or in a worker that runs the same script
+            # page.open decides where the device lives: in this thread, or in a worker that runs the same script
             bridge = await page.open(
                 pyodide_js._module, json.dumps(options), "" if page.workerProblem() else _source(), _forced() or ""
             )
@@ -204,13 +203,13 @@ async def _open() -> bool:
 
 
 async def ready() -> Any:
-    """Opens the device, once for all who ask at the same time."""
+    """Opens the device. Callers that ask at the same time share one attempt."""
     global _opening
     if _bridge.current is not None:
         return _bridge.current.state() == _bridge.READY
     if _opening is None:
         _opening = asyncio.ensure_future(_open())
-    return await asyncio.shield(_opening)  # who stops waiting must not stop the others' device
+    return await asyncio.shield(_opening)  # a caller that stops waiting must not stop the others' attempt
 
 
 def available() -> bool:
@@ -228,7 +227,7 @@ def require() -> Any:
 
 
 def problem() -> Any:
-    """Why there is no device to be had; None where there may be one."""
+    """Why there is no device; None if there may be one."""
     return _adapter.problem if _problem is None and _adapter.answer is False else _problem
 
 
@@ -242,7 +241,7 @@ class PageBridge:
         self._claim, self._upload, self._read = bridge.claim, bridge.upload, bridge.read
         self._synchronize, self._read_now = bridge.synchronize, getattr(bridge, "readNow", None)
         self.state, self.reason, self.epoch = bridge.state, bridge.reason, bridge.epoch
-        self.way = _forced()
+        self.read_mode = _forced()
 
     def plan(self, key: Any) -> Any:
         try:
@@ -263,7 +262,7 @@ class PageBridge:
         try:
             if can_run_sync():
                 run_sync(self._synchronize())
-            elif not self._js.readProblem(WAYS["worker"]):
+            elif not self._js.readProblem(READ_MODES["worker"]):
                 self._js.barrier()
         except JsException as e:
             raise _error(e) from None
@@ -285,19 +284,20 @@ class PageBridge:
             raise _error(e) from None
 
     def _problems(self) -> Any:
-        """Why each of the ways to wait for the GPU without suspending Python is closed; None where one is open."""
+        """Why each read mode that does not suspend Python fails; None if one of them works."""
         problems = {}
-        for way, bit in WAYS.items():
-            problems[way] = "it is switched off" if self.way not in (None, way) else self._js.readProblem(bit)
-            if not problems[way]:
+        for mode, bit in READ_MODES.items():
+            problems[mode] = "it is switched off" if self.read_mode not in (None, mode) else self._js.readProblem(bit)
+            if not problems[mode]:
                 return None
         return problems
 
     def read(self, handle: Any, offset: Any, nbytes: Any) -> Any:
-        """By JSPI where Python may be suspended here, else through a canvas, or, as settled when the device was opened,
-        a GPU worker."""
+        """Reads by stack switching if Python may be suspended here; else through a canvas, or from the GPU worker if
+        the device was opened there."""
         try:
-            if self.way in (None, "jspi") and can_run_sync():  # asked first: a read that is started must be waited for
+            # can_run_sync() comes first, since a read that has started must be awaited
+            if self.read_mode in (None, "jspi") and can_run_sync():
                 return run_sync(self._read(handle, offset, nbytes)).to_bytes()
             problems = self._problems()
             if problems is None:
@@ -326,7 +326,7 @@ class PageBridge:
 
     def synchronize(self) -> Any:
         try:
-            if self.way in (None, "jspi") and can_run_sync():
+            if self.read_mode in (None, "jspi") and can_run_sync():
                 run_sync(self._synchronize())
                 return
             if self._problems() is None:
@@ -378,8 +378,8 @@ class PageBridge:
         return json.loads(await self._js.times())
 
     def times_now(self) -> Any:
-        """Without waiting where Python cannot."""
-        if self.way in (None, "jspi") and can_run_sync():
+        """The same at once; without waiting if Python cannot wait."""
+        if self.read_mode in (None, "jspi") and can_run_sync():
             return json.loads(run_sync(self._js.times()))
         return json.loads(self._js.timesNow())
 
@@ -390,8 +390,8 @@ class PageBridge:
         return json.loads(self._js.notes())
 
     def spans(self) -> Any:
-        """Without waiting where Python cannot: some are pending then."""
-        if self.way in (None, "jspi") and can_run_sync():
+        """The spans. Without waiting if Python cannot wait; some are missing then."""
+        if self.read_mode in (None, "jspi") and can_run_sync():
             return json.loads(run_sync(self._js.spans()))
         return json.loads(self._js.spansNow())
 

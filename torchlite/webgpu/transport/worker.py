@@ -1,10 +1,10 @@
-"""The device in a GPU worker that Python itself talks to,
-for threads in which a Content-Security-Policy lets nobody run a package's script.
+"""The bridge for threads in which a Content-Security-Policy forbids a package's script: the script and the device are
+in a GPU worker, and Python itself talks to it.
 
-It has the methods of js_bridge/src/api/worker_bridge.ts and speaks its protocol, whose tables are in protocol.py.
-In a page that is cross-origin isolated Python blocks on shared memory for what it needs at once.
-Elsewhere answers come by messages alone: Python waits for them by stack switching or by `await`,
-commands are posted without waiting for anything, and what fails is told later.
+It has the methods of js_bridge/src/api/worker_bridge.ts and speaks its protocol, whose tables are in protocol.py. In a
+cross-origin isolated page Python blocks on shared memory for an answer. In other pages answers come by message: Python
+waits for them by stack switching or `await`. There commands are posted without waiting, and a later call raises what
+failed.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ WORKER = 4  # a bit of readProblem()
 
 
 def _binary(data: Any, **fields: Any) -> tuple[Any, Any]:
-    """A message with bytes in it, and what it transfers."""
+    """A message that contains bytes, and the list of what it transfers."""
     what = message(**fields)
     name = "upload" if fields else "run"
     setattr(what, name, data)
@@ -37,14 +37,14 @@ class WorkerBridge(Link):
     def __init__(self, options: Any, source: Any) -> None:
         why = "torchlite's script may not run in this thread, only in a worker of its own"
         super().__init__({**options, "canvas": why, "probe": False}, source)
-        self._before = self._blocked = 0  # devices of workers that ended; reads that blocked this thread
+        self._before = self._blocked = 0  # epochs of earlier workers; number of reads that blocked this thread
         self._plans: dict[str, int] = {}
         self._kept: dict[str, Any] = {}
 
     # --- device ---
 
     async def open(self) -> bool:
-        """Starts a worker with a device; False when there is no device to be had, and reason() says why."""
+        """Starts a worker with a device; False if there is none, and reason() says why."""
         self._before, self._blocked = self.epoch(), 0
         self._begin(list(self._plans))
         try:
@@ -56,7 +56,7 @@ class WorkerBridge(Link):
                 await self._promise(name, *args)
         except bridge.DeviceLostError:
             return False
-        self._said["state"] = bridge.READY
+        self._status["state"] = bridge.READY
         return True
 
     async def reset(self) -> Any:
@@ -72,20 +72,20 @@ class WorkerBridge(Link):
 
     def state(self) -> Any:
         if self._port is not None:
-            state = self._said["state"] if self._head is None else self._ask("state")
+            state = self._status["state"] if self._head is None else self._ask("state")
             if self._port is not None:
                 return state
         return self._ended[0]
 
     def reason(self) -> Any:
         if self._port is not None:
-            reason = self._said["reason"] if self._head is None else self._ask("reason")
+            reason = self._status["reason"] if self._head is None else self._ask("reason")
             if self._port is not None:
                 return reason
         return self._ended[1]
 
     def epoch(self) -> Any:
-        epoch: Any = self._said["epoch"] if self._head is None else self._word(Word.EPOCH)
+        epoch: Any = self._status["epoch"] if self._head is None else self._word(Word.EPOCH)
         return self._before + epoch
 
     def info(self) -> Any:
@@ -95,8 +95,8 @@ class WorkerBridge(Link):
     # --- commands ---
 
     def plan(self, key: Any) -> Any:
-        """Without shared memory a number is given before the worker has seen the key;
-        what is computed by a plan without kernels fails."""
+        """The number of a plan. Without shared memory Python chooses it before the worker has seen the key; if the plan
+        has no kernel, its outputs are poisoned."""
         if self._head is not None:
             number = self._plans[key] = self._ask("plan", key)
             return number
@@ -120,7 +120,7 @@ class WorkerBridge(Link):
         self._post(*_binary(to_js(memory), handle=handle, offset=offset), memory.nbytes)
 
     def backlogged(self) -> Any:
-        return self._said["backlogged"] if self._head is None else self._word(Word.BACKLOGGED) != 0
+        return self._status["backlogged"] if self._head is None else self._word(Word.BACKLOGGED) != 0
 
     def barrier(self) -> None:
         self._ask("synchronize")
@@ -166,7 +166,7 @@ class WorkerBridge(Link):
                 return self._promise(name, *args)
             if name in KEPT:
                 self._kept[name] = args
-            setting = name in KEPT or GONE.get(name, name) is None  # nobody waits for its answer
+            setting = name in KEPT or GONE.get(name, name) is None  # nobody needs its answer
             if setting and self._port is not None and self._head is None and not can_run_sync():
                 self._port.postMessage(message(promise=next(self._numbers), name=name, args=args))
                 return GONE[name]

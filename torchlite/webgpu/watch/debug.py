@@ -65,7 +65,7 @@ def _set(kinds: frozenset[Any] | frozenset[str]) -> None:
 def _switch(kinds: frozenset[Any] | frozenset[str]) -> None:
     from ..lazy.stream import flush
 
-    flush()  # what was asked for before is not of this
+    flush()  # earlier commands are not to be watched
     if _active & {"kernels", "wgsl"}:
         _listener.notes()
     if "timing" in _active and "timing" not in kinds:
@@ -96,10 +96,10 @@ def _fallback(name: str) -> None:
 
 
 class _Listener:
-    """Prints what the bridge noted, after each call that may have sent something."""
+    """Prints what the bridge recorded, after each call that may have sent commands."""
 
     wants_notes = wants_times = False
-    _told: dict[str, tuple[int, int]] = {}  # key -> (calls, ns) that were printed
+    _printed: dict[str, tuple[int, int]] = {}  # key -> (calls, ns) of the times that were printed
 
     def before(self, method: str) -> None:
         return None
@@ -127,22 +127,22 @@ class _Listener:
                 )
 
     def forget(self) -> None:
-        self._told = {t["key"]: (t["calls"], t["ns"]) for t in bridge.current.times_now()}
+        self._printed = {t["key"]: (t["calls"], t["ns"]) for t in bridge.current.times_now()}
 
     def times(self) -> None:
-        """A table of the times that came since the last one."""
+        """Prints a table of the times since the last table."""
         rows: dict[str, Any] = {}
-        told: dict[str, tuple[int, int]] = {}
+        now: dict[str, tuple[int, int]] = {}
         for t in bridge.current.times_now():
-            calls, ns = self._told.get(t["key"], (0, 0))
+            calls, ns = self._printed.get(t["key"], (0, 0))
             if t["calls"] < calls:
                 calls = ns = 0  # the figures were reset
-            told[t["key"]] = t["calls"], t["ns"]
+            now[t["key"]] = t["calls"], t["ns"]
             if t["calls"] > calls:
                 row = rows.setdefault(name_of(t["key"]), [0, 0])
                 row[0] += t["calls"] - calls
                 row[1] += t["ns"] - ns
-        self._told = told
+        self._printed = now
         if rows:
             total = sum(ns for _, ns in rows.values())
             _say("[webgpu] GPU time %.3f ms, kernels %d" % (total / 1e6, sum(n for n, _ in rows.values())))

@@ -1,5 +1,5 @@
-"""Who watches the bridge: torch.profiler and torch.webgpu.debug.
-Nothing here is loaded, and no call is wrapped, while nobody does."""
+"""Listeners to the bridge's calls: torch.profiler and torch.webgpu.debug. While there is none, this module is not
+loaded and no call is wrapped."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _timing: set[str] = set()
 
 
 def listen(listener: Kernels | _Listener) -> None:
-    """listener.before(method) and listener.after(method, what before() gave) at each call of the bridge."""
+    """Calls listener.before(method), then listener.after(method, result of before()), at each call of the bridge."""
     _listeners.append(listener)
     if len(_listeners) == 1:
         for name in METHODS:
@@ -40,18 +40,18 @@ def leave(listener: Kernels | _Listener) -> None:
 
 def _wrapped(name: str, fn: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
-        told = [(x, x.before(name)) for x in list(_listeners)]
+        marks = [(x, x.before(name)) for x in list(_listeners)]
         try:
             return fn(*args)
         finally:
-            for x, mark in reversed(told):
+            for x, mark in reversed(marks):
                 x.after(name, mark)
 
     return call
 
 
 def watch(who: str, bits: int) -> float:
-    """What the bridge notes for somebody, 0 for nothing any more; the clock of its spans, milliseconds."""
+    """Sets what the bridge records for `who`, 0 for nothing. Returns the clock of its spans, in milliseconds."""
     _bits[who] = bits
     every = 0
     for b in _bits.values():
@@ -60,8 +60,8 @@ def watch(who: str, bits: int) -> float:
 
 
 def timing(who: str, on: bool) -> bool:
-    """Whether each kernel's time is measured, which gives each a pass of its own.
-    False where the device has no timestamps."""
+    """Switches the timing of kernels on or off for `who`. Timing gives each kernel a pass of its own. Returns False if
+    the device has no timestamps."""
     (_timing.add if on else _timing.discard)(who)
     done = bridge.current.set_timing(bool(_timing))
     if on and not done:

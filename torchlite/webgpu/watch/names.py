@@ -1,4 +1,4 @@
-"""Names of kernels for people: which ops are in them, for torch.profiler and torch.webgpu.debug."""
+"""Readable names of kernels, by the ops in them, for torch.profiler and torch.webgpu.debug."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 LONGEST = 160
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-# parameters that say how a kernel goes about its work, not what it does
+# parameters that say how a kernel computes, not what
 _HOW = frozenset("woven direct tile aFast bFast vecA vecB whole lanes stage ndim kept reduced inner rows most".split())
-# words that are sizes; others are strides, offsets and numbers
+# words that are sizes; the others are strides, offsets and numbers
 _SIZES = frozenset(
     "n rows outer inner M N K batches batch B H L S planes groups wide narrow cols each m k total".split()
 )
@@ -29,7 +29,7 @@ def _number(v: Any) -> str:
 def _expressions(
     nodes: list[dict[str, Any]], words: dict[str, int] | None, inputs: list[dict[str, str]] | tuple[()] = ()
 ) -> Callable[..., Any]:
-    """A function place -> text."""
+    """A function from a node's place to its text."""
 
     def text(at: int, room: int) -> str:
         node = nodes[at]
@@ -62,7 +62,7 @@ def _expressions(
 
 
 def _plain(params: dict[str, Any]) -> list[str]:
-    """The parameters that say what a kernel does, in short."""
+    """The parameters that say what a kernel computes, as short texts."""
     out = []
     for name, v in params.items():
         if (
@@ -109,7 +109,7 @@ def _dtypes(graph: dict[str, Any]) -> list[str]:
 
 
 def describe(key: str, words: dict[str, int] | None = None) -> str:
-    """A kernel's key ("family:{parameters}") in short; numbers in it by their values where `words` has them."""
+    """A short text for a kernel's key ("family:{parameters}"). Scalars appear by value if `words` has them."""
     family, _, text = key.partition(":")
     try:
         params = json.loads(text) if text else {}
@@ -128,10 +128,7 @@ def describe(key: str, words: dict[str, int] | None = None) -> str:
     stage = params.get("stage")
     if isinstance(stage, str) and stage not in ("full", "whole"):
         parts.append("(%s)" % stage)
-    for (
-        name,
-        v,
-    ) in params.items():  # what a product's operands are computed from, and what follows it in the same kernel
+    for name, v in params.items():  # prologues and the epilogue
         if isinstance(v, dict) and v.get("nodes"):
             parts += ["of", name, _results(v, None)] if name in ("first", "second") else ["then", _results(v, words)]
     return " ".join(map(str, parts))
@@ -139,7 +136,7 @@ def describe(key: str, words: dict[str, int] | None = None) -> str:
 
 @lru_cache(4096)
 def name_of(key: str) -> str:
-    """describe(key), kept."""
+    """describe(key), cached."""
     return describe(key)
 
 
