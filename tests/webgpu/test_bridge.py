@@ -66,7 +66,7 @@ def test_errors_of_streams_show_at_the_next_answer(own):
     own.run(command(COPY, 1, 0, 99, 0, 16))
     with pytest.raises(RuntimeError, match="slot 99"):
         own.synchronize()
-    own.synchronize()  # told once
+    own.synchronize()  # raised once
     own.run(command(0x7F))
     with pytest.raises(RuntimeError, match="no command"):
         own.read(1, 0, 16)

@@ -131,7 +131,7 @@ def prepare(start):
 
 
 def settle():
-    """What nobody read is told by synchronize(), once."""
+    """A failure that nobody has read is raised by synchronize(), once."""
     try:
         torch.webgpu.synchronize()
     except RuntimeError:

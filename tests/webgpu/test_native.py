@@ -189,7 +189,7 @@ def test_commands_while_others_are_handed_over(stream, instead):
 
 
 def test_a_batch_that_fails(stream, instead):
-    """Its error is told; the stream goes on."""
+    """Its error is raised; the stream goes on."""
     fail = [True]
 
     def run(own, address, count):

@@ -132,7 +132,7 @@ class _DeviceProperties:
             "halves"
         ]  # "f16": kernels read float16 as such; "bits": no shader-f16, or it does not keep every half
         self.subgroup_sizes = (info["subgroupMinSize"], info["subgroupMaxSize"])
-        self.major, self.minor, self.multi_processor_count = 0, 0, 0  # not told by browsers
+        self.major, self.minor, self.multi_processor_count = 0, 0, 0  # browsers do not report them
         self.total_memory = get_memory_budget()
 
     def __repr__(self) -> Any:
@@ -211,7 +211,7 @@ def synchronize(device: Any = None) -> None:
     if _commands() is not None:
         from .lazy import checks
 
-        checks.verify()  # indices out of range are told here
+        checks.verify()  # raises for indices out of range
 
 
 async def synchronize_async(device: Any = None) -> None:

@@ -19,7 +19,7 @@ else:
     Tensor = _C.TensorBase
 
 fallbacks: dict[str, int] = {}  # op -> how often the CPU ran it
-on_fallback: list[Callable[[str], None]] = []  # functions that are told of each, by the op's name
+on_fallback: list[Callable[[str], None]] = []  # functions called at each fallback, with the op's name
 strict = os.environ.get("TORCHLITE_WEBGPU_STRICT", "") not in ("", "0")
 
 

@@ -1,5 +1,5 @@
 /* conv_exact.c: convolutions of numbers that are not finite, where no padded zero may be multiplied: 0 * NaN is NaN.
- * The fast loops work on padded copies; PyTorch's leave out what lies outside in the cases that come here. */
+ * The fast loops work on padded copies. In the cases that come here PyTorch skips elements outside of the image. */
 #include "conv/conv.h"
 
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }

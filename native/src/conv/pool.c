@@ -1,5 +1,5 @@
 /* pool.c: max and average pooling, adaptive pooling, unfold and fold. Rows of indices count inside one plane, as in
- * PyTorch. The public ops check what their users see first; here stand the checks all of them share. */
+ * PyTorch. The public ops make their own checks first; this file has the checks that all of them share. */
 #include "core/check.h"
 #include "conv/pool.h"
 #include <math.h>

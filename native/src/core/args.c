@@ -1,4 +1,5 @@
-/* args.c: reading Python arguments, shapes for messages, and the registry of Python objects the core needs. */
+/* args.c: reads Python arguments, formats shapes for messages, and keeps the registry of Python objects that the core
+ * calls. */
 #include "core/core.h"
 #include <stdio.h>
 

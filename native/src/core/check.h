@@ -1,5 +1,5 @@
-/* check.h: what kernels ask of arguments that they index with. Each says the error (RuntimeError) and returns -1, or
- * gives 0. op and name are those of the messages: "op(): expected name of shape [2, 3], got [4]". */
+/* check.h: checks of arguments by which kernels index memory. Each returns 0, or raises RuntimeError and returns -1. op
+ * and name appear in the message: "op(): expected name of shape [2, 3], got [4]". */
 #ifndef TL_CHECK_H
 #define TL_CHECK_H
 #include "core/tl.h"

@@ -1,5 +1,5 @@
-/* core.h: what the files of core/ share. Elsewhere only gpu/ and kernels that need the registry or other devices
- * include it; the rest takes tl.h. */
+/* core.h: declarations shared by the files of core/. Outside of core/ only gpu/ and kernels that need the registry or
+ * other devices include it; all others include tl.h. */
 #ifndef TL_CORE_H
 #define TL_CORE_H
 #include "core/tl.h"
@@ -80,7 +80,7 @@ extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions
 extern PyGetSetDef tl_tensor_getset[];
 extern PyType_Slot tl_tensor_number_slots[];
 int tl_add_kernels(const TlKernel *table);      /* op_types.c */
-void **tl_overload_entries(PyObject *overload); /* op_types.c: what gpu_op_types.c remembers of it */
+void **tl_overload_entries(PyObject *overload); /* op_types.c: the entries that gpu_op.c keeps */
 const TlKernel *tl_overload_kernel(PyObject *overload,
                                    bool *inplace); /* op_types.c: of an object that is an overload */
 PyObject *tl_run_below_autograd(PyObject *overload,

@@ -1,4 +1,4 @@
-/* data.c: between Python objects and elements: item, tolist, torch.tensor's reading of nested sequences. */
+/* data.c: converts between Python objects and elements: item, tolist, and torch.tensor of nested sequences. */
 #include "core/core.h"
 #include "core/geometry.h"
 #include <stdio.h>

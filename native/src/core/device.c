@@ -1,5 +1,5 @@
-/* device.c: tensors whose bytes are not in this process's memory. Geometry, versions and dispatch are the same as on
- * the CPU; allocation, copies and fills are functions that the device's Python side registers. */
+/* device.c: tensors whose bytes are not in this process's memory. Geometry, versions and dispatch are the CPU's. For
+ * allocation, copies and fills it calls functions that the device's Python side registers. */
 #include "core/core.h"
 #include "core/geometry.h"
 #include "gpu/gpu_api.h"

@@ -1,4 +1,4 @@
-/* geometry.h: sizes and strides of dims: layouts without gaps, the order of dims in memory, dims joined to one, and
+/* geometry.h: sizes and strides of dims: layouts without gaps, the order of dims in memory, coalesced dims, and
  * tensors that share memory. Orders list dims innermost first. Strides count elements. */
 #ifndef TL_GEOMETRY_H
 #define TL_GEOMETRY_H

@@ -1,9 +1,9 @@
 /* graph.c: the base class of autograd nodes, and the end of deep graphs.
  *
- * A graph is a chain of objects that own each other: tensor -> node -> edges -> node ... Freed link by link from inside
- * each other, a long one uses up the stack; CPython's own guard against that allows more than the stack of a JavaScript
- * engine holds. So the two links that every chain goes through, a tensor's grad_fn and a node's edges, are let go by
- * tl_drop, which goes a few levels deep and leaves the rest to its outermost call. */
+ * A graph is a chain of objects that own each other: tensor -> node -> edges -> node ... Freeing a
+ * long chain recursively overflows the stack: CPython's own guard allows more levels than a JavaScript engine's stack
+ * holds. Every chain goes through two links, a tensor's grad_fn and a node's edges. tl_drop() releases these: it goes a
+ * few levels deep, and leaves the rest to its outermost call. */
 #include "core/core.h"
 
 static PyObject **pending;

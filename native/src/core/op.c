@@ -1,6 +1,6 @@
 /* op.c: the dispatcher. An Op is a set of overloads; a call binds its arguments to the first overload whose schema they
- * fit, then goes to the CPU kernel, the Python body, the autograd recorder or another device, whichever the arguments
- * ask for. Binding errors are worded in Python (_arg_errors.py), away from the hot path. */
+ * fit, then runs the CPU kernel, the Python body, the autograd recorder or another device's function, depending on the
+ * arguments. Python words the errors of binding (torchlite/_core/arg_errors.py), off the fast path. */
 #include "core/core.h"
 #include "core/geometry.h"
 #include "gpu/gpu_api.h"

@@ -1,5 +1,5 @@
-/* op.h: what the dispatcher's files share. op_bind.c binds arguments, op.c dispatches, op_inplace.c runs in place,
- * op_types.c has the Python types. */
+/* op.h: declarations shared by the dispatcher's files. op_bind.c binds arguments, op.c dispatches, op_inplace.c runs in
+ * place, op_types.c has the Python types. */
 #ifndef TL_OP_H
 #define TL_OP_H
 #include "core/core.h"

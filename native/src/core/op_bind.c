@@ -1,4 +1,4 @@
-/* op_bind.c: an overload's parameters, and whether the arguments of a call are what they say. */
+/* op_bind.c: an overload's parameters, and whether the arguments of a call fit them. */
 #include "core/op.h"
 
 /* ---- schema */

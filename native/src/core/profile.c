@@ -1,6 +1,6 @@
-/* profile.c: what torch.profiler records. While it is on (tl_profiling) the dispatcher leaves a begin and an end for
- * every call of an op, in an array; Python objects are made of it when recording ends. Only the thread that started it
- * is recorded: the array and the nesting belong to that thread. */
+/* profile.c: the records of torch.profiler. While it is on (tl_profiling), the dispatcher writes begin and end of every
+ * call of an op into an array, which becomes Python objects when the recording ends. Only the thread that started the
+ * profiler is recorded: the array and the nesting belong to it. */
 #include "core/core.h"
 #include <time.h>
 

@@ -1,4 +1,4 @@
-/* tl.h: what every file of the native core shares.
+/* tl.h: declarations shared by every file of the native core.
  *
  * Layout: a Tensor is (storage, offset, shape, strides, dtype, device); shape, strides and offset count elements.
  * Kernels are rows of tables (TlKernel); an op declaration names the row, the dispatcher binds arguments and calls it.

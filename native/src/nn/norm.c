@@ -1,7 +1,7 @@
 /* norm.c: the table of softmax, normalisation layers and losses. */
 #include "nn/norm.h"
 
-/* What only other devices have a kernel for: here the op's body runs. */
+/* For ops with a kernel on webgpu only: on the CPU their body runs. */
 static PyObject *k_gpu_only(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   (void)k;
   (void)args;

@@ -1,7 +1,7 @@
 /* optim.c: one call per optimizer step. Arguments are lists of parameters, gradients and state tensors, then numbers;
- * all tensors of one parameter must be contiguous float32 or float64 of one shape that share no memory, else nothing is
- * changed and the Python loop runs; also where a number is none, for PyTorch's error. The order of operations is that
- * of PyTorch's single-tensor path; results agree to a rounding or two. */
+ * all tensors of one parameter must be contiguous float32 or float64 of one shape and share no memory. If one is not,
+ * or if a number is no number, nothing is changed, and the Python loop runs (and raises PyTorch's error). The order of
+ * operations is that of PyTorch's single-tensor path; results agree to a rounding or two. */
 #include <math.h>
 #include "core/core.h"
 

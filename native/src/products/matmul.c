@@ -450,7 +450,7 @@ KERNEL(k_linear)
 }
 
 KERNEL(k_gpu_only)
-{ return TL_FALLBACK(); } /* a kernel on other devices only */
+{ return TL_FALLBACK(); } /* an op with a kernel on webgpu only */
 
 const TlKernel tl_kernels_matmul[] = {{"_attention", k_gpu_only},
                                       {"mm", k_mm},

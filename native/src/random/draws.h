@@ -1,4 +1,4 @@
-/* draws.h: loops that draw from a distribution, and what fills tensors with them. */
+/* draws.h: loops that draw from a distribution, and functions that fill tensors with them. */
 #ifndef TL_DRAWS_H
 #define TL_DRAWS_H
 #include "random/rng.h"

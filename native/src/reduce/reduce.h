@@ -1,4 +1,4 @@
-/* reduce.h: what the reduction, scan, sort and normalisation files share.
+/* reduce.h: declarations shared by the reduction, scan, sort and normalisation files.
  *
  * A reduction walks its input in memory order, whatever the logical order of the dims: dims are sorted by stride and
  * coalesced, and one of two loops runs innermost. "row": n neighbours belong to one output. "cols": n neighbours belong

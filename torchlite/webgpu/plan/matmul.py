@@ -284,14 +284,14 @@ def _product(ov: Overload, args: tuple[Any, ...], a: Tensor, b: Tensor, bt: bool
     return _refuse(ov, args)
 
 
-def _elsewhere(a: Tensor, b: Tensor) -> bool:
+def _off_gpu(a: Tensor, b: Tensor) -> bool:
     return a.is_cpu or b.is_cpu
 
 
 @planner("mm")
 def _mm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
-    if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0] or _elsewhere(a, b):
+    if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0] or _off_gpu(a, b):
         return _refuse(ov, args)
     return _product(ov, args, a, b)
 
@@ -299,7 +299,7 @@ def _mm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 @planner("bmm")
 def _bmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
-    if a.dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or _elsewhere(a, b):
+    if a.dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or _off_gpu(a, b):
         return _refuse(ov, args)
     return _product(ov, args, a, b)
 
@@ -307,7 +307,7 @@ def _bmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 @planner("mv")
 def _mv(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
-    if a.dim() != 2 or b.dim() != 1 or a.shape[1] != b.shape[0] or _elsewhere(a, b):
+    if a.dim() != 2 or b.dim() != 1 or a.shape[1] != b.shape[0] or _off_gpu(a, b):
         return _refuse(ov, args)
     return _product(ov, args, a, b)
 
@@ -315,7 +315,7 @@ def _mv(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 @planner("dot", "vdot")
 def _dot(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
-    if a.dim() != 1 or b.dim() != 1 or a.shape[0] != b.shape[0] or _elsewhere(a, b):
+    if a.dim() != 1 or b.dim() != 1 or a.shape[0] != b.shape[0] or _off_gpu(a, b):
         return _refuse(ov, args)
     if ov.kernel == "vdot" and a.dtype is torch.complex64 and b.dtype is torch.complex64:
         return _complex(a, b, False, True)
@@ -326,7 +326,7 @@ def _dot(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 def _matmul(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
     na, nb = a.dim(), b.dim()
-    if not na or not nb or a.shape[-1] != b.shape[-2 if nb > 1 else 0] or _elsewhere(a, b):
+    if not na or not nb or a.shape[-1] != b.shape[-2 if nb > 1 else 0] or _off_gpu(a, b):
         return _refuse(ov, args)
     if na > 2 and nb > 2:
         for p, q in zip(reversed(a.shape[:-2]), reversed(b.shape[:-2])):
@@ -339,7 +339,7 @@ def _matmul(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 def _linear(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     x, w, bias = args
     nd, wd = x.dim(), w.dim()
-    if not nd or not 0 < wd < 3 or x.shape[-1] != w.shape[-1] or _elsewhere(x, w):
+    if not nd or not 0 < wd < 3 or x.shape[-1] != w.shape[-1] or _off_gpu(x, w):
         return _refuse(ov, args)
     if bias is None:
         return _product(ov, args, x, w, wd == 2)
@@ -390,7 +390,7 @@ def _sum(ov: Overload, args: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
     """beta * args[0] + alpha * (args[1] @ args[2])"""
     self, a, b, beta, alpha = args
     dtype = a.dtype
-    if b.dtype is not dtype or self.dtype is not dtype or self.is_cpu or _elsewhere(a, b) or not _fits(self, shape):
+    if b.dtype is not dtype or self.dtype is not dtype or self.is_cpu or _off_gpu(a, b) or not _fits(self, shape):
         return _refuse(ov, args)
     if dtype in FLOATS:
         if not isinstance(alpha, (int, float)) or not isinstance(beta, (int, float)):
