@@ -79,6 +79,10 @@ static void memory_order(TlRed *r, const TlTensor *t, const uint8_t *mask, bool 
   }
 }
 
+/* More results than memory has room for, and few enough that their bytes can be counted. Only an input without
+ * elements has as many. */
+#define TOO_MANY (INT64_MAX / 64)
+
 void tl_red_plan(TlRed *r, TlTensor *t, const uint8_t *mask, bool keepdim, tl_dtype load) {
   int order[TL_MAX_DIMS], n = 0;
   r->dtype = t->dtype;
@@ -92,7 +96,7 @@ void tl_red_plan(TlRed *r, TlTensor *t, const uint8_t *mask, bool keepdim, tl_dt
       r->k = tl_wrap_mul(r->k, t->shape[d]);
       if (keepdim) r->oshape[r->odim++] = 1;
     } else {
-      r->nout = tl_wrap_mul(r->nout, t->shape[d]);
+      if (__builtin_mul_overflow(r->nout, t->shape[d], &r->nout) || r->nout > TOO_MANY) r->nout = TOO_MANY;
       r->oshape[r->odim++] = t->shape[d];
     }
   }

@@ -192,3 +192,12 @@ def test_product_gradient_around_zeros():
         a.cumprod(1).sum().backward()
         b.cumprod(1).sum().backward()
         same(b.grad, a.grad)
+
+
+@pytest.mark.parametrize("name", "sum mean prod any all amax argmax var count_nonzero nansum".split())
+@pytest.mark.parametrize("sizes", [(2**40, 2**23, 0), (2**32, 2**31, 0), (2**31 - 1, 2**33, 0)])
+def test_more_results_than_can_be_counted(name, sizes):
+    """Only an input without elements has as many; the number of results does not fit 64 bits, or their bytes do not."""
+    x = tl.zeros(0).as_strided(sizes, (0, 0, 0))
+    with pytest.raises((RuntimeError, OverflowError)):
+        getattr(x, name)(dim=-1)
