@@ -24,7 +24,8 @@ function text({ arity, result, ...forms }: OpDef): string {
 export function operationsText(header: string): string {
   const items = Object.entries<OpDef>(OPS).map(([name, op]) => `${name}:${text(op)}`);
   const reductions = REDUCTIONS.map((name) => `    "${name}": ${reduction(name, "f32", "float32").vars.length},`);
-  return `"""What the kernels have: dtypes, element-wise operations and reductions. \`npm run tables\` (js_bridge) writes this.
+  const about = "What the kernels have: dtypes, element-wise operations and reductions.";
+  return `"""${about} \`npm run tables\` (js_bridge) writes this.
 The places of operations and of reductions are their numbers in descriptions of kernels."""
 
 # what each dtype is computed in

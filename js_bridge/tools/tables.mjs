@@ -1,4 +1,4 @@
-// Writes what the core, the bridge and Python share: dtypes, the kernels' operations, and the protocol of the GPU worker.
+// Writes what the core, the bridge and Python share: dtypes, the kernels' operations, the protocol of the GPU worker.
 // tests/api/tables.test.ts fails while these files are not current.
 import { build } from "esbuild";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -187,7 +187,7 @@ def _shown_edge(e: Any) -> tuple[Node | None, int]:
     return (leaf_node(e[0]), 0) if isinstance(e[0], TensorBase) else e
 
 
-def edge(t: Tensor | None) -> tuple[Any, int] | None:
+def edge(t: TensorBase | None) -> tuple[Any, int] | None:
     """(node or leaf, output number), or None when t takes no gradient."""
     if t is None or not _requires_grad(t):
         return None

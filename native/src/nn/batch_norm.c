@@ -422,8 +422,8 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     tl_red_loop(TL_RED_SUM, loop).row(&c, 0, 0, xi, len);
     c /= (double)len;
     tl_red_loop(TL_RED_SHIFT, loop).row(&shift, 0, 0, xi, len);
-    double v = (s2 - s1 * s1 / (double)len) / (double)len,
-           m = !len ? 0 : (loop == TL_F32 ? (double)(float)c : c) + s1 / (double)len;
+    double at = loop == TL_F32 ? (double)(float)c : c;
+    double v = (s2 - s1 * s1 / (double)len) / (double)len, m = len ? at + s1 / (double)len : 0;
     double r = 1 / sqrt((v < 0 ? 0 : v) + eps);
 #define MAP(S, T) \
   { \

@@ -148,8 +148,8 @@ F2(a_hardtanh_backward, D_HARDTANH)
 F2(a_hardswish_backward, D_HARDSWISH)
 F2(a_hardsigmoid_backward, D_HARDSIGMOID)
 F2(a_shrink_backward, D_SHRINK)
-/* x: eps, below 0 for none */
-#define D_LOGIT_OR(T, outside, low) (b < (low) || b > 1 - (low) ? (outside) : a / ((b ? b : 0) * (1 - b)))
+/* x: eps, below 0 for none; -0 counts as 0, which b + 0 makes of it */
+#define D_LOGIT_OR(T, outside, low) (b < (low) || b > 1 - (low) ? (outside) : a / ((b + 0) * (1 - b)))
 #define D_LOGIT(T) p->x < 0 ? D_LOGIT_OR(T, (T)NAN, 0) : D_LOGIT_OR(T, 0, (T)p->x)
 F2(a_logit_backward, D_LOGIT)
 /* from the result */
