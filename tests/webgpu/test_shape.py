@@ -326,3 +326,10 @@ def test_views_replaced(dtype):
             lambda b, s: b.diagonal_scatter(s[0, :1].expand(b.diagonal(1).shape), 1),
         ):
             both(lambda b, s: graded(lambda b, s: replaced(view(b), s), b, s), base, src)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.complex64], ids=str)
+def test_roll_is_no_view(dtype):
+    for shifts, dims in ((1, 0), (2, None), ((1, 1), (0, 1)), (0, 0)):
+        x = torch.ones(2, 3, dtype=dtype, device="webgpu")
+        assert not (x.roll(shifts) if dims is None else x.roll(shifts, dims))._is_view()

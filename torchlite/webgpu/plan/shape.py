@@ -12,6 +12,7 @@ import torchlite as torch
 from ... import _C
 from ..lazy.expression import Coord, Leaf, Number, assign, coalesce, dense_strides, expression, operand, result
 from .index import MOVE, geometry
+from .reduce import own
 from ..fallback import cpu_result
 from ..lazy.graph import Plans
 from ..registry import planner
@@ -185,7 +186,7 @@ def _roll(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         if r.numel():
             _C.copy(fresh, r.reshape(self.shape), False)
         return fresh
-    return r.reshape(self.shape)
+    return own(r.reshape(self.shape))
 
 
 # ---- other strides ---------------------------------------------------------------------------------------------------
