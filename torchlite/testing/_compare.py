@@ -44,7 +44,9 @@ def assert_close(
 
 
 def _fail(text, msg):
-    raise AssertionError(msg(text) if callable(msg) else text if msg is None else msg)
+    if callable(msg):
+        msg = msg(text)
+    raise AssertionError(text if msg is None else msg)
 
 
 def _is_sequence(x):
