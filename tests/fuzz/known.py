@@ -288,7 +288,7 @@ MEANT = [
         0,
         "what is divided by a 0 of the diagonal first",
     ),
-    Meant("value.*|grad", r"logcumsumexp", r"PyTorch \[[^]]*nan", 0, "it has a second gradient here"),
+    Meant("value.*|grad", r"logcumsumexp", r"PyTorch \[[^]]*nan", 0, "PyTorch's second gradient is NaN or wrong"),
     Meant(
         "value|grad", r"igammac?_?\(", r"PyTorch \[nan.*torchlite \[[01]\.", 0, "PyTorch's igamma is NaN at infinity"
     ),

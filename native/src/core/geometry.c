@@ -203,8 +203,7 @@ int tl_check_apart(const TlTensor *out, const TlTensor *t) {
   return apart(extent(out), extent(t)) ? 0 : tl_shares_error();
 }
 
-/* ---- for Python ---------------------------------------------------------------------------------------------------
- */
+/* ---- for Python ------------------------------------------------------------------------------------------------- */
 static PyObject *ints_list(int n, const int64_t *sizes, const int *dims) { /* the last first */
   PyObject *r = PyList_New(n);
   for (int i = 0; r && i < n; i++) {

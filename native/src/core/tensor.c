@@ -32,8 +32,7 @@ const char *const tl_cpp_type[TL_NUM_DTYPES] = {
 tl_dtype tl_default_dtype = TL_F32;
 PyTypeObject *tl_TensorBase, *tl_TensorClass;
 
-/* ---- tensor -------------------------------------------------------------------------------------------------------
- */
+/* ---- tensor ----------------------------------------------------------------------------------------------------- */
 static int too_many(int ndim) {
   if (ndim <= TL_DIM_LIMIT) return 0;
   PyErr_Format(PyExc_RuntimeError, "tensors of at most %d dimensions are supported, got %d", TL_DIM_LIMIT, ndim);
@@ -384,8 +383,7 @@ TlTensor *tl_cast(TlTensor *t, tl_dtype dtype) {
   return r;
 }
 
-/* ---- lifetime ------------------------------------------------------------------------------------------------------
- */
+/* ---- lifetime --------------------------------------------------------------------------------------------------- */
 static int tensor_traverse(TlTensor *t, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(t));
   Py_VISIT(t->grad);

@@ -36,8 +36,7 @@ typedef struct {
 static Words words, spare, freed; /* spare: the array for the next batch; freed: handles to use again */
 static uint32_t next_index = 1;
 
-/* ---- commands ------------------------------------------------------------------------------------------------------
- */
+/* ---- commands --------------------------------------------------------------------------------------------------- */
 static uint32_t *grow(Words *w, size_t k) {
   if (w->n + k > w->room) {
     size_t room = (w->n + k) * 2 + 1024;
@@ -164,8 +163,7 @@ static PyType_Slot words_slots[] = {{Py_tp_methods, words_methods},
 static PyType_Spec words_spec = {"torchlite._C.Words", sizeof(PyObject), 0,
                                  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, words_slots};
 
-/* ---- buffers -------------------------------------------------------------------------------------------------------
- */
+/* ---- buffers ---------------------------------------------------------------------------------------------------- */
 static int64_t last_check(void) { return gpu.last_check ? PyLong_AsLongLong(PyList_GetItem(gpu.last_check, 0)) : 0; }
 static bool any_void(void) { return gpu.void_ranges && PyList_Size(gpu.void_ranges) > 0; }
 
@@ -350,8 +348,7 @@ int gpu_limit_pinned(void) {
   return 0;
 }
 
-/* ---- Python's view -------------------------------------------------------------------------------------------------
- */
+/* ---- Python's view ---------------------------------------------------------------------------------------------- */
 static PyObject *buffer_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
   (void)tp;
   (void)kw;

@@ -17,8 +17,7 @@ static struct {
   bool f, i, l, b, floats, test;
 } operations[MAX_OPERATIONS];
 
-/* ---- names ---------------------------------------------------------------------------------------------------------
- */
+/* ---- names ------------------------------------------------------------------------------------------------------ */
 int gpu_op_id(PyObject *name) {
   PyObject *known = PyDict_GetItemWithError(op_ids, name);
   if (known) return (int)PyLong_AsLong(known);
@@ -92,8 +91,7 @@ int gpu_dtype(PyObject *name) {
   return -1;
 }
 
-/* ---- making them ---------------------------------------------------------------------------------------------------
- */
+/* ---- making them ------------------------------------------------------------------------------------------------ */
 TlLeaf *gpu_leaf(TlBuffer *b, int dtype, int ndim, const int64_t *strides, int64_t offset) {
   TlLeaf *l = (TlLeaf *)PyType_GenericAlloc(tl_Leaf, ndim > 0 ? ndim : 0);
   if (!l) return NULL;
@@ -317,8 +315,7 @@ PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order, const int64_t 
   return t;
 }
 
-/* ---- Python's view -------------------------------------------------------------------------------------------------
- */
+/* ---- Python's view ---------------------------------------------------------------------------------------------- */
 static bool is_part(PyObject *o) {
   PyTypeObject *tp = Py_TYPE(o);
   return tp == tl_Node || tp == tl_Leaf || tp == tl_Number || tp == tl_Coord;

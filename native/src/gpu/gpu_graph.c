@@ -13,8 +13,7 @@ static PyObject *plans; /* description -> the bridge's number */
 static PyObject
   *reductions; /* name of a reduction -> (its place in the bridge's table, buffers that its state needs) */
 
-/* ---- parts ---------------------------------------------------------------------------------------------------------
- */
+/* ---- parts ------------------------------------------------------------------------------------------------------ */
 int gpu_kind(const void *o) {
   PyTypeObject *tp = Py_TYPE(o);
   if (tp == tl_Leaf) return IS_LEAF;
@@ -106,8 +105,7 @@ int gpu_graph_numbers(const GpuGraph *g, uint32_t **w) {
   return 0;
 }
 
-/* ---- descriptions --------------------------------------------------------------------------------------------------
- */
+/* ---- descriptions ----------------------------------------------------------------------------------------------- */
 void gpu_key_byte(GpuKey *k, int v) {
   if (k->n < KEY_ROOM) k->bytes[k->n] = (uint8_t)v;
   k->n++;
@@ -162,8 +160,7 @@ int64_t gpu_key_plan(const GpuKey *k) {
   return plan;
 }
 
-/* ---- reductions' names ---------------------------------------------------------------------------------------------
- */
+/* ---- reductions' names ------------------------------------------------------------------------------------------ */
 int gpu_reduction(PyObject *name, int *buffers) {
   PyObject *known = reductions ? PyDict_GetItemWithError(reductions, name) : NULL;
   int id, states;
@@ -193,8 +190,7 @@ static PyObject *f_reductions(PyObject *m, PyObject *table) {
   Py_RETURN_NONE;
 }
 
-/* ---- kernels whose parts a planner lists ---------------------------------------------------------------------------
- */
+/* ---- kernels whose parts a planner lists ------------------------------------------------------------------------ */
 static int small(PyObject *o) {
   long v = PyLong_Check(o) ? PyLong_AsLong(o) : -1;
   if (v >= 0 && v < NONE) return (int)v;

@@ -14,7 +14,7 @@ typedef struct {
   struct {
     uint8_t reduction, dtype; /* its number in the bridge's table, and the result's dtype */
     int8_t operand;           /* the dtype that elements are brought to; -1: their own */
-    bool places;              /* it gives indices */
+    bool gives_indices;
   } results[MAX_RESULTS];
   int states; /* buffers that the kernels for long rows need beside the inputs */
   PyObject *power, *correction;
@@ -29,8 +29,7 @@ typedef struct {
   TlBuffer *reads[MAX_INPUTS];
 } Planned;
 
-/* ---- what is asked for ---------------------------------------------------------------------------------------------
- */
+/* ---- what is asked for ------------------------------------------------------------------------------------------ */
 /* (name, name of the dtype its operand is brought to or None, dtype of the result) */
 static int parse_result(Wanted *w, PyObject *o) {
   int buffers, id = PyTuple_Check(o) && PyTuple_Size(o) == 3 ? gpu_reduction(PyTuple_GetItem(o, 0), &buffers) : -1;
@@ -47,7 +46,7 @@ static int parse_result(Wanted *w, PyObject *o) {
   w->results[i].reduction = (uint8_t)id;
   w->results[i].dtype = (uint8_t)result;
   w->results[i].operand = (int8_t)operand;
-  w->results[i].places =
+  w->results[i].gives_indices =
     PyUnicode_CompareWithASCIIString(name, "argmax") == 0 || PyUnicode_CompareWithASCIIString(name, "argmin") == 0;
   return 0;
 }
@@ -82,8 +81,7 @@ static bool is_reduced(const Wanted *w, int d) {
   return false;
 }
 
-/* ---- the operand ---------------------------------------------------------------------------------------------------
- */
+/* ---- the operand ------------------------------------------------------------------------------------------------ */
 /* an operation over parts, whose references it takes */
 static PyObject *operation(const char *name, PyObject *x, PyObject *y, PyObject *z, int dtype, int compute, int ndim,
                            const int64_t *shape) {
@@ -116,8 +114,7 @@ static PyObject *prepared(const Wanted *w, Expr *x, int ndim, const int64_t *sha
   return NULL;
 }
 
-/* ---- the plan ------------------------------------------------------------------------------------------------------
- */
+/* ---- the plan --------------------------------------------------------------------------------------------------- */
 static int64_t distance(int64_t stride) {
   if (!stride) return INT64_MAX - 1; /* of no neighbours */
   return stride < 0 ? -stride : stride;
@@ -145,7 +142,7 @@ static bool inner(const int64_t *strides, int nkept, const int64_t *sizes, const
 
 /* Whether an expression is computed in the reduction's kernel: no part of it is a tensor that somebody holds and
  * another reduction has computed already. */
-static bool takes_in(const GpuGraph *g) {
+static bool fuses(const GpuGraph *g) {
   for (int i = 0; i < g->n; i++) {
     const TlNode *n = (const TlNode *)g->order[i];
     if (Py_TYPE(n) == tl_Node && n->holder && n->holder->reduced) return false;
@@ -239,7 +236,7 @@ static int plan_of(Planned *p, const Wanted *w, Expr *x, bool fused, int ndim, c
       break;
     }
   }
-  if (first && k == w->nresults && !PyErr_Occurred()) r = fused && !takes_in(&g) ? 0 : plan(p, w, &g, roots, shape);
+  if (first && k == w->nresults && !PyErr_Occurred()) r = fused && !fuses(&g) ? 0 : plan(p, w, &g, roots, shape);
   while (k) Py_DECREF((PyObject *)roots[--k]);
   Py_XDECREF(first);
   return r;
@@ -258,8 +255,7 @@ static int plan_of_pending(Planned *p, const Wanted *w, const TlTensor *t, TlNod
   return plan_of(p, &whole, (Expr *)n, true, n->ndim, n->shape);
 }
 
-/* ---- the launch ----------------------------------------------------------------------------------------------------
- */
+/* ---- the launch ------------------------------------------------------------------------------------------------- */
 /* a tuple of the results; lazy where there is one, in floats: an epilogue may follow in its kernel */
 static PyObject *launch(const Planned *p, const Wanted *w, int ndim, const int64_t *shape) {
   tl_dtype dtype = (tl_dtype)w->results[0].dtype;
@@ -277,7 +273,7 @@ static PyObject *launch(const Planned *p, const Wanted *w, int ndim, const int64
     if (!(ok = t)) break;
     PyTuple_SetItem(results, i, t);
     TlBuffer *b = (TlBuffer *)((TlTensor *)t)->storage->owner;
-    if (w->results[i].places) ok = (b->bounds = Py_BuildValue("(iL)", 0, (long long)p->length - 1));
+    if (w->results[i].gives_indices) ok = (b->bounds = Py_BuildValue("(iL)", 0, (long long)p->length - 1));
   }
   if (!ok || gpu_launch((uint32_t)p->plan, handles, (size_t)n, p->words, (size_t)p->nwords) < 0) Py_CLEAR(results);
   return results;
@@ -316,8 +312,7 @@ static PyObject *f_reduce(PyObject *m, PyObject *const *a, Py_ssize_t n) {
 static PyMethodDef functions[] = {
   {"reduce", (PyCFunction)(void *)f_reduce, METH_FASTCALL,
    "reduce(tensor, dims, keepdim, results, correction=None): a tuple of reductions over dims, which are wrapped and in "
-   "order. results: ((reduction, name of the dtype that elements are brought to or None, dtype), ..., what happens to "
-   "elements "
-   "first: None, \"abs\", \"nan_to_zero\" or an exponent)."},
+   "order. results: ((reduction, name of the dtype that elements are cast to or None, dtype), ..., map). The map is "
+   "applied to each element first: None, \"abs\", \"nan_to_zero\" or an exponent."},
   {0}};
 int gpu_reduce_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }

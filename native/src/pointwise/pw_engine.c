@@ -75,8 +75,7 @@ static void repeat(void *buf, int size, int64_t n) {
   }
 }
 
-/* ---- cursors: the elements of an operand in the order of the iteration --------------------------------------------
- */
+/* ---- cursors: the elements of an operand in the order of the iteration ------------------------------------------ */
 typedef struct {
   char *base;
   int nd, size;
@@ -207,8 +206,7 @@ static int check_overlaps(const TlTensor *out, int nin, const PwArg *in) {
   return rc;
 }
 
-/* ---- engine -------------------------------------------------------------------------------------------------------
- */
+/* ---- engine ----------------------------------------------------------------------------------------------------- */
 typedef struct {
   bool constant, direct;
   int size; /* of the loop's operand */
@@ -390,8 +388,7 @@ done:
   return (PyObject *)res;
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------------------
- */
+/* ---- rows ------------------------------------------------------------------------------------------------------- */
 /* the loop for a class, or a wider one of the same kind; *cls becomes the one found */
 static pw_loop find_loop(const PwRow *row, int *cls) {
   for (int c = *cls; c < PW_NUM && c <= (*cls | 1); c++)

@@ -105,8 +105,7 @@ PyObject *tl_k_aminmax(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   return tl_pack2(lo, lo ? extreme(t, mask, keep, true) : NULL);
 }
 
-/* ---- values with positions ----------------------------------------------------------------------------------------
- */
+/* ---- values with positions -------------------------------------------------------------------------------------- */
 typedef struct {
   void *best;
   int64_t *index;

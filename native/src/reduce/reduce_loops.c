@@ -2,8 +2,7 @@
 #include "reduce/reduce_loops.h"
 #include <math.h>
 
-/* ---- sums of floats ------------------------------------------------------------------------------------------------
- */
+/* ---- sums of floats --------------------------------------------------------------------------------------------- */
 #define ID(x) (x)
 #define SQ(x) ((x) * (x))
 #define ABS4(x) ((v4f)((v4i)(x) & 0x7fffffff))
@@ -149,8 +148,7 @@ SUM_COMPLEX(d)
 SHIFT_LOOPS(shift_f, float, v4f, 4, v4_load, LANES_f)
 SHIFT_LOOPS(shift_d, double, v2d, 2, v2_load, LANES_d)
 
-/* ---- everything that is a plain fold: A acc, T x --------------------------------------------------------------------
- */
+/* ---- everything that is a plain fold: A acc, T x ---------------------------------------------------------------- */
 #define FOLD_LOOPS(NAME, T, A, STEP) \
   static void NAME##_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) { \
     const T *p = pp; \

@@ -3,8 +3,7 @@
 #include "math/vexpn.h"
 #include <math.h>
 
-/* ---- variance ------------------------------------------------------------------------------------------------------
- */
+/* ---- variance --------------------------------------------------------------------------------------------------- */
 /* id: bit 0 standard deviation, bit 1 also the mean, bit 2 "correction" arguments: (self, dim, correction, keepdim).
  * Without bit 2: (self, unbiased) or (self, dim, unbiased, keepdim). Two passes: the mean, then sums around it. */
 PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
@@ -57,8 +56,7 @@ done:
   return with_mean ? tl_pack2(res, tl_red_done(mean)) : (PyObject *)res;
 }
 
-/* ---- vector norms ---------------------------------------------------------------------------------------------------
- */
+/* ---- vector norms ----------------------------------------------------------------------------------------------- */
 typedef struct {
   double *acc, p;
 } Power;

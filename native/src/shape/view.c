@@ -574,8 +574,7 @@ const TlKernel tl_kernels_view[] = {{"view", k_view, VIEW, TL_K_GEOMETRY, NULL},
                                     {"view_as_complex", k_view_as_complex, 0, TL_K_GEOMETRY, NULL},
                                     {0}};
 
-/* ---- basic indexing -----------------------------------------------------------------------------------------------
- */
+/* ---- basic indexing --------------------------------------------------------------------------------------------- */
 /* One view for ints, slices, None and Ellipsis. Returns NULL without an exception when the index holds anything else.
  */
 TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
