@@ -25,7 +25,7 @@ import archive  # noqa: E402
 import build as native_build  # noqa: E402
 
 ROOT = native_build.ROOT
-DATA_SUFFIXES = {".py", ".pyi", ".js", ".mjs", ".wgsl", ".json", ".typed"}
+DATA_SUFFIXES = {".py", ".pyi", ".txt", ".js", ".mjs", ".wgsl", ".json", ".typed"}
 
 
 def project() -> dict[str, Any]:

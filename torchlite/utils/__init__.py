@@ -10,6 +10,7 @@ _SUBMODULES = {
     "dlpack",
     "deterministic",
     "_pytree",
+    "safetensors",
     "flop_counter",
 }
 
