@@ -3,7 +3,7 @@
     python tests/run.py [--list] [--all] [--jobs N] [LAYER ...]
 
 Layers that cannot run here say why and count as one skip.
-The long ones (`fuzz`, `firefox-faults`) run when they are named, and with --all.
+The long ones (`fuzz`, `firefox-faults`, `firefox-029`) run when they are named, and with --all.
 Two layers run at once where there are two cores, as most of them keep only one busy;
 each one's output is shown when it ends.
 """
@@ -360,13 +360,14 @@ LAYERS: dict[str, Callable[[], Count]] = {
         "314", "firefox", files=("tests/browser", *(f"--ignore={name}" for name in SAME_CODE))
     ),
     "firefox-faults": lambda: browser("314", "firefox", files=SAME_CODE),
-    "browser-029": lambda: browser("029", *BROWSERS),
+    "chromium-029": lambda: browser("029", "chromium"),
+    "firefox-029": lambda: browser("029", "firefox"),
     "fuzz": fuzz,
 }
-LONG = {"firefox-faults", "fuzz"}
+LONG = {"firefox-faults", "firefox-029", "fuzz"}
 ALONE = {"host", "fuzz"}  # these keep both cores busy
 # begun first, so that none of them is left alone at the end
-SLOW = ("webgpu", "chromium-314", "firefox-314", "sanitize", "browser-029")
+SLOW = ("webgpu", "chromium-314", "firefox-314", "sanitize", "chromium-029")
 BUILDING = threading.Lock()
 
 
