@@ -18,6 +18,14 @@ class Meant(NamedTuple):
 
 MEANT = [
     Meant(
+        "value",
+        r"(conj|adjoint|mH|H)\b(?s:.*)\.(swapaxes_|swapdims_|transpose_|t_)\((?s:.*)(\] = |_\()",
+        "",
+        0,
+        "PyTorch forgets the transposition in place of a view of conjugates when it is written to",
+        order=1,
+    ),
+    Meant(
         "value|grad",
         r"celu(_\(.*0\.7|\(.*0\.7.*inplace)",
         "",

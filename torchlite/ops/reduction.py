@@ -110,7 +110,7 @@ def nansum(self, dim=None, keepdim=False, dtype=None):
 @op(
     "mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     kernel="mean",
-    out=Out(uncastable("mean.dtype_out(): input types can't be cast to the desired output type {o}")),
+    out=Out(uncastable("mean.dtype_out(): input types can't be cast to the desired output type {o}"), "average dtype"),
     tags="reduction",
     node="MeanBackward0",
     grad={"self": lambda c, g: g.expand(c.self_shape) / _count(c.self_shape, None)},

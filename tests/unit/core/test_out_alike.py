@@ -55,6 +55,9 @@ x=torch.zeros((),dtype=torch.int64); torch.sum(torch.ones(4),0,out=x); x
 x=torch.zeros((),dtype=torch.float64); torch.sum(torch.ones(4),0,out=x); x
 x=torch.zeros((),dtype=torch.float64); torch.mean(torch.ones(4),0,out=x); x
 x=torch.zeros((),dtype=torch.int64); torch.mean(torch.ones(4),0,out=x); x
+x=torch.zeros((),dtype=torch.float64); torch.mean(torch.tensor([0.1,0.2,0.4]),out=x); x
+x=torch.zeros((),dtype=torch.float32); torch.mean(torch.tensor([0.1,0.2,0.4],dtype=torch.float16),out=x); x
+x=torch.zeros((),dtype=torch.float32); torch.mean(torch.tensor([1j,2]),out=x); x
 x=torch.zeros(4,dtype=torch.int32); torch.bernoulli(torch.full((4,),.5),out=x); x
 x=torch.zeros(4,dtype=torch.float64); torch.bernoulli(torch.full((4,),.5),out=x); x
 x=torch.zeros(2,2); torch.bernoulli(torch.full((4,),.5),out=x); x
