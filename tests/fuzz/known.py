@@ -18,6 +18,14 @@ class Meant(NamedTuple):
 
 MEANT = [
     Meant(
+        "value|grad",
+        r"(elu|selu|celu|hardswish)_?\(",
+        r"PyTorch \[-?nan(, -?nan)*\] at",
+        0,
+        "PyTorch's gradient at NaN is NaN in its loop over vectors of doubles, that of the positive side in the rest",
+        order=1,
+    ),
+    Meant(
         "value",
         r"(conj|adjoint|mH|H)\b(?s:.*)\.(swapaxes_|swapdims_|transpose_|t_)\((?s:.*)(\] = |_\()",
         "",
