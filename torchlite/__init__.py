@@ -20,7 +20,7 @@ from ._core.device import (
     sparse_csr,
     strided,
 )
-from ._core.device import jagged, per_channel_affine, per_channel_symmetric, per_tensor_affine, per_tensor_symmetric  # noqa: F401
+from ._core.device import jagged, per_channel_affine, per_channel_symmetric, per_tensor_affine, per_tensor_symmetric
 from ._core.dtypes import DTYPES as _DTYPES
 from ._core.dtypes import (
     bfloat16,
@@ -102,7 +102,7 @@ from ._core.dispatch import explain  # noqa: E402, F401
 from . import ops  # noqa: E402
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled  # noqa: E402, F401
 from .autograd.grad_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: E402, F401
-from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state  # noqa: E402, F401
+from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 
 def _publish():

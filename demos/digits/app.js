@@ -171,7 +171,7 @@ function showLosses({ steps, values }) {
   }
 }
 
-// What the script prints, e.g. "epoch 3/15  loss 0.31  test accuracy 94.7%", moves the figures; anything else is only text.
+// Printed lines such as "epoch 3/15  loss 0.31  test accuracy 94.7%" update the figures; all others are only shown.
 const NUMBER = "[\\s:=]*([-+]?\\d*\\.?\\d+(?:e[-+]?\\d+)?)";
 const EPOCH = /\bepoch\s*[:=#]?\s*(\d+)(?:\s*(?:\/|of)\s*(\d+))?/i;
 const LOSS = new RegExp(`\\bloss${NUMBER}`, "i");

@@ -95,7 +95,8 @@ def signature(schema: str, method: bool, out: bool) -> list[str]:
 
 
 def definition(name: str, op: object, method: bool, indent: str = "") -> list[str]:
-    found = list(dict.fromkeys(s for ov in op.overloads for s in signature(ov.schema, method, op.takes_out)))  # type: ignore[attr-defined]
+    overloads, takes_out = op.overloads, op.takes_out  # type: ignore[attr-defined]
+    found = list(dict.fromkeys(s for ov in overloads for s in signature(ov.schema, method, takes_out)))
     if len(found) == 1:
         return [f"{indent}def {name}{found[0]}: ..."]
     return [f"{indent}{line}" for s in found for line in ("@overload", f"def {name}{s}: ...")]

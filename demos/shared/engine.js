@@ -105,8 +105,8 @@ export class Engine extends EventTarget {
     if (this.state !== "running") return;
     this.#set("stopping");
     this.#worker.postMessage({ type: "stop" });
-    // The message is enough while the script loops in Python; the byte reaches into a long computation, too.
-    if (this.#shared) this.#later(this.about.jspi ? 300 : 0, () => Atomics.store(new Uint8Array(this.#shared), 0, 2)); // SIGINT
+    // The message is enough while the script loops in Python; the byte (2 is SIGINT) also stops a long computation.
+    if (this.#shared) this.#later(this.about.jspi ? 300 : 0, () => Atomics.store(new Uint8Array(this.#shared), 0, 2));
     // Without shared memory and JSPI no message gets through to a running script: do not wait in vain.
     this.#later(this.#shared || this.about.jspi ? PATIENCE : 0, () => this.#replace());
   }

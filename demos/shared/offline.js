@@ -1,5 +1,5 @@
-// Registers the service worker (sw.js): it keeps every file for visits without a network, and adds the headers that make
-// the page cross-origin isolated. The page works without it as well.
+// Registers the service worker (sw.js). It keeps every file for visits without a network, and adds the headers that
+// make the page cross-origin isolated. The page works without it as well.
 
 const PATIENCE = 5000; // ms to wait for the service worker to take over
 

@@ -47,7 +47,8 @@ def in_chromium(only: str, seconds: float) -> str:
         driver = pages.chromium()
         try:
             driver.get(base + "/empty.html")
-            return pages.run_async(driver, PAGE % (dist.wheel("314", folder).name, only, seconds))  # type: ignore[no-any-return]
+            printed: str = pages.run_async(driver, PAGE % (dist.wheel("314", folder).name, only, seconds))
+            return printed
         finally:
             driver.quit()
 

@@ -26,7 +26,8 @@ for _ in range(20):
     opt.step()
     losses.append(loss.item())
 from torchlite._core import native
-{"first": losses[0], "last": losses[-1], "variant": native.variant, "import_ms": import_ms, "version": torch.__version__}
+{"first": losses[0], "last": losses[-1], "variant": native.variant, "import_ms": import_ms,
+ "version": torch.__version__}
 """
 
 NEEDS_TORCH = """

@@ -41,7 +41,8 @@ def test_opened_when_first_asked_for(page):
         page,
         """
 p = torch.webgpu.get_device_properties()
-[torch.accelerator.is_available(), str(torch.accelerator.current_accelerator()), torch.webgpu.device_count(), bool(p.name), p.max_buffer_size > 0,
+[torch.accelerator.is_available(), str(torch.accelerator.current_accelerator()), torch.webgpu.device_count(),
+ bool(p.name), p.max_buffer_size > 0,
  torch.webgpu.memory_allocated() > 0, torch.webgpu.why_not()]
 """,
     )
@@ -220,7 +221,8 @@ def test_content_security_policy(driver, dist_folder, wheel_name, tmp_path, poli
         else """
       result.first = await pyodide.runPythonAsync("import torch; await torch.ready(); torch.webgpu.why_not()");
       await new Promise((ok, no) => {
-        const script = Object.assign(document.createElement("script"), { src: "/t/bridge.js", onload: ok, onerror: no });
+        const script = document.createElement("script");
+        Object.assign(script, { src: "/t/bridge.js", onload: ok, onerror: no });
         document.head.append(script);
       });
       await pyodide.runPythonAsync("assert await torch.ready(), torch.webgpu.why_not()");"""

@@ -25,7 +25,8 @@ HOOKS = """
   globalThis.broken = null;
   const { createShaderModule } = GPUDevice.prototype;
   GPUDevice.prototype.createShaderModule = function (d) {
-    return createShaderModule.call(this, broken && d.label?.includes(broken) ? { ...d, code: d.code + "\\nfn oops() { undefined_thing(); }" } : d);
+    if (broken && d.label?.includes(broken)) d = { ...d, code: d.code + "\\nfn oops() { undefined_thing(); }" };
+    return createShaderModule.call(this, d);
   };"""
 
 
@@ -84,7 +85,8 @@ def train():
         if step == 10:
             js.devices.at(-1).destroy()
 answers = [error_of(train, torch.webgpu.DeviceLostError), step, torch.webgpu.is_available(), torch.webgpu.why_not()]
-old = [error_of(lambda: x.sum().item()), error_of(lambda: model(x)), error_of(lambda: torch.ones(2, device="webgpu").tolist()),
+old = [error_of(lambda: x.sum().item()), error_of(lambda: model(x)),
+       error_of(lambda: torch.ones(2, device="webgpu").tolist()),
        error_of(lambda: torch.webgpu.synchronize())]
 [answers, old, [torch.isfinite(v).all().item() for v in copy.values()], losses == sorted(losses, reverse=True)]
 """,
@@ -99,12 +101,14 @@ old = [error_of(lambda: x.sum().item()), error_of(lambda: model(x)), error_of(la
         page,
         """
 opened = await torch.webgpu.reset()
-void = [error_of(f) for f in (lambda: x.sum().item(), lambda: x + 1, lambda: model(torch.ones(1, 4, device="webgpu")), lambda: x)]
+uses = lambda: x.sum().item(), lambda: x + 1, lambda: model(torch.ones(1, 4, device="webgpu")), lambda: x
+errors = [error_of(use) for use in uses]
 fresh = nn.Linear(4, 1)
 fresh.load_state_dict(copy)
 fresh.to("webgpu")
 z = torch.ones(2, 4)
-[opened, torch.webgpu.is_available(), void, torch.allclose(fresh(z.to("webgpu")).cpu(), torch.nn.functional.linear(z, copy["weight"], copy["bias"])), works()]
+same = torch.allclose(fresh(z.to("webgpu")).cpu(), torch.nn.functional.linear(z, copy["weight"], copy["bias"]))
+[opened, torch.webgpu.is_available(), errors, same, works()]
 """,
     )
     opened, available, void, right, works = again
@@ -158,7 +162,8 @@ def test_invalid_shader(page):
 x = torch.linspace(0, 1, 1000).to("webgpu")
 y = x.sinh()
 z = y * 0 + 1
-[error_of(lambda: z.sum().item()), error_of(lambda: y.tolist()), error_of(lambda: torch.webgpu.synchronize()), works(), x.sum().item()]
+[error_of(lambda: z.sum().item()), error_of(lambda: y.tolist()), error_of(lambda: torch.webgpu.synchronize()), works(),
+ x.sum().item()]
 """,
     )
     for error in answers[:2]:
@@ -231,7 +236,8 @@ errors = [error_of(lambda: torch.empty(most // 4 + 1024, device="webgpu"), torch
           error_of(lambda: torch.ones(1 << 40, device="webgpu"), torch.OutOfMemoryError),
           error_of(lambda: kept.reshape(-1, 1, 1).expand(-1, 4096, 4096) + 1, torch.OutOfMemoryError)]
 torch.webgpu.set_memory_budget(torch.webgpu.memory_reserved() + (8 << 20))
-errors.append(error_of(lambda: [torch.zeros(1 << 18, device="webgpu") + i for i in range(100)].count(0), torch.OutOfMemoryError))
+too_many = lambda: [torch.zeros(1 << 18, device="webgpu") + i for i in range(100)].count(0)
+errors.append(error_of(too_many, torch.OutOfMemoryError))
 held = []
 def fill():
     while True:
@@ -241,7 +247,8 @@ n = len(held)
 held.clear()
 torch.webgpu.set_memory_budget(None)
 import gc; gc.collect()
-[errors, n, kept.sum().item(), works(), torch.webgpu.memory_allocated() <= before + 4096, torch.ones(1 << 20, device="webgpu").sum().item()]
+[errors, n, kept.sum().item(), works(), torch.webgpu.memory_allocated() <= before + 4096,
+ torch.ones(1 << 20, device="webgpu").sum().item()]
 """,
     )
     errors, n, total, works, freed, ones = answers
@@ -275,7 +282,8 @@ def error():
         torch.ones(2, device="webgpu")
     except RuntimeError as e:
         return str(e)
-[[await torch.webgpu.ready(), torch.accelerator.is_available(), torch.webgpu.why_not(), error(), torch.ones(2).sum().item()]
+[[await torch.webgpu.ready(), torch.accelerator.is_available(), torch.webgpu.why_not(), error(),
+  torch.ones(2).sum().item()]
  for js.mood in ("null", "reject", "no device")]
 """,
     )
@@ -320,13 +328,16 @@ import torch.nn.functional as F
 torch.manual_seed(0)
 g = lambda *s: torch.randn(*s)
 cases = dict(
-    add=(lambda a, b: a + b, g(100, 70), g(70)), matmul=(lambda a, b: a @ b, g(50, 60), g(60, 70)), long=(lambda a: (a * 2).sum(), g(1 << 17)),
-    softmax=(lambda a: a.softmax(-1), g(30, 500)), norm=(lambda a: F.layer_norm(a, (64,)), g(10, 64)), conv=(F.conv2d, g(2, 3, 9, 9), g(4, 3, 3, 3)),
-    pool=(lambda a: F.max_pool2d(a, 2), g(2, 3, 8, 8)), sort=(lambda a: a.sort()[0], g(1000)), cumsum=(lambda a: a.cumsum(0), g(700)),
-    gather=(lambda a: a[torch.arange(5, device=a.device) * 3], g(20, 4)), cat=(lambda a, b: torch.cat([a, b, a, b, a, b]), g(5, 3), g(2, 3)),
+    add=(lambda a, b: a + b, g(100, 70), g(70)), matmul=(lambda a, b: a @ b, g(50, 60), g(60, 70)),
+    long=(lambda a: (a * 2).sum(), g(1 << 17)), softmax=(lambda a: a.softmax(-1), g(30, 500)),
+    norm=(lambda a: F.layer_norm(a, (64,)), g(10, 64)), conv=(F.conv2d, g(2, 3, 9, 9), g(4, 3, 3, 3)),
+    pool=(lambda a: F.max_pool2d(a, 2), g(2, 3, 8, 8)), sort=(lambda a: a.sort()[0], g(1000)),
+    cumsum=(lambda a: a.cumsum(0), g(700)), gather=(lambda a: a[torch.arange(5, device=a.device) * 3], g(20, 4)),
+    cat=(lambda a, b: torch.cat([a, b, a, b, a, b]), g(5, 3), g(2, 3)),
     where=(lambda a, b, c: torch.where(a > 0, b * c, a - b), g(100), g(100), g(100)),
     many=(lambda a, b, c: (a + b * c - a / (b * b + 1)).exp().clamp(0, 3), g(99), g(99), g(99)),
-    too_large=(lambda a: torch.ones(1 << 20, device=a.device).sum() + a.sum(), g(1)), wide=(lambda a: a.expand(300000, 1).contiguous().sum(0), g(1, 1)))
+    too_large=(lambda a: torch.ones(1 << 20, device=a.device).sum() + a.sum(), g(1)),
+    wide=(lambda a: a.expand(300000, 1).contiguous().sum(0), g(1, 1)))
 report = {{}}
 for name, (fn, *args) in cases.items():
     want = fn(*args)

@@ -72,7 +72,11 @@ DEAF = (
 from torchlite.webgpu.transport import bridge as _bridge; from torchlite.webgpu.transport import page as _page
 text = _page._text() + '''
 const { serve } = torchlite_webgpu;
-torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope; scope.onmessage = (e) => { if (e.data.name !== "spans") onmessage(e); }; };
+torchlite_webgpu.serve = (scope) => {
+  serve(scope);
+  const { onmessage } = scope;
+  scope.onmessage = (e) => { if (e.data.name !== "spans") onmessage(e); };
+};
 '''
 _page._text = lambda: text
 _page.options["worker"] = {"tick": 50, "silent": 1200}
@@ -135,7 +139,9 @@ class Policy:
             + f"""
           globalThis.done = (async () => {{
             const results = [];
-            const late = (call) => new Promise((ok) => setTimeout(ok, 100_000, {{ error: "no answer for 100 s: " + call }}));
+            const late = (call) => new Promise((ok) => {{
+                setTimeout(ok, 100_000, {{ error: "no answer for 100 s: " + call }});
+            }});
             for (const call of {json.dumps(calls)}) {{
               const {{ ok, error }} = await Promise.race([ask(call), late(call)]); // what hangs is named
               results.push(error === undefined ? ok : "error: " + error);

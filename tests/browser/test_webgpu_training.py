@@ -17,7 +17,9 @@ pytestmark = pytest.mark.skipif(
 # counts devices, and the memory of GPU buffers that were made and not destroyed
 HOOKS = """
   globalThis.gpu = { devices: [], buffers: 0, bytes: 0 };
-  const { requestDevice } = GPUAdapter.prototype, { createBuffer } = GPUDevice.prototype, { destroy } = GPUBuffer.prototype;
+  const { requestDevice } = GPUAdapter.prototype;
+  const { createBuffer } = GPUDevice.prototype;
+  const { destroy } = GPUBuffer.prototype;
   const alive = new WeakSet();
   GPUAdapter.prototype.requestDevice = async function (...args) {
     const device = await requestDevice.apply(this, args);
@@ -60,7 +62,8 @@ def train(source, way=None, most=None):
     losses = Losses()
     losses.most = most
     try:
-        exec(compile(source, "digits.py", "exec"), {"__name__": "__main__", "__file__": "/home/pyodide/digits.py", "losses": losses})
+        exec(compile(source, "digits.py", "exec"),
+             {"__name__": "__main__", "__file__": "/home/pyodide/digits.py", "losses": losses})
     except Enough:
         pass
     return list(losses)
@@ -178,7 +181,8 @@ def test_nothing_is_left_behind(page):
 import asyncio
 class Node: pass
 for i in range(50):
-    n = Node(); n.me = n; n.x = torch.randn(100, device="webgpu", requires_grad=True); n.y = (n.x * i).exp().sum(); n.y.backward()
+    n = Node(); n.me = n; n.x = torch.randn(100, device="webgpu", requires_grad=True)
+    n.y = (n.x * i).exp().sum(); n.y.backward()
     try:
         torch.ones(3, device="webgpu") @ torch.ones(4, device="webgpu")
     except RuntimeError as e:

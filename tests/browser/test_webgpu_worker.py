@@ -23,7 +23,9 @@ HOOKS = """
   if (self.name === "torchlite GPU") {
     const { requestDevice } = GPUAdapter.prototype;
     let device;
-    GPUAdapter.prototype.requestDevice = async function (...args) { return (device = await requestDevice.apply(this, args)); };
+    GPUAdapter.prototype.requestDevice = async function (...args) {
+        return (device = await requestDevice.apply(this, args));
+    };
     new BroadcastChannel("gpu").onmessage = ({ data }) => data === "lose" ? device.destroy() : self.close();
   }
 """
@@ -96,7 +98,8 @@ try:
     array = x.cpu().numpy().tolist()
 except ImportError:
     array = x.tolist()
-[x.sum().item(), x.tolist(), repr(x), bool((x > 3).any()), "yes" if x[0, 0] > 1 else "no", int(x[1, 1]), x.nonzero().tolist(), x[x > 1].tolist(),
+[x.sum().item(), x.tolist(), repr(x), bool((x > 3).any()), "yes" if x[0, 0] > 1 else "no", int(x[1, 1]),
+ x.nonzero().tolist(), x[x > 1].tolist(),
  torch.unique(x).tolist(), torch.equal(x, x.clone()), torch.masked_select(x, x < 0).tolist(), array]
 """,
     ) == [
@@ -212,7 +215,8 @@ def test_lost_device(ask):
 x = torch.arange(4.0).to("webgpu")
 gpu.postMessage("lose")
 wait_for_loss()
-[error_of(lambda: x.sum().item()), error_of(lambda: torch.ones(2, device="webgpu").tolist()), error_of(lambda: torch.webgpu.synchronize()),
+[error_of(lambda: x.sum().item()), error_of(lambda: torch.ones(2, device="webgpu").tolist()),
+ error_of(lambda: torch.webgpu.synchronize()),
  torch.webgpu.is_available(), torch.webgpu.why_not() != ""]
 """,
     )

@@ -63,7 +63,9 @@ def on_host(options: dict[str, Any]) -> dict[str, Any]:
     sys.path[:0] = [str(ROOT), str(folder)]
     import run_conformance  # type: ignore[import-not-found]
 
-    return run_conformance.run("torchlite", str(folder / "fixtures" / "open"), tiers={"public"}, **options)  # type: ignore[no-any-return]
+    fixtures_open = str(folder / "fixtures" / "open")
+    found: dict[str, Any] = run_conformance.run("torchlite", fixtures_open, tiers={"public"}, **options)
+    return found
 
 
 def line(where: str, r: dict[str, Any]) -> str:

@@ -33,7 +33,8 @@ import os, shutil, sys, site
 here = site.getsitepackages()[0]
 shutil.rmtree(os.path.join(here, "torch"), ignore_errors=True)
 import pytest
-int(pytest.main(["-p", "no:cacheprovider", "-p", "no:faulthandler", "-c", "/project/pyproject.toml", "--rootdir", "/project", *argv]))
+options = ["-p", "no:cacheprovider", "-p", "no:faulthandler", "-c", "/project/pyproject.toml", "--rootdir", "/project"]
+int(pytest.main([*options, *argv]))
 """
 SCRIPT = """
 import os, sys, runpy

@@ -85,6 +85,7 @@ def alike(line):
 
 
 def cases(text):
-    """A decorator that makes a test of each line of a text."""
-    lines = [s for s in text.strip().split("\n") if s and not s.startswith("#")]
+    """A decorator that makes a test of each line of a text. An indented line continues the line before it."""
+    joined = re.sub(r"\n +", " ", text.strip())
+    lines = [s for s in joined.split("\n") if s and not s.startswith("#")]
     return pytest.mark.parametrize("line", lines)

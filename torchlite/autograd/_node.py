@@ -448,7 +448,8 @@ class Recorder:
         self.single = self.inputs[0][0] if len(self.inputs) == 1 and not self.inputs[0][1] else None
         self.view = spec.view
         # some argument has no derivative: an error only where that is asked for
-        self.partial = self.joint is None and bool(self.grad) and any(n not in self.grad for _, _, n in self.inputs)  # type: ignore[operator]
+        listed: Any = self.grad
+        self.partial = self.joint is None and bool(listed) and any(n not in listed for _, _, n in self.inputs)
         names = [
             n
             for part in (

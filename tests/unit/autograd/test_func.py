@@ -32,7 +32,8 @@ tf.jvp(tf.vmap(lambda v: v ** 3), (m,), (m,))
 (tf.vmap(tf.hessian(lambda v: (v ** 3).sum()))(m) + 0).contiguous()
 (tf.hessian(lambda v: v ** 3)(x) + 0).contiguous()
 [[(b + 0).contiguous() for b in r] for r in tf.hessian(lambda v, w: (v ** 3 * w).sum(), argnums=(0, 1))(x, x + 1)]
-[(v + 0).contiguous() for r in tf.hessian(lambda d: (d['a'] ** 2 * d['b']).sum())({'a': x, 'b': x}).values() for v in r.values()]
+[(v + 0).contiguous() for r in tf.hessian(lambda d: (d['a'] ** 2 * d['b']).sum())({'a': x, 'b': x}).values()
+    for v in r.values()]
 tf.jacrev(lambda v: {'a': v * 2, 'b': v.sum()})(x)
 tf.jacrev(lambda d: d['a'] * d['b'])({'a': x, 'b': x + 1})
 tf.jacrev(lambda v, w: (v * w, w.sum()), argnums=(0, 1))(x, x)
@@ -62,14 +63,18 @@ g = tf.grad(lambda v: (l(v) ** 2).sum())(x); g.sum().backward(); g, l.weight.gra
 g = tf.vmap(tf.grad(lambda v: (l(v) ** 2).sum()))(m); g.sum().backward(); g, l.weight.grad.tolist()
 g = tf.jacrev(lambda v: l(v) ** 2)(x); g.sum().backward(); g, l.weight.grad.tolist()
 g = tf.hessian(lambda v: (l(v) ** 3).sum())(x); g.sum().backward(); g.requires_grad, l.weight.grad.tolist()
-o, p = tf.vjp(lambda v: l(v) ** 3, x); g, = p(torch.ones(1).double()); (g.sum() + o.sum()).backward(); o, g, l.weight.grad.tolist()
-o, g = tf.jvp(lambda v: l(v) ** 3, (x,), (x,)); (g.sum() + o.sum()).backward(); o.requires_grad, g.requires_grad, l.weight.grad.tolist()
+o, p = tf.vjp(lambda v: l(v) ** 3, x); g, = p(torch.ones(1).double()); (g.sum() + o.sum()).backward();
+    o, g, l.weight.grad.tolist()
+o, g = tf.jvp(lambda v: l(v) ** 3, (x,), (x,)); (g.sum() + o.sum()).backward();
+    o.requires_grad, g.requires_grad, l.weight.grad.tolist()
 g, o = tf.grad_and_value(lambda v: (l(v) ** 3).sum())(x); (g.sum() + o).backward(); o, g, l.weight.grad.tolist()
 tf.grad(lambda v: y.sum() * v.sum())(x)
 tf.grad(lambda v: (y * v).sum())(y)
 tf.grad_and_value(lambda v: ((v * v).sum() + y.sum(), y * v), has_aux=True)(x)
 z = y * 2; g = tf.grad(lambda v: (v ** 3).sum())(z); g.sum().backward(); y.grad
-c = torch.no_grad(); c.__enter__(); r = tf.grad(lambda v: (y * v).sum())(x), tf.jacrev(lambda v: y * v)(x), tf.vjp(lambda v: y * v, x)[1](x); c.__exit__(None, None, None); r
+c = torch.no_grad(); c.__enter__();
+    r = tf.grad(lambda v: (y * v).sum())(x), tf.jacrev(lambda v: y * v)(x), tf.vjp(lambda v: y * v, x)[1](x);
+    c.__exit__(None, None, None); r
 """)
 def test_what_a_function_closes_over_keeps_its_history(line):
     alike(LEAD + line)

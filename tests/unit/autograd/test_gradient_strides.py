@@ -18,46 +18,90 @@ HEAD = (
     "y.real.sum(), [x]); "
 )
 LINES = """
-C = R.detach().contiguous().requires_grad_(); y = torch.conv_tbc(C, torch.ones(2, 2, 5).double(), torch.ones(5).double(), 1); G(y, C), y.detach()
-w = torch.ones(2, 2, 5).double().requires_grad_(); G(torch.conv_tbc(R.detach().contiguous(), w, torch.ones(5).double()), w)
+C = R.detach().contiguous().requires_grad_();
+    y = torch.conv_tbc(C, torch.ones(2, 2, 5).double(), torch.ones(5).double(), 1); G(y, C), y.detach()
+w = torch.ones(2, 2, 5).double().requires_grad_();
+    G(torch.conv_tbc(R.detach().contiguous(), w, torch.ones(5).double()), w)
 [G(f(Z).sin(), Z) for f in (torch.real, torch.imag)], [G(f(Z), Z) for f in (torch.real, torch.imag)]
 G(Z.imag.mT * 1, Z), G(Z.abs(), Z), G(Z.angle(), Z)
-torch.angle(Z.detach()), torch.angle(Z.detach().reshape(1, 2, 1, 2).to(memory_format=torch.channels_last)), torch.angle(B)
-torch.rsub(torch.ones(1, 2, 2, 2).to(memory_format=torch.channels_last), torch.ones(2, 2, 1)), torch.rsub(torch.ones(2, 2, 1), torch.ones(1, 2, 2, 2).to(memory_format=torch.channels_last))
-torch.ones(()).expand(2, 2) * Z.detach(), Z.detach() * torch.ones(()).expand(2, 2), torch.ones((), dtype=torch.int64).expand(2, 2) + B, torch.ones(()).double().expand(2, 2) * B
+torch.angle(Z.detach()), torch.angle(Z.detach().reshape(1, 2, 1, 2).to(memory_format=torch.channels_last)),
+    torch.angle(B)
+torch.rsub(torch.ones(1, 2, 2, 2).to(memory_format=torch.channels_last), torch.ones(2, 2, 1)),
+    torch.rsub(torch.ones(2, 2, 1), torch.ones(1, 2, 2, 2).to(memory_format=torch.channels_last))
+torch.ones(()).expand(2, 2) * Z.detach(), Z.detach() * torch.ones(()).expand(2, 2),
+    torch.ones((), dtype=torch.int64).expand(2, 2) + B, torch.ones(()).double().expand(2, 2) * B
 [G(A.prod()), G(A.prod(0)), G((A * torch.tensor([0., 1])).prod())]
-[G(f(A, t, reduction=r)) for f in (F.l1_loss, F.smooth_l1_loss, F.mse_loss, F.huber_loss) for r in ('none', 'mean', 'sum') for t in (B, B.contiguous())]
-[torch.autograd.grad(torch.autograd.grad(f(A, B).sum(), [A], create_graph=True)[0].sum(), [A])[0] for f in (F.smooth_l1_loss, F.mse_loss, F.huber_loss)]
-torch.autograd.grad(torch.autograd.grad(A.abs().sum(), [A], create_graph=True)[0].square().sum(), [A])[0].stride(), G(A.sgn())[0].stride()
+[G(f(A, t, reduction=r)) for f in (F.l1_loss, F.smooth_l1_loss, F.mse_loss, F.huber_loss)
+    for r in ('none', 'mean', 'sum') for t in (B, B.contiguous())]
+[torch.autograd.grad(torch.autograd.grad(f(A, B).sum(), [A], create_graph=True)[0].sum(), [A])[0]
+    for f in (F.smooth_l1_loss, F.mse_loss, F.huber_loss)]
+torch.autograd.grad(torch.autograd.grad(A.abs().sum(), [A], create_graph=True)[0].square().sum(), [A])[0].stride(),
+    G(A.sgn())[0].stride()
 [torch.autograd.grad(A.logcumsumexp(d).sum(), [A], create_graph=True)[0] for d in (0, 1)]
 G(torch.tensordot(A, B, 2)), G(torch.tensordot(A, B, 1)), G(torch.tensordot(A, A, ([0, 1], [1, 0])))
-x=torch.arange(8.).reshape(2,2,1,2).to(memory_format=torch.channels_last).requires_grad_(); y=torch.tensordot(x,x,4); torch.autograd.grad(y,[x]), y._is_view()
-x=torch.arange(4.).reshape(2,2,1).requires_grad_(); z=torch.arange(4.).reshape(2,1,2).requires_grad_(); y=torch.tensordot(x,z,([0,1],[2,0])); torch.autograd.grad(y.sum(),[x,z]), y._is_view(), y
-x=torch.arange(6.).reshape(2,3).requires_grad_(); z=torch.arange(3.).reshape(1,3).requires_grad_(); y=torch.tensordot(x,z,2); y._is_view(), y.grad_fn.name(), torch.autograd.grad(y,[x,z])
+x=torch.arange(8.).reshape(2,2,1,2).to(memory_format=torch.channels_last).requires_grad_(); y=torch.tensordot(x,x,4);
+    torch.autograd.grad(y,[x]), y._is_view()
+x=torch.arange(4.).reshape(2,2,1).requires_grad_(); z=torch.arange(4.).reshape(2,1,2).requires_grad_();
+    y=torch.tensordot(x,z,([0,1],[2,0])); torch.autograd.grad(y.sum(),[x,z]), y._is_view(), y
+x=torch.arange(6.).reshape(2,3).requires_grad_(); z=torch.arange(3.).reshape(1,3).requires_grad_();
+    y=torch.tensordot(x,z,2); y._is_view(), y.grad_fn.name(), torch.autograd.grad(y,[x,z])
 [G(f()) for f in (A.median, A.nanmedian, A.max, A.min, A.amax, A.norm)]
 [G(f(A, b)) for f in (torch.minimum, torch.maximum) for b in (B, B.contiguous(), torch.tensor(1.).double())]
 torch.rms_norm(torch.complex(R, R).detach(), (2,)).stride(), torch.rms_norm(R.detach(), (2,))
-[f(R.detach().to(d), None, (0, 2), out=torch.empty(0, dtype=o)) for f, d, o in ((torch.fft.fftn, torch.complex128, torch.complex128), (torch.fft.irfftn, torch.complex128, torch.float64), (torch.fft.rfft2, torch.float64, torch.complex128), (torch.fft.hfft2, torch.complex128, torch.float64))]
-[f(R.detach().to(d), None, 1, out=torch.empty(0, dtype=o)) for f, d, o in ((torch.fft.fft, torch.complex128, torch.complex128), (torch.fft.irfft, torch.complex128, torch.float64), (torch.fft.rfft, torch.float64, torch.complex128), (torch.fft.ihfft, torch.float64, torch.complex128))]
+[f(R.detach().to(d), None, (0, 2), out=torch.empty(0, dtype=o)) for f, d, o in (
+    (torch.fft.fftn, torch.complex128, torch.complex128), (torch.fft.irfftn, torch.complex128, torch.float64),
+    (torch.fft.rfft2, torch.float64, torch.complex128), (torch.fft.hfft2, torch.complex128, torch.float64))]
+[f(R.detach().to(d), None, 1, out=torch.empty(0, dtype=o)) for f, d, o in (
+    (torch.fft.fft, torch.complex128, torch.complex128), (torch.fft.irfft, torch.complex128, torch.float64),
+    (torch.fft.rfft, torch.float64, torch.complex128), (torch.fft.ihfft, torch.float64, torch.complex128))]
 (y := A * 1).fill_(2.), torch.autograd.grad(y, [A], B), (z := A * 1).zero_(), torch.autograd.grad(z, [A], B)
-y = A * 1; y[:] = 2.; z = A * 1; z[:] = B; w = A * 1; w.copy_(B); x = A * 1; x[1:] = 2.; [torch.autograd.grad(t, [A], B) for t in (y, z, w, x)]
-s = B[0, 0].clone().requires_grad_(); y = A * 1; y[:] = s.detach(); z = A * 1; z[:] = s; w = A * 1; w.fill_(s); torch.autograd.grad(y, [A], B), [torch.autograd.grad(t, [A, s], B) for t in (z, w)]
+y = A * 1; y[:] = 2.; z = A * 1; z[:] = B; w = A * 1; w.copy_(B); x = A * 1; x[1:] = 2.;
+    [torch.autograd.grad(t, [A], B) for t in (y, z, w, x)]
+s = B[0, 0].clone().requires_grad_(); y = A * 1; y[:] = s.detach(); z = A * 1; z[:] = s; w = A * 1; w.fill_(s);
+    torch.autograd.grad(y, [A], B), [torch.autograd.grad(t, [A, s], B) for t in (z, w)]
 y = A * 1; y.logical_not_(); torch.autograd.grad(y, [A], B)[0].stride()
-y = A * 1; y.t_(); z = A * 1; z.swapaxes_(0, 0); w = A * 1; w.unsqueeze_(0); w.squeeze_(); v = Z * 1; v.t_(); G(y), G(z), G(w), G(v, Z)
+y = A * 1; y.t_(); z = A * 1; z.swapaxes_(0, 0); w = A * 1; w.unsqueeze_(0); w.squeeze_(); v = Z * 1; v.t_();
+    G(y), G(z), G(w), G(v, Z)
 torch.autograd.grad(B.clone().requires_grad_().sum(), [A, R], materialize_grads=True)
-torch.autograd.grad(torch.outer(W[0], A[0].detach()).mul(A[0]).real.sum(), [A]), G((Z.detach() + A[0]).real), G((Z.detach() ** A[:, 0]).real)
-[G(y) for y in (A[:2], A[None, :2], A[:2, :2], A[0:5, ...], A[-2:, :], A[:, -2:])], [y.grad_fn.name() for y in (A[:2], A[None, :2], A[:2, 0:2], A[-2:, :], A[...])]
-[torch.autograd.grad(F.batch_norm(x, None, None, training=True).sum(), [A], create_graph=c)[0].detach().stride() for x in (A, A.t()) for c in (False, True)]
-T = (A.detach().tril() + torch.eye(2)).requires_grad_(); [[t.detach() for t in torch.autograd.grad(torch.linalg.solve_triangular(T, b, upper=u, left=False, unitriangular=n).sin().sum(), [T, b])] for b in (A, R) for u in (False, True) for n in (False, True)]
-L = (A.detach() + 1).requires_grad_(); [G(torch.linalg.eigvalsh(L, UPLO=u).sin(), L) for u in 'LU'], [G(torch.linalg.eigh(L, UPLO=u)[1].abs().sin() * B, L) for u in 'LU']
-b = torch.ones(3, 4, 5).double().requires_grad_(); w = torch.linspace(-1, 1, 40).double().reshape(4, 2, 5).requires_grad_(); F.bilinear(R, b, w), torch.autograd.grad(F.bilinear(R, b, w).sin().sum(), [R, b, w])
-torch.angle(Z.detach()), torch.angle(Z.detach(), out=Z.detach().clone()), torch.abs(Z.detach(), out=Z.detach().clone()), Z.detach().clone().abs_()
-torch.fft.fftfreq(4, 0.5, out=torch.empty(4, 1)), torch.fft.rfftfreq(4, out=torch.empty(3, 1)), torch.fft.fftfreq(4, out=torch.empty(0))
-c = torch.linspace(-1, 2, 8).double().reshape(4, 2).requires_grad_(); t = torch.tensor([.4, .7]).double().requires_grad_(); M = torch.linspace(0, 3, 8).double().cos().reshape(4, 2).requires_grad_(); [torch.autograd.grad(torch.ormqr(M, t, o, l).sin().sum(), [M, t, o]) for o, l in ((c, True), (c.detach().t().contiguous().requires_grad_(), False))]
-[torch.autograd.grad(torch.linalg.lstsq(m, b)[0].sin().sum(), [m, b]) for m, b in ((R, torch.ones(3, 4, 2).double().requires_grad_()), (R.detach().contiguous().requires_grad_(), torch.ones(3, 4, 1).double().requires_grad_()))]
-b = torch.ones(2, 3).double().requires_grad_(); G(torch.linalg.lu_solve(*torch.linalg.lu_factor(B), b).sin(), b), torch.autograd.grad(torch.lu_solve(b, *torch.linalg.lu_factor(B)), [b], torch.ones(2, 3).double())
-q = torch.linspace(0, 5, 96).cos().reshape(2, 2, 4, 6).requires_grad_(); k = q.detach()[:, :, :3].sin().requires_grad_(); [[t.contiguous().double().round(decimals=4).as_strided(t.shape, t.stride()).stride() for t in torch.autograd.grad(F.scaled_dot_product_attention(q, k, k, **o).sin().sum(), [q, k])] for o in ({}, {'attn_mask': torch.ones(4, 3).bool()}, {'scale': .3})]
-q = torch.linspace(0, 5, 96).cos().reshape(2, 2, 4, 6).requires_grad_(); m = torch.zeros(4, 4).requires_grad_(); [t.stride() for t in torch.autograd.grad(F.scaled_dot_product_attention(q, q, q, m).sum(), [q, m])], [t.stride() for t in torch.autograd.grad(F.scaled_dot_product_attention(q[0], q[0], q[0]).sum(), [q])]
+torch.autograd.grad(torch.outer(W[0], A[0].detach()).mul(A[0]).real.sum(), [A]), G((Z.detach() + A[0]).real),
+    G((Z.detach() ** A[:, 0]).real)
+[G(y) for y in (A[:2], A[None, :2], A[:2, :2], A[0:5, ...], A[-2:, :], A[:, -2:])],
+    [y.grad_fn.name() for y in (A[:2], A[None, :2], A[:2, 0:2], A[-2:, :], A[...])]
+[torch.autograd.grad(F.batch_norm(x, None, None, training=True).sum(), [A], create_graph=c)[0].detach().stride()
+    for x in (A, A.t()) for c in (False, True)]
+T = (A.detach().tril() + torch.eye(2)).requires_grad_();
+    [[t.detach() for t in torch.autograd.grad(
+    torch.linalg.solve_triangular(T, b, upper=u, left=False, unitriangular=n).sin().sum(), [T, b])]
+    for b in (A, R) for u in (False, True) for n in (False, True)]
+L = (A.detach() + 1).requires_grad_();
+    [G(torch.linalg.eigvalsh(L, UPLO=u).sin(), L) for u in 'LU'],
+    [G(torch.linalg.eigh(L, UPLO=u)[1].abs().sin() * B, L) for u in 'LU']
+b = torch.ones(3, 4, 5).double().requires_grad_();
+    w = torch.linspace(-1, 1, 40).double().reshape(4, 2, 5).requires_grad_();
+    F.bilinear(R, b, w), torch.autograd.grad(F.bilinear(R, b, w).sin().sum(), [R, b, w])
+torch.angle(Z.detach()), torch.angle(Z.detach(), out=Z.detach().clone()), torch.abs(Z.detach(), out=Z.detach().clone()),
+    Z.detach().clone().abs_()
+torch.fft.fftfreq(4, 0.5, out=torch.empty(4, 1)), torch.fft.rfftfreq(4, out=torch.empty(3, 1)),
+    torch.fft.fftfreq(4, out=torch.empty(0))
+c = torch.linspace(-1, 2, 8).double().reshape(4, 2).requires_grad_();
+    t = torch.tensor([.4, .7]).double().requires_grad_();
+    M = torch.linspace(0, 3, 8).double().cos().reshape(4, 2).requires_grad_();
+    [torch.autograd.grad(torch.ormqr(M, t, o, l).sin().sum(), [M, t, o])
+    for o, l in ((c, True), (c.detach().t().contiguous().requires_grad_(), False))]
+[torch.autograd.grad(torch.linalg.lstsq(m, b)[0].sin().sum(), [m, b]) for m, b in (
+    (R, torch.ones(3, 4, 2).double().requires_grad_()),
+    (R.detach().contiguous().requires_grad_(), torch.ones(3, 4, 1).double().requires_grad_()))]
+b = torch.ones(2, 3).double().requires_grad_();
+    G(torch.linalg.lu_solve(*torch.linalg.lu_factor(B), b).sin(), b),
+    torch.autograd.grad(torch.lu_solve(b, *torch.linalg.lu_factor(B)), [b], torch.ones(2, 3).double())
+q = torch.linspace(0, 5, 96).cos().reshape(2, 2, 4, 6).requires_grad_();
+    k = q.detach()[:, :, :3].sin().requires_grad_();
+    [[t.contiguous().double().round(decimals=4).as_strided(t.shape, t.stride()).stride()
+    for t in torch.autograd.grad(F.scaled_dot_product_attention(q, k, k, **o).sin().sum(), [q, k])]
+    for o in ({}, {'attn_mask': torch.ones(4, 3).bool()}, {'scale': .3})]
+q = torch.linspace(0, 5, 96).cos().reshape(2, 2, 4, 6).requires_grad_(); m = torch.zeros(4, 4).requires_grad_();
+    [t.stride() for t in torch.autograd.grad(F.scaled_dot_product_attention(q, q, q, m).sum(), [q, m])],
+    [t.stride() for t in torch.autograd.grad(F.scaled_dot_product_attention(q[0], q[0], q[0]).sum(), [q])]
 """
 
 

@@ -20,17 +20,20 @@ y = x * x; y.grad_fn._raw_saved_self, y.grad_fn._raw_saved_other
 type((x * x).grad_fn._raw_saved_self)()
 y = x.exp(); y.grad_fn._raw_saved_result.register_hooks(lambda t: t * 2, lambda t: t / 2); y.sum().backward(); x.grad
 y = x * x; y.grad_fn._raw_saved_self.register_hooks(lambda t: t * 2, lambda t: t * 3); y.sum().backward(); x.grad
-y = x * x; y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t); y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
+y = x * x; y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t);
+    y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
 y = x * x; y.sum().backward(); y.grad_fn._raw_saved_self.register_hooks(lambda t: t, lambda t: t)
 y = x * x; y.grad_fn._raw_saved_self.register_hooks(lambda t: t.mul_(2), lambda t: t)
 y = x * x; y.grad_fn._raw_saved_self.register_hooks(lambda t: 1, lambda t: t); y.sum().backward()
 (x * x).grad_fn._raw_saved_nothing
-torch.ones(4).unsafe_split(2), torch.unsafe_chunk(torch.ones(5), 2), torch.unsafe_split_with_sizes(torch.ones(4), [1, 3])
+torch.ones(4).unsafe_split(2), torch.unsafe_chunk(torch.ones(5), 2),
+    torch.unsafe_split_with_sizes(torch.ones(4), [1, 3])
 torch.ones(4).unsafe_chunk(0)
 torch.ones(()).unsafe_chunk(1)
 y = x.unsafe_split(1); y[0].mul_(2); y[0]._is_view(), y[0]._base, y[0].grad_fn.name(), y[1].grad_fn.name()
 y = (x * 1).unsafe_chunk(2); y[0].mul_(2); (y[0].sum() + y[1].sum()).backward(); x.grad
-y = (x * 1).unsafe_split_with_sizes([1, 1]); n = y[0].grad_fn.name(); y[0].mul_(2); (y[0].sum() + y[1].sum()).backward(); n, x.grad
+y = (x * 1).unsafe_split_with_sizes([1, 1]); n = y[0].grad_fn.name(); y[0].mul_(2);
+    (y[0].sum() + y[1].sum()).backward(); n, x.grad
 b = torch.ones(4); c = b.unsafe_split(2); c[0].mul_(3); b, b._version, c[0]._version, c[1]._version
 x.T.grad_fn.name(), x.mT.grad_fn.name(), x.t().grad_fn.name()
 y = x * 1; y.set_(torch.ones(3)); y.grad_fn.name()
@@ -50,7 +53,8 @@ F.conv2d(torch.ones(0, 0, 4, 4), torch.ones(2, 0, 2, 2))
 F.conv3d(torch.ones(1, 0, 4, 4, 4), torch.ones(2, 0, 1, 1, 1))
 F.conv1d(torch.ones(1, 0, 4), torch.ones(2, 0, 1), groups=2)
 F.conv_transpose1d(torch.ones(1, 0, 4), torch.ones(0, 2, 1))
-i, w, b = torch.ones(1, 0, 4, requires_grad=True), torch.ones(2, 0, 1, requires_grad=True), torch.ones(2, requires_grad=True); F.conv1d(i, w, b).sum().backward(); i.grad, w.grad, b.grad
+i, w, b = torch.ones(1, 0, 4, requires_grad=True), torch.ones(2, 0, 1, requires_grad=True),
+    torch.ones(2, requires_grad=True); F.conv1d(i, w, b).sum().backward(); i.grad, w.grad, b.grad
 """)
 def test_as_pytorch(line):
     assert shown(torchlite, line) == shown(torch, line)
@@ -120,7 +124,8 @@ def test_saved_values_are_listed(line):
 @cases("""
 F.avg_pool2d(x[None], 1), F.max_pool2d(x[None], 1), F.adaptive_avg_pool2d(x[None], 2), F.avg_pool3d(x[None, None], 1)
 x ** x, x ** 2, 2 ** x, x.log1p(), torch.special.i0e(x), torch.special.i1e(x)
-torch.remainder(x, x), torch.remainder(x, 2), torch.fmod(x, x), torch.fmod(x, 2), torch.copysign(x, x), torch.copysign(x, 1)
+torch.remainder(x, x), torch.remainder(x, 2), torch.fmod(x, x), torch.fmod(x, 2), torch.copysign(x, x),
+    torch.copysign(x, 1)
 torch.lerp(x, x, x), torch.lerp(x, x, .5), x.clamp_min(0), x.clamp_min(x), x.clamp_max(0), x.clamp_max(x)
 x / x, torch.div(x, x, rounding_mode='floor'), torch.div(x, 2, rounding_mode='trunc'), torch.div(x, 2)
 x.sort()[0], x.sort(stable=True)[0]

@@ -13,12 +13,17 @@ torch.special.round(torch.tensor([True]))
 torch.special.round(torch.tensor([1.5, 2.5]))
 torch.special.round(torch.tensor([1.256, 25]), decimals=2)
 torch.special.round(torch.tensor([1.5, 25]), 3)
-F.soft_margin_loss(torch.tensor([200., -200., 88., 89., -90., 100., 1.]), torch.tensor([1., 1, -1, -1, 1, -1, 0]), reduction='none')
-x = torch.tensor([200., -200., 88., 89., 1.], requires_grad=True); F.soft_margin_loss(x, torch.tensor([1., 1, -1, -1, 0])).backward(); x.grad
-x = torch.tensor([12., -12.], dtype=torch.half, requires_grad=True); F.soft_margin_loss(x, torch.ones(2, dtype=torch.half)).backward(); x.grad
+F.soft_margin_loss(torch.tensor([200., -200., 88., 89., -90., 100., 1.]), torch.tensor([1., 1, -1, -1, 1, -1, 0]),
+    reduction='none')
+x = torch.tensor([200., -200., 88., 89., 1.], requires_grad=True);
+    F.soft_margin_loss(x, torch.tensor([1., 1, -1, -1, 0])).backward(); x.grad
+x = torch.tensor([12., -12.], dtype=torch.half, requires_grad=True);
+    F.soft_margin_loss(x, torch.ones(2, dtype=torch.half)).backward(); x.grad
 F.soft_margin_loss(torch.ones(2), torch.ones(2, dtype=torch.uint8))
 F.soft_margin_loss(torch.ones(2), torch.ones(2, dtype=torch.bool))
-x = torch.tensor([.5, -2.], requires_grad=True, dtype=torch.double); g, = torch.autograd.grad(F.soft_margin_loss(x, torch.tensor([1., -1.])), x, create_graph=True); torch.autograd.grad(g.sum(), x)
+x = torch.tensor([.5, -2.], requires_grad=True, dtype=torch.double);
+    g, = torch.autograd.grad(F.soft_margin_loss(x, torch.tensor([1., -1.])), x, create_graph=True);
+    torch.autograd.grad(g.sum(), x)
 torch.logcumsumexp(torch.tensor([complex(-math.inf, 2), complex(-math.inf, 3), complex(1, 1)]), 0)
 torch.tensor([np.ones(2), np.float32(1)])
 torch.tensor([[1, 2], torch.tensor(1.)])
@@ -35,10 +40,14 @@ a = (torch.arange(1., 400) / 7).bfloat16(); torch.div(-a, a.flip(0), rounding_mo
 a = (torch.arange(1., 400) / 7).half(); torch.div(-a, a.flip(0) / 90, rounding_mode='trunc')
 a = (torch.arange(1., 400) / 7).half(); a.div_(-a.flip(0) / 90, rounding_mode='floor')
 a = (torch.arange(1., 400) / 7).bfloat16(); a // a.flip(0)[::2].repeat_interleave(2)[:399]
-a = (torch.arange(1., 400) / 7).bfloat16(); torch.div(a, .1, rounding_mode='trunc'), torch.div(a, torch.tensor(.1, dtype=torch.double), rounding_mode='trunc')
-a = (torch.arange(1., 400) / 7).bfloat16(); torch.div(a, torch.tensor([.1]).bfloat16(), rounding_mode='trunc'), a // torch.tensor([.1]).bfloat16()
-a = (torch.arange(1., 400) / 7).half(); torch.div(a, a.flip(0).float(), rounding_mode='trunc'), a.div_(a.flip(0).float(), rounding_mode='trunc')
-v = torch.tensor([0., -0., 1., -1., math.inf, -math.inf, math.nan, 6e-8, 65504., .3]).half(); [torch.div(v[:, None], v, rounding_mode=m) for m in ('trunc', 'floor')]
+a = (torch.arange(1., 400) / 7).bfloat16();
+    torch.div(a, .1, rounding_mode='trunc'), torch.div(a, torch.tensor(.1, dtype=torch.double), rounding_mode='trunc')
+a = (torch.arange(1., 400) / 7).bfloat16();
+    torch.div(a, torch.tensor([.1]).bfloat16(), rounding_mode='trunc'), a // torch.tensor([.1]).bfloat16()
+a = (torch.arange(1., 400) / 7).half();
+    torch.div(a, a.flip(0).float(), rounding_mode='trunc'), a.div_(a.flip(0).float(), rounding_mode='trunc')
+v = torch.tensor([0., -0., 1., -1., math.inf, -math.inf, math.nan, 6e-8, 65504., .3]).half();
+    [torch.div(v[:, None], v, rounding_mode=m) for m in ('trunc', 'floor')]
 """)
 def test_rounding_division_of_halves(line):
     alike(line)
@@ -113,7 +122,8 @@ torch.linalg.householder_product(torch.eye(3), torch.zeros(2), out=torch.zeros(2
 torch.linalg.svd(torch.eye(2), out=(torch.zeros(2, 2), torch.zeros(2, dtype=torch.int), torch.zeros(2, 2)))
 torch.linalg.cholesky(torch.eye(2), out=torch.zeros(2, 2, dtype=torch.int))
 torch.linalg.lu_factor(torch.eye(2), out=(torch.zeros(2, 2), torch.zeros(2)))
-torch.linalg.lstsq(torch.eye(2), torch.ones(2, 1), out=(torch.zeros(3), torch.zeros(3), torch.zeros(3, dtype=torch.long), torch.zeros(3)))
+torch.linalg.lstsq(torch.eye(2), torch.ones(2, 1),
+    out=(torch.zeros(3), torch.zeros(3), torch.zeros(3, dtype=torch.long), torch.zeros(3)))
 torch.linalg.matrix_rank(torch.eye(2), out=torch.zeros((), dtype=torch.bool))
 torch.linalg.pinv(torch.eye(2), out=torch.zeros(2, 2, dtype=torch.int))
 torch.linalg.matrix_power(torch.eye(2), -1, out=torch.zeros(3))
@@ -319,11 +329,15 @@ torch.signbit(F.rms_norm(x[:1] * 0, (1,), -x[:1]))
 torch.conv_tbc(torch.ones(1, 1, 1), torch.ones(1, 1, 1), x[:1].double(), 1)
 torch.logsumexp(x, 0, out=torch.zeros((), dtype=torch.long))
 torch.logsumexp(x, 0, out=torch.zeros((), dtype=torch.half))
-m = torch.rand(2, 2).t().requires_grad_(); r = m * 1; r.fill_diagonal_(.5); torch.autograd.grad(r.sum(), m, create_graph=True)[0].stride()
-m = torch.full((2, 2), 5.).requires_grad_(); r = m * 1; d = r.diagonal(); d.register_hook(lambda g: g * 2); d.mvlgamma_(3); torch.autograd.grad(r.sum(), m)
+m = torch.rand(2, 2).t().requires_grad_(); r = m * 1; r.fill_diagonal_(.5);
+    torch.autograd.grad(r.sum(), m, create_graph=True)[0].stride()
+m = torch.full((2, 2), 5.).requires_grad_(); r = m * 1; d = r.diagonal(); d.register_hook(lambda g: g * 2);
+    d.mvlgamma_(3); torch.autograd.grad(r.sum(), m)
 m = torch.ones(2, 3).t().requires_grad_(); torch.autograd.grad(m.angle().sum(), m, create_graph=True)[0].stride()
-s = torch.ones(2, 2).requires_grad_(); r = torch.as_strided_scatter(torch.ones(4, 3), s, (2, 2), (3, 1), 1); g, h = torch.autograd.grad(r.sum(), [s, r]); g[0] = 5; (h, h._version)
-s = torch.tensor(2.).requires_grad_(); t = torch.zeros(1, 1); t[-1] = s; g, = torch.autograd.grad(t.sum(), [s]); g.mul_(s)
+s = torch.ones(2, 2).requires_grad_(); r = torch.as_strided_scatter(torch.ones(4, 3), s, (2, 2), (3, 1), 1);
+    g, h = torch.autograd.grad(r.sum(), [s, r]); g[0] = 5; (h, h._version)
+s = torch.tensor(2.).requires_grad_(); t = torch.zeros(1, 1); t[-1] = s; g, = torch.autograd.grad(t.sum(), [s]);
+    g.mul_(s)
 """)
 def test_rare(line):
     alike("x = torch.ones(2); " + line)

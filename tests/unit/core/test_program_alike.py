@@ -198,16 +198,20 @@ A = torch.tensor([[2., 2], [0, 3]]); torch.linalg.solve_triangular(A, A + 2j, up
 A = torch.tensor([[2., 2], [0, 3]]); torch.triangular_solve(A, A.double())
 A = torch.tensor([[2., 2], [0, 3]]); torch.cholesky_solve(A, A.double())
 A = torch.tensor([[2, 2], [0, 3]]); torch.triangular_solve(A, A)
-A = torch.tensor([[2., 2], [0, 3]]).requires_grad_(); torch.autograd.grad(torch.linalg.slogdet(A)[0], A, allow_unused=True)
-A = torch.tensor([[2., 2], [1j, 3]]).requires_grad_(); torch.autograd.grad(torch.linalg.slogdet(A)[0].imag, A, allow_unused=True)
+A = torch.tensor([[2., 2], [0, 3]]).requires_grad_();
+    torch.autograd.grad(torch.linalg.slogdet(A)[0], A, allow_unused=True)
+A = torch.tensor([[2., 2], [1j, 3]]).requires_grad_();
+    torch.autograd.grad(torch.linalg.slogdet(A)[0].imag, A, allow_unused=True)
 torch.lerp(torch.ones(2), torch.ones(2) + 1, torch.tensor(.5).double())
 torch.lerp(torch.ones(2) + 0j, torch.ones(2) + 1j, torch.tensor(.5))
 torch.lerp(torch.ones(2), torch.ones(2), torch.tensor([.5]).double())
 z = torch.tensor([.3 + .4j]).requires_grad_(); torch.autograd.grad(torch.logaddexp(torch.tensor([.5]), z).real, z)
 z = torch.tensor([.3 + .4j]).requires_grad_(); torch.autograd.grad(torch.logaddexp(z, torch.tensor([.5])).real, z)
 torch.tensor([1 + 2j, 3, -1j]).angle(), torch.tensor([1 + 2j, 3]).conj().angle()
-a = torch.ones(1, 2).requires_grad_(); b = (torch.ones(2, 1) + 1j).requires_grad_(); torch.autograd.grad(torch.block_diag(a, b).sin().imag.sum(), [a, b])
-a = torch.ones(2).requires_grad_(); b = torch.ones(2, 1).double().requires_grad_(); torch.autograd.grad(torch.block_diag(a, b).sin().sum(), [a, b])
+a = torch.ones(1, 2).requires_grad_(); b = (torch.ones(2, 1) + 1j).requires_grad_();
+    torch.autograd.grad(torch.block_diag(a, b).sin().imag.sum(), [a, b])
+a = torch.ones(2).requires_grad_(); b = torch.ones(2, 1).double().requires_grad_();
+    torch.autograd.grad(torch.block_diag(a, b).sin().sum(), [a, b])
 F.kl_div(torch.ones(2), torch.ones(2) + 0j, log_target=True)
 F.huber_loss(torch.ones(2), torch.zeros(2).double(), reduction="none")
 F.binary_cross_entropy_with_logits(torch.ones(2).double(), torch.ones(2))

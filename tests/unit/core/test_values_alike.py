@@ -74,8 +74,10 @@ torch.triplet_margin_loss(torch.ones(2,3)*.1,-torch.ones(2,3),torch.ones(2,3),ma
 torch.ctc_loss(torch.zeros(4,1,3).log_softmax(2),torch.tensor([[1,2]]),torch.tensor([4]),torch.tensor([2]),0,0)
 torch.ctc_loss(torch.zeros(4,1,3).log_softmax(2),torch.tensor([[1,2]]),(4,),(2,),0,2)
 torch.ctc_loss(torch.zeros(4,1,3).log_softmax(2),torch.tensor([[1,2]]),(4,),(2,))
-x=torch.tensor([-1.,.5,2.,0.,1.],requires_grad=True,dtype=torch.double); g,=torch.autograd.grad(torch.logit(x).sum(),x,create_graph=True); torch.autograd.grad(g.sum(),x)
-x=torch.tensor([-1.,.5,2.,0.,1.],requires_grad=True,dtype=torch.double); g,=torch.autograd.grad(torch.logit(x,.1).sum(),x,create_graph=True); torch.autograd.grad(g.sum(),x)
+x=torch.tensor([-1.,.5,2.,0.,1.],requires_grad=True,dtype=torch.double);
+    g,=torch.autograd.grad(torch.logit(x).sum(),x,create_graph=True); torch.autograd.grad(g.sum(),x)
+x=torch.tensor([-1.,.5,2.,0.,1.],requires_grad=True,dtype=torch.double);
+    g,=torch.autograd.grad(torch.logit(x,.1).sum(),x,create_graph=True); torch.autograd.grad(g.sum(),x)
 x=torch.tensor([-1.,.5,2.,0.,1.],requires_grad=True,dtype=torch.double); torch.autograd.grad(torch.logit(x).sum(),x)
 x=torch.tensor([-1.,.5,2.,0.,1.,float('nan')],requires_grad=True); torch.autograd.grad(torch.logit(x,-1).sum(),x)
 F.conv_transpose1d(torch.zeros(1,1,3),torch.full((1,1,2),float('nan')))
@@ -97,10 +99,13 @@ F.conv2d(torch.ones(1,2,3,3),torch.full((2,1,3,3),float('inf')),padding=3,groups
 F.conv1d(torch.ones(1,1,3),torch.full((1,1,1),float('inf')),stride=2,padding=1)
 F.conv3d(torch.ones(1,1,2,2,2),torch.full((1,1,1,1,1),float('inf')),padding=1)
 x=torch.ones(1,1,4,requires_grad=True); F.conv1d(x,torch.full((1,1,1),float('nan')),stride=2).sum().backward(); x.grad
-x=torch.ones(1,1,4,requires_grad=True); F.conv1d(x,torch.full((1,1,1),float('inf')),stride=2,padding=1).sum().backward(); x.grad
-x=torch.ones(1,1,4,4,requires_grad=True); F.conv2d(x,torch.full((1,1,1,1),float('inf')),stride=2).sum().backward(); x.grad
+x=torch.ones(1,1,4,requires_grad=True);
+    F.conv1d(x,torch.full((1,1,1),float('inf')),stride=2,padding=1).sum().backward(); x.grad
+x=torch.ones(1,1,4,4,requires_grad=True); F.conv2d(x,torch.full((1,1,1,1),float('inf')),stride=2).sum().backward();
+    x.grad
 w=torch.ones(1,1,3,requires_grad=True); F.conv1d(torch.full((1,1,2),float('inf')),w,padding=1).sum().backward(); w.grad
-w=torch.ones(1,1,3,requires_grad=True); F.conv_transpose1d(torch.full((1,1,2),float('inf')),w,padding=1).sum().backward(); w.grad
+w=torch.ones(1,1,3,requires_grad=True);
+    F.conv_transpose1d(torch.full((1,1,2),float('inf')),w,padding=1).sum().backward(); w.grad
 t=torch.arange(3.); t.lt_(t[:1].expand(3))
 t=torch.arange(6.).reshape(2,3); t.lt_(t[0].expand(2,3))
 t=torch.arange(6.); t[1:].lt_(t[:-1])
@@ -294,14 +299,19 @@ with torch.cuda.amp.autocast(): pass
 with torch.cuda.amp.autocast(False): pass
 torch.cuda.amp.autocast()(lambda: 1)()
 m=nn.Linear(2,2); m.register_backward_hook(lambda m,i,o: None); m(torch.ones(1,2)).sum().backward()
-m=nn.Sequential(nn.Linear(2,2),nn.ReLU()); m.register_backward_hook(lambda m,i,o: None); m(torch.ones(1,2)).sum().backward()
+m=nn.Sequential(nn.Linear(2,2),nn.ReLU()); m.register_backward_hook(lambda m,i,o: None);
+    m(torch.ones(1,2)).sum().backward()
 m=nn.Linear(2,2); m.register_backward_hook(lambda m,i,o: None); m(torch.ones(1,2,requires_grad=True)).sum().backward()
 m=nn.Identity(); m.register_backward_hook(lambda m,i,o: None); m(torch.ones(1,2,requires_grad=True)).sum().backward()
-m=nn.Bilinear(2,2,2); m.register_backward_hook(lambda m,i,o: None); x=torch.ones(1,2,requires_grad=True); m(x,x).sum().backward()
-m=nn.LSTM(2,2); m.register_backward_hook(lambda m,i,o: None); x=torch.ones(1,1,2,requires_grad=True); m(x)[0].sum().backward()
+m=nn.Bilinear(2,2,2); m.register_backward_hook(lambda m,i,o: None); x=torch.ones(1,2,requires_grad=True);
+    m(x,x).sum().backward()
+m=nn.LSTM(2,2); m.register_backward_hook(lambda m,i,o: None); x=torch.ones(1,1,2,requires_grad=True);
+    m(x)[0].sum().backward()
 m=nn.Linear(2,2); m.register_backward_hook(lambda m,i,o: None); m.register_full_backward_hook(lambda m,i,o: None)
 nn.modules.module.register_module_backward_hook(lambda m,i,o: None).remove()
-x=torch.tensor([-1.,.5,2.,0.,1.],requires_grad=True,dtype=torch.double); v=torch.ones(5,dtype=torch.double,requires_grad=True); g,=torch.autograd.grad(torch.logit(x),x,v,create_graph=True); torch.autograd.grad(g.sum(),v)
+x=torch.tensor([-1.,.5,2.,0.,1.],requires_grad=True,dtype=torch.double);
+    v=torch.ones(5,dtype=torch.double,requires_grad=True); g,=torch.autograd.grad(torch.logit(x),x,v,create_graph=True);
+    torch.autograd.grad(g.sum(),v)
 F.interpolate(torch.ones(1,1,2,2,2).long(),1,mode='trilinear')
 F.interpolate(torch.ones(1,1,2,2,2)*1j,1,mode='trilinear')
 F.interpolate(torch.ones(1,1,4,4)*1j,(2,2),mode='bilinear')
@@ -349,7 +359,8 @@ torch.ones(2,2).long().addr_(torch.ones(2),torch.ones(2))
 torch.amp.GradScaler('cpu').get_growth_factor()
 torch.amp.GradScaler('cpu',growth_factor=3.).get_backoff_factor()
 torch.amp.GradScaler('cpu').get_growth_interval()
-s=torch.amp.GradScaler('cpu'); s.set_growth_factor(3.); s.set_backoff_factor(.1); s.set_growth_interval(7); s.state_dict()
+s=torch.amp.GradScaler('cpu'); s.set_growth_factor(3.); s.set_backoff_factor(.1); s.set_growth_interval(7);
+    s.state_dict()
 torch._C._nn.mse_loss(torch.ones(2),torch.zeros(2))
 torch.ops.aten.mse_loss(torch.ones(2),torch.zeros(2))
 torch.ops.aten.kl_div(torch.ones(2),torch.ones(2))
@@ -368,8 +379,10 @@ def test_alike(line):
 
 
 @cases("""
-x=torch.linspace(-4,4,17,dtype=torch.float64,requires_grad=True); torch.autograd.grad(F.hardsigmoid(x).sum(),x)[0]*1e9%1000//1
-x=torch.linspace(-4,4,17,dtype=torch.float64,requires_grad=True); torch.autograd.grad(F.celu(x,0.7).sum(),x)[0]*1e9%1000//1
+x=torch.linspace(-4,4,17,dtype=torch.float64,requires_grad=True);
+    torch.autograd.grad(F.hardsigmoid(x).sum(),x)[0]*1e9%1000//1
+x=torch.linspace(-4,4,17,dtype=torch.float64,requires_grad=True);
+    torch.autograd.grad(F.celu(x,0.7).sum(),x)[0]*1e9%1000//1
 """)
 def test_numbers_that_pytorch_has_as_float(line):
     """The digits beyond those of float32."""

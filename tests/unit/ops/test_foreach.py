@@ -41,11 +41,20 @@ x=[torch.arange(2.),torch.ones(3)]; torch._foreach_pow(2.,x)
 x=[torch.arange(2.),torch.ones(3)]; torch._foreach_pow(x,[2.,.5])
 x=[torch.arange(2.),torch.ones(3)]; torch._foreach_pow(x,x)
 x=[torch.arange(2.),torch.ones(3)]; torch._foreach_pow_(x,exponent=3); x
-x=[torch.arange(2.),torch.ones(3)]; [torch._foreach_maximum(x,.5),torch._foreach_minimum(x,.5),torch._foreach_clamp_min(x,.5),torch._foreach_clamp_max(x,.5)]
-x=[torch.arange(2.),torch.ones(3)]; [torch._foreach_maximum(x,[.5,2.]),torch._foreach_minimum(x,[.5,1]),torch._foreach_clamp_min(x,[.5,1]),torch._foreach_clamp_max(x,[.5,1])]
-x=[torch.arange(2.),torch.ones(3)]; [torch._foreach_maximum(x,x),torch._foreach_minimum(x,x),torch._foreach_clamp_min(x,x),torch._foreach_clamp_max(x,x)]
-x=[torch.arange(2.),torch.ones(3)]; torch._foreach_maximum_(x,.5); torch._foreach_clamp_max_(x,scalars=[.5,2]); torch._foreach_minimum_(x,other=x); x
-x=[torch.arange(2.),torch.ones(3)]; [torch._foreach_norm(x),torch._foreach_norm(x,1),torch._foreach_norm(x,math.inf),torch._foreach_norm(x,2,dtype=torch.float64)]
+x=[torch.arange(2.),torch.ones(3)];
+    [torch._foreach_maximum(x,.5),torch._foreach_minimum(x,.5),torch._foreach_clamp_min(x,.5),
+    torch._foreach_clamp_max(x,.5)]
+x=[torch.arange(2.),torch.ones(3)];
+    [torch._foreach_maximum(x,[.5,2.]),torch._foreach_minimum(x,[.5,1]),torch._foreach_clamp_min(x,[.5,1]),
+    torch._foreach_clamp_max(x,[.5,1])]
+x=[torch.arange(2.),torch.ones(3)];
+    [torch._foreach_maximum(x,x),torch._foreach_minimum(x,x),torch._foreach_clamp_min(x,x),
+    torch._foreach_clamp_max(x,x)]
+x=[torch.arange(2.),torch.ones(3)]; torch._foreach_maximum_(x,.5); torch._foreach_clamp_max_(x,scalars=[.5,2]);
+    torch._foreach_minimum_(x,other=x); x
+x=[torch.arange(2.),torch.ones(3)];
+    [torch._foreach_norm(x),torch._foreach_norm(x,1),torch._foreach_norm(x,math.inf),
+    torch._foreach_norm(x,2,dtype=torch.float64)]
 x=[torch.arange(2.),torch.ones(3)]; torch._foreach_norm(x,ord=3)
 x=[torch.arange(2.),torch.ones(3)]; [torch._foreach_powsum(x),torch._foreach_powsum(x,3)]
 x=[torch.arange(2.),torch.ones(3)]; torch._foreach_max(x)
@@ -54,8 +63,10 @@ x=[torch.ones(2,2),torch.ones(3,2)]; torch._foreach_mm(x,[torch.ones(2,1)]*2)
 x=[torch.arange(2.),torch.ones(3)]; torch._foreach_zero_(x); x
 x=[torch.arange(2.),torch.ones(3)]; torch._foreach_copy_(x,[torch.ones(2),torch.arange(3)]); x
 x=[torch.arange(2.),torch.ones(3)]; torch._foreach_copy_(x,[torch.ones(2)])
-x=[torch.rand(2).requires_grad_(),torch.rand(3).requires_grad_()]; y=torch._foreach_mul(torch._foreach_exp(x),x); sum(t.sum() for t in y).backward(); [t.grad for t in x]
-x=[torch.rand(2).requires_grad_(),torch.rand(3).requires_grad_()]; y=torch._foreach_norm(x); sum(t.sum() for t in y).backward(); [t.grad for t in x]
+x=[torch.rand(2).requires_grad_(),torch.rand(3).requires_grad_()]; y=torch._foreach_mul(torch._foreach_exp(x),x);
+    sum(t.sum() for t in y).backward(); [t.grad for t in x]
+x=[torch.rand(2).requires_grad_(),torch.rand(3).requires_grad_()]; y=torch._foreach_norm(x);
+    sum(t.sum() for t in y).backward(); [t.grad for t in x]
 x=[torch.ones(2,requires_grad=True)]; torch._foreach_add_(x,1)
 sorted(n for n in dir(torch) if n.startswith('_foreach_'))
 torch._foreach_add([torch.ones(2,dtype=torch.int64)],1.5)
@@ -70,8 +81,8 @@ def test_foreach(line):
 
 
 @cases(
-    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round rsqrt "
-    "sigmoid sign sin sinh sqrt tan tanh trunc".replace(" ", "\n")
+    "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
+    "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc".replace(" ", "\n")
 )
 def test_unary(line):
     alike(

@@ -110,15 +110,21 @@ def test_padding(mode):
 
 
 def test_factories():
-    calls = """zeros(2, 3)|zeros((2, 3), dtype=m.int64)|ones(2)|ones(())|full((2, 2), 3)|full((2,), 1.5)|full((2,), True)|full((2,), 1j)|eye(3)|eye(2, 4)
-    |eye(3, dtype=m.bool)|arange(5)|arange(1, 5.)|arange(5, 1, -2)|arange(0, 1, 0.1)|arange(3, dtype=m.float16)|arange(2.5, dtype=m.int64)|linspace(0, 1, 7)
-    |linspace(-3, 5, 1)|linspace(0, 9, 4, dtype=m.int64)|linspace(0, 1j, 3)|logspace(0, 2, 5)|logspace(0, 2, 5, base=2)|tril_indices(3, 4, 1)|triu_indices(3, 4, -1)
-    |tril_indices(2, 2, dtype=m.int32)|zeros(0)|zeros(2, -3)|ones('a')|zeros(2.5)|eye(-1)|arange(3, 0)|arange(0, 3, 0)|linspace(0, 1, -1)
-    |full((2,), 300, dtype=m.uint8)|arange(2, dtype=m.bool)|zeros(2, 3).new_ones(4)|zeros(2, dtype=m.int8).new_full((3,), 7)|zeros(2).new_zeros((1, 2), dtype=m.bool)
-    |ones_like(m.zeros(2, 3, dtype=m.int32))|zeros_like(m.ones(2, 3), dtype=m.float64)|full_like(m.zeros(2), 4)|zeros(2).new_empty(3).shape
-    |empty(2, 3, 4, 5, memory_format=m.channels_last).stride()|empty_like(m.zeros(4, 3).t()).stride()|empty_strided((2, 3), (1, 2)).stride()
-    |empty_permuted((2, 3, 4), (1, 2, 0)).stride()|zeros(2, requires_grad=True).requires_grad|scalar_tensor(3)|vander(m.arange(4))|arange(0, 2).dtype.itemsize
-    |unravel_index(m.tensor([5, 7]), (3, 4))|isin(m.arange(5), m.tensor([1, 3]))|repeat_interleave(m.tensor([1, 0, 2]))|zeros(3, out=m.ones(3))|arange(4, out=m.zeros(4))"""
+    calls = """
+    zeros(2, 3)|zeros((2, 3), dtype=m.int64)|ones(2)|ones(())|full((2, 2), 3)|full((2,), 1.5)|full((2,), True)
+    |full((2,), 1j)|eye(3)|eye(2, 4)|eye(3, dtype=m.bool)|arange(5)|arange(1, 5.)|arange(5, 1, -2)|arange(0, 1, 0.1)
+    |arange(3, dtype=m.float16)|arange(2.5, dtype=m.int64)|linspace(0, 1, 7)|linspace(-3, 5, 1)
+    |linspace(0, 9, 4, dtype=m.int64)|linspace(0, 1j, 3)|logspace(0, 2, 5)|logspace(0, 2, 5, base=2)
+    |tril_indices(3, 4, 1)|triu_indices(3, 4, -1)|tril_indices(2, 2, dtype=m.int32)|zeros(0)|zeros(2, -3)|ones('a')
+    |zeros(2.5)|eye(-1)|arange(3, 0)|arange(0, 3, 0)|linspace(0, 1, -1)|full((2,), 300, dtype=m.uint8)
+    |arange(2, dtype=m.bool)|zeros(2, 3).new_ones(4)|zeros(2, dtype=m.int8).new_full((3,), 7)
+    |zeros(2).new_zeros((1, 2), dtype=m.bool)|ones_like(m.zeros(2, 3, dtype=m.int32))
+    |zeros_like(m.ones(2, 3), dtype=m.float64)|full_like(m.zeros(2), 4)|zeros(2).new_empty(3).shape
+    |empty(2, 3, 4, 5, memory_format=m.channels_last).stride()|empty_like(m.zeros(4, 3).t()).stride()
+    |empty_strided((2, 3), (1, 2)).stride()|empty_permuted((2, 3, 4), (1, 2, 0)).stride()
+    |zeros(2, requires_grad=True).requires_grad|scalar_tensor(3)|vander(m.arange(4))|arange(0, 2).dtype.itemsize
+    |unravel_index(m.tensor([5, 7]), (3, 4))|isin(m.arange(5), m.tensor([1, 3]))
+    |repeat_interleave(m.tensor([1, 0, 2]))|zeros(3, out=m.ones(3))|arange(4, out=m.zeros(4))"""
     for text in calls.replace("\n", "").split("|"):
         compare(lambda m: eval("m." + text.strip(), {"m": m}))
 

@@ -11,7 +11,8 @@ pytest.importorskip("hypothesis")
 import torchlite as ours  # noqa: E402
 from hypothesis import given  # noqa: E402
 from hypothesis import strategies as st  # noqa: E402
-from strategies import COMPLEX, DTYPES, FLOATS, INTS, agree, broadcastable, indices, profile, run, same, shapes, tensors  # noqa: E402
+from strategies import COMPLEX, DTYPES, FLOATS, INTS, agree, broadcastable  # noqa: E402
+from strategies import indices, profile, run, same, shapes, tensors  # noqa: E402
 
 warnings.simplefilter("ignore")
 WIDE = ["bool", *INTS, *FLOATS, *COMPLEX]

@@ -8,7 +8,10 @@ from collections import OrderedDict
 
 import torchlite as torch
 from torchlite.nn.modules._convert import _Conversion
-from torchlite.nn.modules._state import _StateDict, _IncompatibleKeys, _EXTRA_STATE_KEY_SUFFIX, _add, _WrappedHook  # noqa: F401
+from torchlite.nn.modules._state import _add, _StateDict
+
+# PyTorch has these here
+from torchlite.nn.modules._state import _EXTRA_STATE_KEY_SUFFIX, _IncompatibleKeys, _WrappedHook  # noqa: F401
 from torchlite.nn.parameter import Buffer, Parameter
 from torchlite.utils.hooks import BackwardHook
 

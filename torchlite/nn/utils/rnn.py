@@ -15,7 +15,9 @@ __all__ = [
     "unpack_sequence",
 ]
 
-_Base = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])  # type: ignore[name-match]
+_Base = namedtuple(  # type: ignore[name-match]
+    "PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"]
+)
 
 
 class PackedSequence(_Base):
