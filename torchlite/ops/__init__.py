@@ -2,6 +2,7 @@
 
 from . import (
     activation,
+    attention,
     binary,
     bitwise,
     comparison,
@@ -36,7 +37,7 @@ from ._declare import methods, namespace, specs  # noqa: F401
 # Families that not every program uses are read at their first use:
 # when a name is asked for that the others do not have, or one of these methods.
 # (A __getattr__ on Tensor would do without the list, and would slow down every attribute.)
-_later = [["special", "statistics", "linalg", "linalg_lu", "linalg_derived"], ["fft", "spectral"]]
+_later = [["special", "statistics", "linalg", "linalg_lu", "linalg_norms", "linalg_derived"], ["fft", "spectral"]]
 LATER_METHODS = """cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf erf_ erfc erfc_
     erfinv erfinv_ geqrf i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet logsumexp lu
     lu_solve matrix_exp matrix_power median mode mvlgamma mvlgamma_ nanmedian nanquantile norm orgqr ormqr pinverse

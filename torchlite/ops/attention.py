@@ -1,0 +1,193 @@
+"""Scaled dot product attention."""
+
+import math
+
+import torchlite as torch
+
+from ._declare import op
+
+
+def _check_attention(query, key, value, attn_mask, is_causal):
+    if query.dtype != key.dtype or query.dtype != value.dtype:
+        raise RuntimeError(
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype._cpp_type} key.dtype: {key.dtype._cpp_type} and value.dtype: "
+            f"{value.dtype._cpp_type} instead."
+        )
+    if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
+        raise RuntimeError(
+            "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: "
+            f"{query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
+        )
+    if attn_mask is not None:
+        if attn_mask.dtype not in (torch.bool, query.dtype, torch.float32):
+            raise RuntimeError(
+                "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
+                f"{attn_mask.dtype._cpp_type} and  query.dtype: {query.dtype._cpp_type} instead."
+            )
+        if is_causal:
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+            )
+
+
+def _scores(query, key, attn_mask, is_causal, scale):
+    """(*, L, S) scores before the softmax: scaled products plus the mask, -inf where attention is not allowed."""
+    scores = (query * scale).matmul(key.transpose(-2, -1))
+    allowed = None
+    if is_causal:
+        allowed = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
+    elif attn_mask is not None and attn_mask.dtype == torch.bool:
+        allowed = attn_mask
+    if allowed is not None:
+        return scores.masked_fill(allowed.logical_not(), -math.inf)
+    return scores if attn_mask is None else scores + attn_mask.to(scores.dtype)
+
+
+def _attention_weights(query, key, attn_mask, is_causal, scale):
+    """(*, L, S) softmax of the scores over the keys."""
+    scores = _scores(query, key, attn_mask, is_causal, scale)
+    if attn_mask is None:
+        return torch.softmax(scores, -1)
+    # where the mask allows no key, weights and gradients are zeros, not NaN
+    blind = (scores == -math.inf).all(-1, keepdim=True)
+    return torch.softmax(scores.masked_fill(blind, 0.0), -1).masked_fill(blind, 0.0)
+
+
+def _attention_grad(c, g):
+    """Gradients of query, key, value and mask, computed in float32.
+
+    The weights are not saved. If the result is float32, they come from the scores and the saved log-sum-exp of each
+    row. A result in half precision is rounded, and the subtraction below would leave mostly its rounding error; then,
+    and if this gradient is differentiated too, they come from a softmax of the scores.
+    """
+    y, mask = c.result0, c.attn_mask
+    exact = y.dtype == torch.float32 and not torch.is_grad_enabled()
+    q, k, v, g = (t.float() for t in (c.query, c.key, c.value, g))
+    if exact:
+        lse = c.result1.unsqueeze(-1)
+        weights = (_scores(q, k, mask, c.is_causal, c.scale) - lse.masked_fill(lse == -math.inf, 0.0)).exp()
+    else:
+        weights = _attention_weights(q, k, mask, c.is_causal, c.scale)
+    d = g.matmul(v.transpose(-2, -1))
+    d = weights * (d - (g * y if exact else weights * d).sum(-1, keepdim=True))
+    return {
+        "query": d.matmul(k) * c.scale if c.needs_query else None,
+        "key": (q * c.scale).transpose(-2, -1).matmul(d).transpose(-2, -1) if c.needs_key else None,
+        "value": weights.transpose(-2, -1).matmul(g) if c.needs_value else None,
+        "attn_mask": d if c.needs_attn_mask else None,
+    }
+
+
+@op(
+    "_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask, bool is_causal, "
+    "float scale) -> (Tensor, Tensor)",
+    module="aten",
+    variants="function",
+    kernel="_attention",
+    nondiff=(1,),
+    node="ScaledDotProductEfficientAttentionBackward0",
+    grad=lambda c, g: _attention_grad(c, g[0]),
+)
+def _attention(query, key, value, attn_mask, is_causal, scale):
+    """Attention on devices that have one kernel for it: (result, log-sum-exp of each row's scores in float32)."""
+    q, k, v = (
+        (query.float(), key.float(), value.float())
+        if query.dtype in (torch.float16, torch.bfloat16)
+        else (query, key, value)
+    )
+    y = _attention_weights(q, k, attn_mask, is_causal, scale).matmul(v)
+    return y.to(query.dtype), torch.logsumexp(_scores(q, k, attn_mask, is_causal, scale), -1).float()
+
+
+@op(
+    "_gradient_by_heads(Tensor self) -> Tensor",
+    module="_hidden",
+    grad={"self": lambda c, g: g.transpose(1, 2).contiguous().transpose(1, 2)},
+)
+def _gradient_by_heads(self):
+    """The tensor itself; its gradient is laid out as (batch, position, head, element), as the layers around attention
+    have it."""
+    return self
+
+
+def _flash(query, key, value, attn_mask, dropout_p):
+    """Whether PyTorch would take its flash kernel on the CPU; its gradients have other strides."""
+    q, k, v = query.shape, key.shape, value.shape
+    return (
+        query.is_cpu
+        and len(q) == len(k) == len(v) == 4
+        and not dropout_p
+        and q[:2] == k[:2] == v[:2]
+        and q[3] == k[3] == v[3]
+        and q[2] * k[2] * v[2] > 0
+        and all(t.stride(-1) == 1 for t in (query, key, value))
+        and (attn_mask is None or not attn_mask.requires_grad)
+    )
+
+
+def _one_kernel(query, key, value, attn_mask):
+    """Whether a device's attention kernel takes these arguments."""
+    if (
+        query.dtype not in (torch.float32, torch.float16, torch.bfloat16)
+        or not 1 <= query.shape[-1] <= 128
+        or not 1 <= value.shape[-1] <= 128
+    ):
+        return False
+    if query.shape[:-2] != key.shape[:-2] or key.shape[:-1] != value.shape[:-1] or query.shape[-1] != key.shape[-1]:
+        return False
+    if (
+        0 in query.shape
+        or 0 in key.shape
+        or query.dim() > 4
+        or key.device != query.device
+        or value.device != query.device
+    ):
+        return False
+    full = tuple(query.shape[:-1]) + (key.shape[-2],)
+    return (
+        attn_mask is None
+        or attn_mask.device == query.device
+        and attn_mask.dim() <= len(full)
+        and all(m == n or m == 1 for m, n in zip(reversed(attn_mask.shape), reversed(full)))
+    )
+
+
+@op(
+    "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
+    "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+    module="nn",
+    alias=("_nn.scaled_dot_product_attention",),
+    samples=lambda t: [
+        (t(2, 3, 4), t(2, 5, 4), t(2, 5, 6)),
+        (t(1, 2, 4, 4), t(1, 2, 4, 4), t(1, 2, 4, 4), {"is_causal": True}),
+    ],
+)
+def scaled_dot_product_attention(
+    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
+):
+    """softmax(query @ key.T * scale + attn_mask) @ value for query (*, L, E), key (*, S, E) and value (*, S, Ev).
+
+    A bool mask is true where attention is allowed; `scale` is 1 / sqrt(E) by default;
+    `is_causal` lets position i see the positions up to i;
+    `enable_gqa` repeats the heads of key and value to those of query."""
+    _check_attention(query, key, value, attn_mask, is_causal)
+    if enable_gqa and query.dim() >= 3 and query.shape[-3] != key.shape[-3]:
+        heads = query.shape[-3]
+        if heads % key.shape[-3] or heads % value.shape[-3]:
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
+        key = key.repeat_interleave(heads // key.shape[-3], -3)
+        value = value.repeat_interleave(heads // value.shape[-3], -3)
+    dtype = query.dtype
+    if scale is None:
+        scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
+    if not query.is_cpu and not dropout_p and _one_kernel(query, key, value, attn_mask):
+        return torch.ops.aten._attention(query, key, value, attn_mask, is_causal, scale)[0]
+    if torch.is_grad_enabled() and _flash(query, key, value, attn_mask, dropout_p):
+        query, key, value = (_gradient_by_heads(t) if t.requires_grad else t for t in (query, key, value))
+    if dtype in (torch.float16, torch.bfloat16):  # sums and exponentials in float32
+        query, key, value = query.float(), key.float(), value.float()
+    weights = _attention_weights(query, key, attn_mask, is_causal, scale)
+    if dropout_p > 0:
+        weights = torch.dropout(weights, dropout_p, True)
+    return weights.matmul(value).to(dtype)
