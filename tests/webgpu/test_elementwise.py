@@ -192,3 +192,18 @@ def test_logit_backward_at_zero():
         for eps in (None, 0.0):
             assert torch.ops.aten.logit_backward(g, x, eps).tolist() == [torch.inf] * 2
             assert torch.ops.aten.logit_backward(-g, x, eps).tolist() == [-torch.inf] * 2
+
+
+def test_nothing_cancels_in_a_fused_expression():
+    """A shader compiler would make x of x * x / x, and 1 of x / x: what overflows or is NaN shows."""
+    x = torch.tensor([float("nan"), float("inf"), -float("inf"), 0.0, 3e38, 1e-30, 2.5, -7.0])
+    check(lambda x: (x * 1) / x, x)
+    check(lambda x: x * x / x, x)
+    check(lambda x: (x - x) + x, x)
+    check(lambda x: (x + 1e8) - x, x)
+    check(lambda x: ((x * x / x) * 2).sum(), x[3:])
+    check(lambda x: (x * x / x).view(2, 4) @ torch.ones(4, 2, device=x.device), x)
+    check(
+        lambda x: torch.relu(torch.ones(8, 1, device=x.device) @ x.view(1, 8)) * 1e38 * 10 / x,
+        x[torch.arange(8) % 2 * 5 + 2],
+    )

@@ -383,6 +383,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         stride: Shape | None = None,
     ) -> Tensor:
         """Takes over the storage (and geometry) of another tensor or storage."""
+        if not isinstance(storage_offset, int):
+            raise TypeError(
+                "set_() received an invalid combination of arguments - got (%s), but expected a storage or a tensor, "
+                "an offset, a size and strides" % ", ".join(type(a).__name__ for a in (source, storage_offset))
+            )
         if _C.is_grad_enabled() and (self.requires_grad or isinstance(source, Tensor) and source.requires_grad):
             from ..autograd._inplace import check_inplace, refuse
 

@@ -42,7 +42,7 @@ def relu(self):
     kernel="threshold",
     inplace=True,
     out=True,
-    tags="pointwise",
+    tags="pointwise expanded",  # written twice, it stays the same
     variants="function",
     grad={"self": lambda c, g: torch.threshold_backward(g, c.self, c.threshold)},
     samples=lambda t: [(t(3, 4), 0.1, 5.0)],

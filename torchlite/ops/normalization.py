@@ -483,29 +483,34 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
     )[0]
 
 
+def _group_norm_gradients(c, g):
+    """Of the normalised values by the kernel; those of the groups' statistics are added."""
+    grads = (None, None, None)
+    if g[0] is not None:
+        mask = (c.needs_input, c.needs_weight, c.needs_bias)
+        grads = torch.native_group_norm_backward(
+            g[0], c.input, c.result1, c.result2, c.weight, c.N, c.C, c.HxW, c.group, mask
+        )
+    into_input = grads[0]
+    if c.needs_input and not (g[1] is None and g[2] is None):
+        n = c.C // c.group * c.HxW
+        of_group = torch.zeros((), dtype=c.input.dtype, device=c.input.device)
+        if g[1] is not None:
+            of_group = of_group + g[1].view(c.N, c.group, 1) / n
+        if g[2] is not None:
+            x, mean, rstd = (t.reshape(c.N, c.group, -1) for t in (c.input, c.result1, c.result2))
+            of_group = of_group - g[2].view(c.N, c.group, 1) * rstd**3 * (x - mean) / n
+        of_group = of_group.expand(c.N, c.group, n).reshape(c.input.shape)
+        into_input = of_group if into_input is None else into_input + of_group
+    return dict(zip(("input", "weight", "bias"), (into_input, *grads[1:])))
+
+
 @op(
     "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, "
     "float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_group_norm",
-    nondiff=(1, 2),
-    grad=lambda c, g: dict(
-        zip(
-            ("input", "weight", "bias"),
-            torch.native_group_norm_backward(
-                g[0],
-                c.input,
-                c.result1,
-                c.result2,
-                c.weight,
-                c.N,
-                c.C,
-                c.HxW,
-                c.group,
-                (c.needs_input, c.needs_weight, c.needs_bias),
-            ),
-        )
-    ),
+    grad=_group_norm_gradients,
     samples=lambda t: [(t(2, 4, 3), t(4), t(4), 2, 4, 3, 2, 1e-5)],
 )
 def native_group_norm(input, weight, bias, N, C, HxW, group, eps):

@@ -44,6 +44,8 @@ export const MATH: Readonly<Record<string, string>> = {
   tl_copysign: `fn tl_copysign(x: f32, y: f32) -> f32 {
   return bitcast<f32>((bitcast<u32>(x) & 0x7fffffffu) | (bitcast<u32>(y) & 0x80000000u));
 }`,
+  // A value that the compiler knows nothing about.
+  tl_hidden: `fn tl_hidden(x: f32, zero: u32) -> f32 { return bitcast<f32>(bitcast<u32>(x) ^ zero); }`,
   // Comparisons that are IEEE's with NaN operands wherever the adapter's are not.
   tl_eq: `fn tl_eq(x: f32, y: f32) -> bool { return (x == y) & !tl_isnan(x) & !tl_isnan(y); }`,
   tl_lt: `fn tl_lt(x: f32, y: f32) -> bool { return (x < y) & !tl_isnan(x) & !tl_isnan(y); }`,

@@ -169,8 +169,10 @@ cz cz_atanh(cz z) {
   return like(r, z);
 }
 
-cz cz_pow(cz a, cz b) {
-  if (b.re == 0 && b.im == 0) return a.re == 0 && a.im == 0 ? cz_of(NAN, NAN) : cz_of(1, 0); /* 0 * log(0) is NaN */
+cz cz_pow(cz a, cz b) { return cz_exp(cz_mul_full(b, cz_log(a))); }
+
+cz cz_pow_number(cz a, cz b) {
+  if (b.re == 0 && b.im == 0) return cz_of(1, 0);
   if (b.im == 0) {
     if (b.re == 1) return a;
     if (b.re == 2) return cz_mul(a, a);
@@ -180,8 +182,7 @@ cz cz_pow(cz a, cz b) {
     if (b.re == 0.5) return cz_sqrt(a);
     if (b.re == -0.5) return cz_rsqrt(a);
   }
-  if (a.re == 1 && a.im == 0) return cz_of(1, 0);
-  return cz_exp(cz_mul_full(b, cz_log(a)));
+  return cz_pow(a, b);
 }
 
 /* log(e^a + e^b); the real parts decide the order */

@@ -43,7 +43,8 @@ cz cz_asinh(cz z);
 cz cz_acos(cz z);
 cz cz_acosh(cz z);
 cz cz_atanh(cz z);
-cz cz_pow(cz a, cz b);
+cz cz_pow(cz a, cz b); /* by exp and log whatever b is, as C's cpow: (2j) ** (2+0j) is rounded, and inf ** 0 is NaN */
+cz cz_pow_number(cz a, cz b); /* b is one number for a whole tensor: 0, 1, 2, 3 and the like are products and roots */
 cz cz_sgn(cz z);
 cz cz_log_add(cz a, cz b);
 static inline cz cz_rsqrt(cz z) { return cz_recip(cz_sqrt(z)); }

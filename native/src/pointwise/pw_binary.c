@@ -20,13 +20,14 @@
 
 UINTS(b_add, a + b)
 FLOATS(b_add, a + b, a + b)
-CPLX(b_add, a.re + b.re, a.im + b.im)
+/* The sum is self + alpha * other with a complex product, as in PyTorch: 0 times an infinite part is NaN. */
+CPLX(b_add, a.re + (b.re - 0 * b.im), a.im + (b.im + 0 * b.re))
 UINTS(b_sub, a - b)
 FLOATS(b_sub, a - b, a - b)
-CPLX(b_sub, a.re - b.re, a.im - b.im)
+CPLX(b_sub, a.re + (-b.re - 0 * b.im), a.im + (-b.im + 0 * b.re))
 UINTS(b_rsub, b - a)
 FLOATS(b_rsub, b - a, b - a)
-CPLX(b_rsub, b.re - a.re, b.im - a.im)
+CPLX(b_rsub, b.re + (-a.re - 0 * a.im), b.im + (-a.im + 0 * a.re))
 UINTS(b_mul, a *b)
 FLOATS(b_mul, a *b, a *b)
 CPLX(b_mul, a.re *b.re - a.im * b.im, a.re *b.im + a.im * b.re)
@@ -119,6 +120,7 @@ PW_L2(b_pow_i32, int32_t, int32_t, pow_i32(a, b))
 PW_L2(b_pow_i64, int64_t, int64_t, pow_i64(a, b))
 FLOATS(b_pow, powf(a, b), pow(a, b))
 CZ(b_pow, cz_pow(a, b))
+CZ(b_pow_number, cz_pow_number(a, b))
 PW_L2(b_gcd_i32, int32_t, int32_t, gcd_i32(a, b))
 PW_L2(b_gcd_i64, int64_t, int64_t, gcd_i64(a, b))
 PW_L2(b_lcm_i32, int32_t, int32_t, lcm_i32(a, b))
@@ -242,6 +244,7 @@ static void b_where_c128(const PwParams *p, void *out, const void *const *in, in
 }
 
 static const PwRow addalpha_row = {PW_SAME, 0, 2, "add_cpu/sub_cpu", PW_SET_REALC(b_addalpha)};
+static const PwRow pow_number_row = {PW_SAME, PW_PARAM, 2, "pow", {[PW_C128] = b_pow_number_c128}};
 static const PwRow clamp_min_row = {PW_SAME, PW_PARAM, 2, "clamp_min|clamp is not supported for complex types",
                                     PW_SET_REAL(b_clamp_min)};
 static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is not supported for complex types",
@@ -314,7 +317,7 @@ static PyObject *add_alpha(PyObject *const *args, TlTensor *out, bool negate) {
   if (negate) {
     p.i = (int64_t)(0 - (uint64_t)p.i);
     p.x = -p.x;
-    p.c = cz_neg(p.c);
+    p.c = PyComplex_Check(args[2]) ? cz_neg(p.c) : cz_of(-p.c.re, 0);
   }
   return pw_run(&addalpha_row, &p, 2, args, (int)d, out);
 }
@@ -427,12 +430,17 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
       else if (v == -0.5 && tl_is_float(d)) row = &pw_row_rsqrt;
     } else if (tl_is_integral(d) && a.i == 2 && d != TL_BOOL) row = &pw_row_square;
     if (row) return pw_run(row, NULL, 1, args, (int)d, out);
-    if (tl_is_complex(d) && a.c.re == 0 && a.c.im == 0) { /* the number 0 gives 1 for all, as 1 ** self does */
-      PyObject *pair[2] = {Py_True, base};
-      return pw_run((const PwRow *)k->data, NULL, 2, pair, (int)d, out);
-    }
+    if (tl_is_complex(d)) return pw_run(&pow_number_row, NULL, 2, args, (int)d, out);
   }
-  PyObject *r = pw_binary(k, args, 2, out);
+  bool ones = false; /* the number 1 to a complex power: PyTorch fills with 1, whatever the power is */
+  if (!TL_CHECK(base) && TL_CHECK(e)) {
+    PwArg a;
+    tl_dtype d;
+    if (pw_arg(base, &a) || tl_result_type(2, args, &d)) return NULL;
+    ones = tl_is_complex(d) && a.c.re == 1 && a.c.im == 0;
+  }
+  PyObject *to_zero[2] = {e, Py_False};
+  PyObject *r = ones ? pw_run(&pow_number_row, NULL, 2, to_zero, -1, out) : pw_binary(k, args, 2, out);
   if (!r || out || TL_CHECK(base)) return r;
   PyObject *c =
     (PyObject *)tl_contiguous((TlTensor *)r); /* a number's powers are contiguous, whatever the exponents are */

@@ -1,4 +1,5 @@
 /* reduce.c: sum, nansum, mean, prod, count_nonzero, any, all, and the table of the reductions. */
+#include "math/cmath.h"
 #include "reduce/reduce_loops.h"
 
 enum { SUM, NANSUM, MEAN, PROD };
@@ -58,8 +59,12 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
       else ((double *)acc)[i * width] = 1;
     }
   if (tl_red_run(&r, tl_red_loop(rop, load), acc) < 0) goto done;
-  if (op == MEAN)
-    for (int64_t i = 0; i < r.nout * width; i++) ((double *)acc)[i] /= (double)r.k;
+  if (op == MEAN) {
+    double count = (double)r.k;
+    for (int64_t i = 0; i < r.nout; i++)
+      if (width == 1) ((double *)acc)[i] /= count;
+      else ((cz *)acc)[i] = cz_div(((cz *)acc)[i], cz_of(count, 0));
+  }
   if ((res = tl_red_result(&r, want))) tl_cast_contig(want, tl_data(res), acc_t, acc, r.nout);
 done:
   if (acc != stack) tl_free(acc);

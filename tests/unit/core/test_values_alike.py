@@ -387,3 +387,26 @@ x=torch.linspace(-4,4,17,dtype=torch.float64,requires_grad=True);
 def test_numbers_that_pytorch_has_as_float(line):
     """The digits beyond those of float32."""
     alike(line)
+
+
+@cases("""
+n=1; t=lambda: every_pair(n); a,b=t(); a+b
+n=9; t=lambda: every_pair(n); a,b=t(); a+b
+n=1; t=lambda: every_pair(n); a,b=t(); torch.stack([a-b, torch.rsub(a,b), torch.add(a,b,alpha=2), torch.sub(a,b,alpha=2), torch.sub(a,b,alpha=2+1j)])
+n=1; t=lambda: every_pair(n); a,b=t(); a**b
+n=1; t=lambda: every_pair(n); a,b=t(); torch.stack([a,b]).mean(0)
+n=1; t=lambda: every_pair(n); a,b=t(); torch.stack([a**e for e in (0,1,2,3,-1,-2,0.5,-0.5,0j,1j)])
+n=1; t=lambda: every_pair(n); a,b=t(); torch.stack([e**b for e in (0,1,2,-1,0.5,1j)])
+""")
+def test_complex_pairs_at_infinities_and_nan(line):
+    """PyTorch multiplies by alpha in complex numbers even if it is 1, divides a sum by a complex count, and takes a
+    power of a tensor by exp and log: infinities next to zeros then give NaN."""
+    alike(
+        """
+def every_pair(n):
+    parts = [0.0, -0.0, 1.0, -2.0, float("inf"), float("-inf"), float("nan")]
+    z = torch.tensor([complex(x, y) for x in parts for y in parts], dtype=torch.complex128)
+    return z.repeat_interleave(49).repeat(n), z.repeat(49 * n)
+"""
+        + line
+    )

@@ -72,6 +72,7 @@ ${statements(
   inputs.map((_, k) => `x${k}`),
   dims.map((d) => `k${d}`),
   "i",
+  "u32(p.q0o)",
 )}
   ${results.join(" ")}
 }`,

@@ -80,7 +80,35 @@ function literal(given: number | string, dtype: DType): string {
   return /[.e]/.test(t) ? `${t}f` : `${t}.0f`;
 }
 
-function opExpression(g: Graph, n: Extract<Node, { op: OpName }>): string {
+/**
+ * Operations that shader compilers rewrite by the rules of real numbers when they see several at once: x * x / x
+ * becomes x, and (x - x) + x too, whatever overflows or is NaN.
+ */
+const ALGEBRA: ReadonlySet<string> = new Set(["add", "sub", "rsub", "mul", "div", "neg", "square", "reciprocal"]);
+
+/** The inputs that each node depends on. */
+function leaves(g: Graph): ReadonlySet<number>[] {
+  const of: Set<number>[] = [];
+  g.nodes.forEach((n) => {
+    if ("in" in n) of.push(new Set([n.in]));
+    else of.push(new Set("op" in n ? n.args.flatMap((a) => [...of[a]!]) : []));
+  });
+  return of;
+}
+
+/**
+ * The operand `a` of the arithmetic node `n` as the text `t<a>`, or hidden from the compiler if it is arithmetic on an
+ * input that another operand depends on too: nothing cancels then. `zero` is a u32 whose value only the host knows.
+ */
+function operandText(g: Graph, n: Extract<Node, { op: OpName }>, a: number, of: Of, zero: string): string {
+  const from = g.nodes[a]!;
+  const arithmetic = [n, from].every((x) => "op" in x && ALGEBRA.has(x.op) && computeOf(x.dtype) === "f32");
+  const shared = (b: number): boolean => b !== a && [...of[b]!].some((i) => of[a]!.has(i));
+  return arithmetic && n.args.some(shared) ? `tl_hidden(t${a}, ${zero})` : `t${a}`;
+}
+type Of = readonly ReadonlySet<number>[];
+
+function opExpression(g: Graph, n: Extract<Node, { op: OpName }>, inputs: Of, zero: string): string {
   const def = OPS[n.op];
   if (n.args.length !== def.arity) throw new Error(`[${n.op}] takes ${def.arity} operands, got ${n.args.length}`);
   const of = n.args.map((a) => nodeDtype(g, a));
@@ -93,7 +121,7 @@ function opExpression(g: Graph, n: Extract<Node, { op: OpName }>): string {
   if (text === undefined) throw new UnsupportedKernelError(n.op, compute);
   const operands = n.args.map((a, j) => {
     if (def.condition && j === 0) return truth(`t${a}`, computeOf(of[j]!));
-    return isFloat(compute) && isFloat(of[j]!) ? `t${a}` : castTo(`t${a}`, of[j]!, compute);
+    return isFloat(compute) && isFloat(of[j]!) ? operandText(g, n, a, inputs, zero) : castTo(`t${a}`, of[j]!, compute);
   });
   const expr = text.replace(/\b[xyzwv]\b/g, (s) => operands[OPERANDS.indexOf(s as "x")]!);
   if (def.result === "bool") return castTo(`select(0, 1, ${expr})`, "bool", n.dtype);
@@ -122,15 +150,17 @@ function randomText({ random, stream, dtype }: Extract<Node, { random: string }>
 
 /**
  * Statements `let t<k> = ...;` for all nodes. `inputs[i]`, `coords[d]` and `index` are the WGSL of input i, coordinate
- * d and the linear index.
+ * d and the linear index; `count` is that of a uniform u32 below 2^31.
  */
 export function statements(
   g: Graph,
   inputs: readonly string[],
   coords: readonly string[],
   index: string,
+  count: string,
   tag = "",
 ): string {
+  const of = leaves(g);
   return g.nodes
     .map((n, k) => {
       let e: string;
@@ -142,7 +172,7 @@ export function statements(
       else if ("product" in n) e = "product";
       else if ("random" in n) e = randomText(n, index);
       else if ("coord" in n) e = n.coord < 0 ? index : coords[n.coord]!;
-      else e = opExpression(g, n);
+      else e = opExpression(g, n, of, `${count} >> 31u`);
       return `  let t${k}: ${WGSL_TYPE[computeOf(nodeDtype(g, k))]} = ${e};`;
     })
     .join("\n");

@@ -138,6 +138,7 @@ ${statements(
   inputs.map((_, i) => `x${i}`),
   coords,
   "i",
+  "p.n",
 )}
   return ${outputs.length === 1 ? values[0] : `Result(${values.join(", ")})`};
 }`;

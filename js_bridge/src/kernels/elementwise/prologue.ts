@@ -69,7 +69,10 @@ export function prologueWords(before: Prologue, tag: string): UniformWord[] {
 /** The words of a prologue's scalars inside a product's kernel. */
 export const inlineScalars = (before: InlinePrologue, tag: string): UniformWord[] => scalarWords(before, `${tag}_`);
 
-/** WGSL functions: ld_<tag><k>(i) reads input k; of_<tag>(elements of the inputs) is the operand's element. */
+/**
+ * WGSL functions: ld_<tag><k>(i) reads input k; of_<tag>(elements of the inputs) is the operand's element. For the
+ * products' kernels, which all have the uniform M.
+ */
 export function operandFunctions(before: InlinePrologue, tag: string, dtype: DType): string {
   const args = before.inputs.map((x, k) => `x${k}: ${WGSL_TYPE[computeOf(x.dtype)]}`);
   return `${before.inputs.map((x, k) => accessors(`${tag}${k}`, x.dtype, "elem", false)).join("\n")}
@@ -79,6 +82,7 @@ ${statements(
   before.inputs.map((_, k) => `x${k}`),
   [],
   "0",
+  "p.M",
   `${tag}_`,
 )}
   return ${castTo(`t${before.nodes.length - 1}`, nodeDtype(before, before.nodes.length - 1), dtype)};

@@ -132,7 +132,7 @@ fn merge(a: State, b: State) -> State { return ${assemble(reds.map((r, k) => r.m
       (_, i) => `ld_in${i}(${[`b${i}`, ...range(reduced).map((d) => `r${d} * p.i${i}r${d}`)].join(" + ")})`,
     );
     globals += `\nfn enter(${["s: State", ...bases, "r: u32"].join(", ")}) -> State {
-${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)")}
+${coords("r", "r", reduced)}${statements(graph, load, [], "i32(r)", "p.n")}
   return ${assemble(reds.map((r, k) => r.step(field("s")(k), `t${outputs[k]!.node}`, "i32(r)")))};
 }\n`;
   }
