@@ -485,13 +485,12 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5, cudnn_enable
 
 def _group_norm_gradients(c, g):
     """Of the normalised values by the kernel; those of the groups' statistics are added."""
-    grads = (None, None, None)
+    into_input = into_weight = into_bias = None
     if g[0] is not None:
         mask = (c.needs_input, c.needs_weight, c.needs_bias)
-        grads = torch.native_group_norm_backward(
+        into_input, into_weight, into_bias = torch.native_group_norm_backward(
             g[0], c.input, c.result1, c.result2, c.weight, c.N, c.C, c.HxW, c.group, mask
         )
-    into_input = grads[0]
     if c.needs_input and not (g[1] is None and g[2] is None):
         n = c.C // c.group * c.HxW
         of_group = torch.zeros((), dtype=c.input.dtype, device=c.input.device)
@@ -502,7 +501,7 @@ def _group_norm_gradients(c, g):
             of_group = of_group - g[2].view(c.N, c.group, 1) * rstd**3 * (x - mean) / n
         of_group = of_group.expand(c.N, c.group, n).reshape(c.input.shape)
         into_input = of_group if into_input is None else into_input + of_group
-    return dict(zip(("input", "weight", "bias"), (into_input, *grads[1:])))
+    return {"input": into_input, "weight": into_weight, "bias": into_bias}
 
 
 @op(

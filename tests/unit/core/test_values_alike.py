@@ -390,13 +390,14 @@ def test_numbers_that_pytorch_has_as_float(line):
 
 
 @cases("""
-n=1; t=lambda: every_pair(n); a,b=t(); a+b
-n=9; t=lambda: every_pair(n); a,b=t(); a+b
-n=1; t=lambda: every_pair(n); a,b=t(); torch.stack([a-b, torch.rsub(a,b), torch.add(a,b,alpha=2), torch.sub(a,b,alpha=2), torch.sub(a,b,alpha=2+1j)])
-n=1; t=lambda: every_pair(n); a,b=t(); a**b
-n=1; t=lambda: every_pair(n); a,b=t(); torch.stack([a,b]).mean(0)
-n=1; t=lambda: every_pair(n); a,b=t(); torch.stack([a**e for e in (0,1,2,3,-1,-2,0.5,-0.5,0j,1j)])
-n=1; t=lambda: every_pair(n); a,b=t(); torch.stack([e**b for e in (0,1,2,-1,0.5,1j)])
+a,b=every_pair(1); a+b
+a,b=every_pair(9); a+b
+a,b=every_pair(1); torch.stack([a-b, torch.rsub(a,b), torch.add(a,b,alpha=2)])
+a,b=every_pair(1); torch.stack([torch.sub(a,b,alpha=2), torch.sub(a,b,alpha=2+1j)])
+a,b=every_pair(1); a**b
+a,b=every_pair(1); torch.stack([a,b]).mean(0)
+a,b=every_pair(1); torch.stack([a**e for e in (0,1,2,3,-1,-2,0.5,-0.5,0j,1j)])
+a,b=every_pair(1); torch.stack([e**b for e in (0,1,2,-1,0.5,1j)])
 """)
 def test_complex_pairs_at_infinities_and_nan(line):
     """PyTorch multiplies by alpha in complex numbers even if it is 1, divides a sum by a complex count, and takes a
