@@ -67,6 +67,10 @@ class AcceleratorError(RuntimeError):
 
 
 def _bind_error(op, args, kwargs, out):
+    if op.__module__ == "torch.ops":
+        from ._ops import _bind
+
+        return _bind(op, args, kwargs, out)
     from ._core.arg_errors import bind_error
 
     return bind_error(op, args, kwargs, out)
@@ -253,7 +257,7 @@ _SUBMODULES = {
     "webgpu",
 }
 # where PyTorch has them, for packages that ask the torch namespace
-_PRIVATE = {"_tensor", "_tensor_str", "_utils", "_weights_only_unpickler"}
+_PRIVATE = {"_ops", "_tensor", "_tensor_str", "_utils", "_weights_only_unpickler"}
 _STORAGES = {
     "FloatStorage",
     "DoubleStorage",

@@ -516,7 +516,7 @@ def _at_least(n):
     def one(t):
         import torchlite
 
-        return getattr(torchlite.ops.aten, "atleast_%dd" % n)(t)
+        return getattr(torchlite.ops.functions, "atleast_%dd" % n)(t)
 
     atleast.__name__ = atleast.__qualname__ = "atleast_%dd" % n
     atleast.__doc__ = "Views of the tensors with at least %d dim%s; of one tensor, or of a sequence, what that is." % (

@@ -71,7 +71,7 @@ def dispatch_other(ov: Any, args: Any) -> Any:
 def move(t: Tensor, device: Device, dtype: Any, memory_format: MemoryFormat | None = None) -> Tensor:
     """A copy of t on another device (and of another dtype), recorded."""
     _device.require_available(device)
-    return _ops().aten._to_dtype(t, dtype=dtype, device=device, memory_format=memory_format)
+    return _ops().functions._to_dtype(t, dtype=dtype, device=device, memory_format=memory_format)
 
 
 def _ops() -> ModuleType:

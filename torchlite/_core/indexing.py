@@ -179,7 +179,7 @@ def _is_int_scalar(x: Any) -> bool:
 
 
 def _slice(t: Tensor, dim: int, start: int | None, stop: int | None, step: int) -> Tensor:
-    return torch.ops.aten.slice(t, dim, start, stop, step)
+    return torch.ops.functions.slice(t, dim, start, stop, step)
 
 
 def _plain_sequence(index: Any) -> bool:
@@ -224,8 +224,8 @@ def getitem(t: Any, index: Any) -> Any:
     view, rest = _views(t, index)
     if rest:
         _warn_of_bytes(rest)
-        return torch.ops.aten.index(view, rest)
-    return torch.ops.aten.alias(view) if view is t else view
+        return torch.ops.functions.index(view, rest)
+    return torch.ops.functions.alias(view) if view is t else view
 
 
 def _number(value: Any, t: Tensor) -> Tensor:
@@ -296,7 +296,7 @@ def setitem(t: Tensor, index: Any, value: Any) -> Any:
         _warn_of_bytes(rest)
     elif value.dtype is not t.dtype and t.device.type != "cpu":
         value = value.to(t.dtype)
-    torch.ops.aten.index_put_(view, rest, value)
+    torch.ops.functions.index_put_(view, rest, value)
 
 
 _C.register("getitem", getitem)

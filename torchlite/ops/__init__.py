@@ -1,4 +1,4 @@
-"""Every op, declared once; also `torch.ops`: aten and the names that only gradients use."""
+"""Every op, declared once; also `torch.ops`, whose namespaces are in torchlite/_ops.py."""
 
 from . import (
     activation,
@@ -37,7 +37,11 @@ from ._declare import methods, namespace, specs  # noqa: F401
 # Families that not every program uses are read at their first use:
 # when a name is asked for that the others do not have, or one of these methods.
 # (A __getattr__ on Tensor would do without the list, and would slow down every attribute.)
-_later = [["special", "statistics", "linalg", "linalg_lu", "linalg_norms", "linalg_derived"], ["fft", "spectral"]]
+_later = [
+    ["special", "statistics", "linalg", "linalg_lu", "linalg_norms", "linalg_derived"],
+    ["fft", "spectral"],
+    ["core_aten"],
+]
 LATER_METHODS = """cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf erf_ erfc erfc_
     erfinv erfinv_ geqrf i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet logsumexp lu
     lu_solve matrix_exp matrix_power median mode mvlgamma mvlgamma_ nanmedian nanquantile norm orgqr ormqr pinverse
@@ -127,7 +131,18 @@ class _Namespace:
         raise AttributeError("'%s' object has no attribute '%s'" % (self.__name__, name))
 
 
-aten: _Namespace = _Namespace(
-    "torch.ops.aten", "aten", "", "Tensor", "_nn", "nn", "linalg", "special", "fft", mean=True
-)
+functions: _Namespace = _Namespace(
+    "torchlite.ops.functions", "aten", "", "Tensor", "_nn", "nn", "linalg", "special", "fft", mean=True
+)  # the functions themselves, for bodies and gradients: torch.ops.aten has them by overload
 nn_namespace = _Namespace("torch._C._nn", "_nn", "nn")
+
+
+def __getattr__(name):
+    """torch.ops.aten and the namespaces of torch.library."""
+    from importlib.util import find_spec
+
+    if name.startswith("__") or find_spec("%s.%s" % (__name__, name)):  # a file here that is not loaded yet
+        raise AttributeError("'_Ops' object has no attribute '%s'" % name)
+    from .._ops import namespace as space
+
+    return space(name)

@@ -219,7 +219,7 @@ def runs(x, dim, shape, inverse, counts):
     new = (rows[1:] != rows[:-1]).reshape(max(n - 1, 0), x.numel() // max(n, 1)).any(1)
     new = torch.cat([torch.ones((min(n, 1),), dtype=torch.bool, device=x.device), new])
     at = new.cumsum(0) - 1
-    values = x.index_select(dim, torch.ops.aten.nonzero(new).reshape(-1))
+    values = x.index_select(dim, torch.ops.functions.nonzero(new).reshape(-1))
     return values, at.reshape(shape) if inverse else at[:0], torch.bincount(at) if counts else at[:0]
 
 

@@ -242,7 +242,7 @@ _C._VariableFunctionsClass = _VariableFunctionsClass
 def _aten(name: str) -> Any:
     import torchlite
 
-    return getattr(torchlite.ops.aten, name)
+    return getattr(torchlite.ops.functions, name)
 
 
 def _reduce(op: Any) -> Any:

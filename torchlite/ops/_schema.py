@@ -38,7 +38,7 @@ KINDS = {
 # second keyword names that PyTorch accepts for numpy's sake
 _ALIASES = {"self": "input", "dim": "axis", "keepdim": "keepdims"}
 # Mean, the default of losses, is 0, no reduction, for torch.f and torch._C._nn.f of PyTorch too;
-# torch.ops.aten.f means the mean
+# torch.ops.functions.f means the mean
 _CONSTANTS = {
     "None": None,
     "True": True,

@@ -267,7 +267,7 @@ def hardshrink(self, lambd=0.5):
 @op(
     "shrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor",
     kernel="shrink_backward",
-    tags="pointwise",
+    tags="pointwise python",
     module="nn",
     grad={
         "grad_output": lambda c, g: torch._C._nn.shrink_backward(g, c.self, c.lambd),
@@ -301,7 +301,7 @@ def prelu(self, weight):
         weight = weight.view([1] + [-1] + [1] * (self.dim() - 2)) if self.dim() > 1 else weight
     elif weight.dim() == 1:
         weight = weight.view([])
-    return torch.ops.aten._prelu_kernel(self, weight)
+    return torch.ops.functions._prelu_kernel(self, weight)
 
 
 def _prelu_curvature(c, g):
@@ -335,7 +335,7 @@ def _prelu_kernel_backward(grad_output, self, weight):
     module="aten",
     tags="pointwise",
     save=("self", "weight"),
-    grad=lambda c, g: dict(zip(("self", "weight"), torch.ops.aten._prelu_kernel_backward(g, c.self, c.weight))),
+    grad=lambda c, g: dict(zip(("self", "weight"), torch.ops.functions._prelu_kernel_backward(g, c.self, c.weight))),
     samples=lambda t: [(t(3, 4), t(1, 4))],
 )
 def _prelu_kernel(self, weight):
@@ -688,7 +688,7 @@ def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
         return torch._C._nn.leaky_relu(self, (lower + upper) / 2).contiguous()
-    return (self * torch.ops.aten._rrelu_noise(self.detach(), lower, upper, generator)).contiguous()
+    return (self * torch.ops.functions._rrelu_noise(self.detach(), lower, upper, generator)).contiguous()
 
 
 @op(

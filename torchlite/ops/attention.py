@@ -182,7 +182,7 @@ def scaled_dot_product_attention(
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     if not query.is_cpu and not dropout_p and _one_kernel(query, key, value, attn_mask):
-        return torch.ops.aten._attention(query, key, value, attn_mask, is_causal, scale)[0]
+        return torch.ops.functions._attention(query, key, value, attn_mask, is_causal, scale)[0]
     if torch.is_grad_enabled() and _flash(query, key, value, attn_mask, dropout_p):
         query, key, value = (_gradient_by_heads(t) if t.requires_grad else t for t in (query, key, value))
     if dtype in (torch.float16, torch.bfloat16):  # sums and exponentials in float32

@@ -109,7 +109,7 @@ def mul(self, other):
     variants="function",
     module="aten",
     node="MulBackward1",
-    grad={"self": lambda c, g: torch.ops.aten._scaled(g, c.other.conjugate())},
+    grad={"self": lambda c, g: torch.ops.functions._scaled(g, c.other.conjugate())},
     samples=lambda t: [(t(3, 4), 2.5)],
 )
 def _scaled(self, other):

@@ -92,7 +92,7 @@ def _to(self, dtype=None, device=None, copy=False, memory_format=None):
         return self.clone(memory_format=memory_format)
     if self.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
         _C.warn_once("Casting complex values to real discards the imaginary part", 3)
-    return torch.ops.aten._to_dtype(self, dtype=dtype, memory_format=memory_format)
+    return torch.ops.functions._to_dtype(self, dtype=dtype, memory_format=memory_format)
 
 
 @op(
@@ -142,7 +142,9 @@ def _dtype_method(name, dtype_name):
         return _to(self, getattr(torch, dtype_name), None, False, memory_format)
 
     body.__doc__ = "`self` as %s." % dtype_name
-    op("%s(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)" % name, variants="method")(body)
+    op("%s(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)" % name, variants="method", tags="python")(
+        body
+    )
 
 
 for _n, _d in {
@@ -172,6 +174,7 @@ def type_as(self, other):
     "copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)",
     "copy_.Scalar(Tensor(a!) self, Scalar src, bool non_blocking=False) -> Tensor(a!)",
     variants="method",
+    tags="python",
 )
 def copy_(self, src, non_blocking):
     """Copies the elements of `src`, broadcast and cast, into `self`."""
@@ -295,7 +298,7 @@ def fill(self, value):
     return self.clone().fill_(value)
 
 
-@op("equal(Tensor self, Tensor other) -> Tensor", differentiable=False)
+@op("equal(Tensor self, Tensor other) -> bool", differentiable=False)
 def equal(self, other):
     """True when both have the same shape and elements."""
     if self.shape != other.shape:

@@ -444,7 +444,7 @@ _INDICES = (
 )
 def _lower(row, col, offset):
     """(2, n) int64 positions of the lower triangle."""
-    return torch.stack(torch.ops.aten.nonzero_numpy(torch.ones((row, col), dtype=torch.bool).tril(offset)))
+    return torch.stack(torch.ops.functions.nonzero_numpy(torch.ones((row, col), dtype=torch.bool).tril(offset)))
 
 
 @op(
@@ -457,7 +457,7 @@ def _lower(row, col, offset):
 )
 def _upper(row, col, offset):
     """(2, n) int64 positions of the upper triangle."""
-    return torch.stack(torch.ops.aten.nonzero_numpy(torch.ones((row, col), dtype=torch.bool).triu(offset)))
+    return torch.stack(torch.ops.functions.nonzero_numpy(torch.ones((row, col), dtype=torch.bool).triu(offset)))
 
 
 def _indices(t, name, dtype, device):

@@ -21,7 +21,7 @@ def _embedding_grad(c, g):
 )
 def embedding(weight, indices, padding_idx=-1, scale_grad_by_freq=False, sparse=False):
     """weight[indices]: (V, D) and (*) give (*, D). The row `padding_idx` gets no gradient."""
-    return torch.ops.aten.index(weight, [indices.long()])
+    return torch.ops.functions.index(weight, [indices.long()])
 
 
 def _double_backward(c, g):

@@ -190,7 +190,7 @@ def scatter_reduce(self, dim, index, src, reduce, include_self=True):
 )
 def index_select(self, dim, index):
     """The slices of `self` along `dim` that the vector `index` names, in its order."""
-    return torch.ops.aten.index(self, _slices(self, dim, index)) if self.dim() else self.clone()
+    return torch.ops.functions.index(self, _slices(self, dim, index)) if self.dim() else self.clone()
 
 
 @op(
@@ -332,7 +332,7 @@ def masked_fill(self, mask, value):
 def masked_select(self, mask):
     """The elements of `self` where `mask` is true (both broadcast), as a vector."""
     self, mask = torch.broadcast_tensors(self, mask)
-    return torch.ops.aten.index(self.reshape(-1), [mask.reshape(-1)])
+    return torch.ops.functions.index(self.reshape(-1), [mask.reshape(-1)])
 
 
 def _masked_source_grad(g, mask, shape):
@@ -397,7 +397,12 @@ def nonzero(self, as_tuple=False):
     return tuple(_nonzero_numpy(self)) if as_tuple else _nonzero(self)
 
 
-@op("nonzero_static(Tensor self, *, int size, int fill_value=-1) -> Tensor", out=True, grad=None, differentiable=False)
+@op(
+    "nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
+    out=True,
+    grad=None,
+    differentiable=False,
+)
 def nonzero_static(self, size, fill_value=-1):
     """The first `size` rows of nonzero, filled up with `fill_value`."""
     if size < 0:
@@ -430,6 +435,7 @@ def where(condition):
     "where.method(Tensor self, Tensor condition, Tensor other) -> Tensor",
     "where.method_scalar(Tensor self, Tensor condition, Scalar other) -> Tensor",
     variants="method",
+    tags="python",
 )
 def where_method(self, condition, other):
     """`self` where the condition holds, else `other`."""
@@ -447,7 +453,7 @@ def where_method(self, condition, other):
 )
 def take(self, index):
     """Elements of the flattened `self`, in the shape of `index`."""
-    return torch.ops.aten.index(self.reshape(-1), [index.contiguous()])
+    return torch.ops.functions.index(self.reshape(-1), [index.contiguous()])
 
 
 @op(
@@ -536,7 +542,13 @@ def isin(elements, test_elements, assume_unique=False, invert=False):
     return ~found if invert else found
 
 
-@op("unravel_index(Tensor indices, int[1] shape) -> Tensor[]", variants="function", grad=None, differentiable=False)
+@op(
+    "unravel_index(Tensor indices, int[1] shape) -> Tensor[]",
+    variants="function",
+    grad=None,
+    differentiable=False,
+    tags="python",
+)
 def unravel_index(indices, shape):
     """The coordinates, a tensor for each dim, of flat positions in a tensor of the given shape."""
     if indices.is_complex() or indices.is_floating_point() or indices.dtype == torch.bool:

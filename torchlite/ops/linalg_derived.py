@@ -54,7 +54,7 @@ def _det_grad(c, g):
     return {"A": _solve(A.mH, d)[0]}
 
 
-@_hidden("_linalg_det(Tensor A) -> Tensor", grad=_det_grad, node="LinalgDetBackward0")
+@_hidden("_linalg_det(Tensor A) -> Tensor", tags="python", grad=_det_grad, node="LinalgDetBackward0")
 def _det(A):
     """Determinants from LU."""
     LU, pivots, _ = _lu_any(A, True)
@@ -91,7 +91,9 @@ def _slogdet_grad(c, g):
     return {"A": _solve(A.mH, total.unsqueeze(-1).unsqueeze(-1) * _eye_like(A))[0]}
 
 
-@_hidden("_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", grad=_slogdet_grad, node="LinalgSlogdetBackward0")
+@_hidden(
+    "_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", tags="python", grad=_slogdet_grad, node="LinalgSlogdetBackward0"
+)
 def _slogdet(A):
     """Sign and logarithm of the size of determinants, from LU."""
     LU, pivots, _ = _lu_any(A, True)

@@ -38,7 +38,11 @@ def _eigh_grad(c, g):
 
 
 @_hidden(
-    "_linalg_eigh(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_eigh", node="LinalgEighBackward0", grad=_eigh_grad
+    "_linalg_eigh(Tensor A) -> (Tensor, Tensor)",
+    tags="python",
+    kernel="_linalg_eigh",
+    node="LinalgEighBackward0",
+    grad=_eigh_grad,
 )
 def _eigh(A):
     """Eigenvalues, ascending, and eigenvectors of Hermitian matrices (lower triangle read)."""
@@ -204,6 +208,7 @@ def _svd_grad(c, g):
 @_hidden(
     "_linalg_svd(Tensor A, bool full) -> (Tensor, Tensor, Tensor)",
     kernel="_linalg_svd",
+    tags="python",
     node="LinalgSvdBackward0",
     grad=_svd_grad,
 )

@@ -452,7 +452,7 @@ def _labels(x, target):
     nondiff=(1, 2),
     node="NllLossBackward0",
     grad={
-        "self": lambda c, g: torch.ops.aten._cross_entropy_backward(
+        "self": lambda c, g: torch.ops.functions._cross_entropy_backward(
             g[0], c.self, c.target, c.weight, c.result1, c.result2, c.reduction, c.ignore_index, c.label_smoothing
         )
     },
@@ -533,7 +533,7 @@ def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100
             return self.sum() * math.nan
         return -loss.sum() if reduction == 2 else -loss.sum(dim)
     if not self.is_cpu and _plain(self, target, weight, reduction, ignore_index, label_smoothing):
-        return torch.ops.aten._cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing)[0]
+        return torch.ops.functions._cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing)[0]
     logp = torch.log_softmax(self, dim, dtype=self.dtype)
     if label_smoothing > 0:
         if label_smoothing > 1:

@@ -442,7 +442,11 @@ def _warn_shape(name, input, low, high):
         )
 
 
-@op("dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", module="nn")
+@op(
+    "dropout1d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
+    module="nn",
+    tags="python",
+)
 def dropout1d(input, p, training, inplace):
     """Zeroes whole channels of (N, C, L) or (C, L) with probability `p` while training."""
     _check_nn(p)
@@ -463,7 +467,11 @@ def _unbatched(input, p, training, inplace, batched):
     return r.squeeze_(0) if inplace else r.squeeze(0)
 
 
-@op("dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", module="nn")
+@op(
+    "dropout2d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
+    module="nn",
+    tags="python",
+)
 def dropout2d(input, p, training, inplace):
     """Zeroes whole channels of (N, C, H, W) with probability `p` while training. A 3-D input counts as (N, C, L)."""
     _check_nn(p)
@@ -482,7 +490,11 @@ def dropout2d(input, p, training, inplace):
     return torch.feature_dropout_(input, p, training) if inplace else torch.feature_dropout(input, p, training)
 
 
-@op("dropout3d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor", module="nn")
+@op(
+    "dropout3d(Tensor input, float p=0.5, bool training=True, bool inplace=False) -> Tensor",
+    module="nn",
+    tags="python",
+)
 def dropout3d(input, p, training, inplace):
     """Zeroes whole channels of (N, C, D, H, W) or (C, D, H, W) with probability `p` while training."""
     _check_nn(p)

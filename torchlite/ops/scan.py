@@ -223,7 +223,7 @@ def trapezoid_dx(y, dx=1, dim=-1):
     if y.size(dim) == 0:
         return y.new_zeros(y.sum(dim).shape)
     right, left = _ends(y, dim)
-    return torch.ops.aten._scaled(right.sum(dim) + left.sum(dim), dx / 2.0)
+    return torch.ops.functions._scaled(right.sum(dim) + left.sum(dim), dx / 2.0)
 
 
 @op("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")
@@ -260,7 +260,7 @@ def cumulative_trapezoid_dx(y, dx=1, dim=-1):
     """Running integrals of y over points `dx` apart by the trapezoid rule."""
     _check_integral(y, None, "cumulative_trapezoid")
     right, left = _ends(y, dim)
-    return torch.ops.aten._scaled((left + right).cumsum(dim), dx / 2.0)
+    return torch.ops.functions._scaled((left + right).cumsum(dim), dx / 2.0)
 
 
 def _slope(x, dim, spacing, edge_order):

@@ -198,7 +198,7 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     else:
         x = fft_c2r(x if one else x.narrow(2, 0, half), (2,), mode, n_fft)
     full = n_fft + hop * (n_frames - 1)
-    back = torch.ops.aten.unfold_backward
+    back = torch.ops.functions.unfold_backward
     y = back(x * window, (x.shape[0], full), 1, n_fft, hop)
     weight = back((window * window).expand(1, n_frames, n_fft), (1, full), 1, n_fft, hop)
     start = n_fft // 2 if center else 0

@@ -79,7 +79,7 @@ def neg(self):
     return 0 - self if self.is_complex() else self * -1
 
 
-@op("positive(Tensor self) -> Tensor", tags="pointwise", samples=_real_line)
+@op("positive(Tensor(a) self) -> Tensor(a)", tags="pointwise", samples=_real_line)
 def positive(self):
     """The tensor itself; an error for bool tensors."""
     if self.dtype == torch.bool:
@@ -453,7 +453,7 @@ def _logit_between(g, x, eps):
 
 def _logit_grad(c, g):
     # a gradient that has one itself lies in memory as this formula leaves it, as in PyTorch
-    return (_logit_between if torch.is_grad_enabled() else torch.ops.aten.logit_backward)(g, c.self, c.eps)
+    return (_logit_between if torch.is_grad_enabled() else torch.ops.functions.logit_backward)(g, c.self, c.eps)
 
 
 @op(

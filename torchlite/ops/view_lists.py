@@ -19,7 +19,7 @@ def unbind(self, dim):
 
 
 @op(
-    "split_with_sizes(Tensor(a) self, int[] split_sizes, int dim=0) -> Tensor(a)[]",
+    "split_with_sizes(Tensor(a) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]",
     view=True,
     grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
     node="SplitWithSizesBackward0",
@@ -41,13 +41,13 @@ def split_with_sizes(self, split_sizes, dim):
         )
     out, at = [], 0
     for s in split_sizes:
-        out.append(torch.ops.aten.slice(self, dim, at, at + s, 1))
+        out.append(torch.ops.functions.slice(self, dim, at, at + s, 1))
         at += s
     return tuple(out)
 
 
 @op(
-    "split.Tensor(Tensor(a) self, int split_size, int dim=0) -> Tensor(a)[]",
+    "split.Tensor(Tensor(a) self, SymInt split_size, int dim=0) -> Tensor(a)[]",
     view=True,
     grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
     node="SplitBackward0",
@@ -63,11 +63,13 @@ def split(self, split_size, dim):
     if split_size == 0:
         if n:
             raise RuntimeError("split_size can only be 0 if dimension size is 0, but got dimension size of %d" % n)
-        return (torch.ops.aten.slice(self, dim, 0, 0, 1),)
-    return tuple(torch.ops.aten.slice(self, dim, i, min(i + split_size, n), 1) for i in range(0, max(n, 1), split_size))
+        return (torch.ops.functions.slice(self, dim, 0, 0, 1),)
+    return tuple(
+        torch.ops.functions.slice(self, dim, i, min(i + split_size, n), 1) for i in range(0, max(n, 1), split_size)
+    )
 
 
-@op("split.sizes(Tensor(a) self, int[] split_size, int dim=0) -> Tensor(a)[]", samples=lambda t: [(t(5, 2), (2, 3))])
+@op("split.sizes(Tensor(a) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", samples=lambda t: [(t(5, 2), (2, 3))])
 def split_sizes(self, split_size, dim):
     """Views of `self` of the given sizes along `dim`."""
     return self.split_with_sizes(split_size, dim)
@@ -94,7 +96,7 @@ def _apart(parts):
 
 
 @op(
-    "unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]",
+    "unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
     grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
     node="UnsafeSplitBackward0",
     samples=lambda t: [(t(5, 2), 2)],
@@ -106,7 +108,7 @@ def unsafe_split(self, split_size, dim):
 
 
 @op(
-    "unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]",
+    "unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
     grad={"self": lambda c, g: torch.cat(list(g), c.dim)},
     node="UnsafeSplitWithSizesBackward0",
     samples=lambda t: [(t(5, 2), (2, 3))],
@@ -132,7 +134,9 @@ def _splits(n, sections):
     return [base + (i < extra) for i in range(sections)]
 
 
-@op("tensor_split.sections(Tensor(a) self, int sections, int dim=0) -> Tensor(a)[]", samples=lambda t: [(t(5, 2), 2)])
+@op(
+    "tensor_split.sections(Tensor(a) self, SymInt sections, int dim=0) -> Tensor(a)[]", samples=lambda t: [(t(5, 2), 2)]
+)
 def tensor_split(self, sections, dim):
     """`sections` views of `self` along `dim`, the first ones larger by one where it does not divide."""
     if self.dim() == 0:
@@ -143,13 +147,13 @@ def tensor_split(self, sections, dim):
         raise torch.OutOfMemoryError("tensor_split: there is no memory for %d views" % sections)
     out, start = [], 0
     for size in _splits(self.size(dim), sections):  # slices, which may be changed in place, where split's views may not
-        out.append(torch.ops.aten.slice(self, dim, start, start + size, 1))
+        out.append(torch.ops.functions.slice(self, dim, start, start + size, 1))
         start += size
     return tuple(out)
 
 
 @op(
-    "tensor_split.indices(Tensor(a) self, int[] indices, int dim=0) -> Tensor(a)[]",
+    "tensor_split.indices(Tensor(a) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
     "tensor_split.tensor_indices_or_sections(Tensor(a) self, Tensor tensor_indices_or_sections, "
     "int dim=0) -> Tensor(a)[]",
 )
@@ -173,7 +177,7 @@ def tensor_split_indices(self, indices, dim):
         raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims")
     out, start = [], 0
     for i in [*indices, None]:
-        out.append(torch.ops.aten.slice(self, dim, start, i, 1))
+        out.append(torch.ops.functions.slice(self, dim, start, i, 1))
         start = i
     return tuple(out)
 

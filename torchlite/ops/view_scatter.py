@@ -8,7 +8,7 @@ from ._out import EXACT, Out
 
 
 def _slice(t, dim, start, end, step):
-    return torch.ops.aten.slice(t, dim, start, end, step)
+    return torch.ops.functions.slice(t, dim, start, end, step)
 
 
 def _same_strides(t, whole=False):

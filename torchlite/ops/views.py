@@ -21,7 +21,7 @@ def _view_as_shape(c, g):
 
 
 @op(
-    "view(Tensor(a) self, int[] size) -> Tensor(a)",
+    "view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
     kernel="view",
     variants="method",
     view=True,
@@ -44,7 +44,7 @@ def view_dtype(self, dtype):
 
 
 @op(
-    "reshape(Tensor(a) self, int[] shape) -> Tensor(a)",
+    "reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
     tags="own",
     samples=lambda t: [(t(2, 6), (3, 4)), (t(4, 2).t(), (-1,))],
 )
@@ -158,7 +158,7 @@ def _inverse(dims):
 
 
 @op(
-    "expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)",
+    "expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)",
     kernel="expand",
     variants="method",
     view=True,
@@ -177,7 +177,7 @@ def expand(self, size, implicit):
     return _strided(self, at)
 
 
-@op("broadcast_to(Tensor(a) self, int[] size) -> Tensor(a)", samples=lambda t: [(t(3, 1), (2, 3, 4))])
+@op("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", samples=lambda t: [(t(3, 1), (2, 3, 4))])
 def broadcast_to(self, size):
     """The same as expand(size)."""
     return self.expand(size)
@@ -211,7 +211,7 @@ def reshape_as(self, other):
     return self.reshape(other.shape)
 
 
-@op("sum_to_size(Tensor self, int[] size) -> Tensor", variants="method", samples=lambda t: [(t(2, 3, 4), (3, 1))])
+@op("sum_to_size(Tensor self, SymInt[] size) -> Tensor", variants="method", samples=lambda t: [(t(2, 3, 4), (3, 1))])
 def sum_to_size(self, size):
     """Sums over the dims along which a tensor of `size` was broadcast to this shape."""
     if tuple(self.shape) == tuple(size):
@@ -293,7 +293,7 @@ def unsqueeze_(self, dim):
 
 
 @op(
-    "select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor",
+    "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
     variants="function",
     module="aten",
     grad={"grad_output": lambda c, g: g.select(c.dim, c.index)},
@@ -306,11 +306,11 @@ def select_backward(grad_output, input_sizes, dim, index):
 
 
 @op(
-    "select.int(Tensor(a) self, int dim, int index) -> Tensor(a)",
+    "select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)",
     kernel="select",
     view=True,
     node="SelectBackward0",
-    grad={"self": lambda c, g: torch.ops.aten.select_backward(g, c.self_shape, c.dim, c.index)},
+    grad={"self": lambda c, g: torch.ops.functions.select_backward(g, c.self_shape, c.dim, c.index)},
     samples=lambda t: [(t(2, 3), 1, -1)],
 )
 def select(self, dim, index):
@@ -324,23 +324,23 @@ def select(self, dim, index):
     "slice_backward(Tensor grad_output, int[] input_sizes, int dim, int? start, int? end, int step) -> Tensor",
     variants="function",
     module="aten",
-    grad={"grad_output": lambda c, g: torch.ops.aten.slice(g, c.dim, c.start, c.end, c.step)},
+    grad={"grad_output": lambda c, g: torch.ops.functions.slice(g, c.dim, c.start, c.end, c.step)},
 )
 def slice_backward(grad_output, input_sizes, dim, start, end, step):
     """Zeros of `input_sizes` with `grad_output` in the slice."""
     out = torch.zeros(input_sizes, dtype=grad_output.dtype, device=grad_output.device)
-    torch.ops.aten.slice(out, dim, start, end, step).copy_(grad_output)
+    torch.ops.functions.slice(out, dim, start, end, step).copy_(grad_output)
     return out
 
 
 @op(
-    "slice.Tensor(Tensor(a) self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor(a)",
+    "slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)",
     kernel="slice",
     view=True,
     variants="function",
     module="aten",
     node="SliceBackward0",
-    grad={"self": lambda c, g: torch.ops.aten.slice_backward(g, c.self_shape, c.dim, c.start, c.end, c.step)},
+    grad={"self": lambda c, g: torch.ops.functions.slice_backward(g, c.self_shape, c.dim, c.start, c.end, c.step)},
     samples=lambda t: [(t(5, 3), 0, 1, 4, 2)],
 )
 def slice(self, dim, start, end, step):
@@ -353,8 +353,8 @@ def slice(self, dim, start, end, step):
 
 
 @op(
-    "narrow.Tensor(Tensor(a) self, int dim, Tensor start, int length) -> Tensor(a)",
-    "narrow(Tensor(a) self, int dim, int start, int length) -> Tensor(a)",
+    "narrow.Tensor(Tensor(a) self, int dim, Tensor start, SymInt length) -> Tensor(a)",
+    "narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
     samples=lambda t: [(t(5, 3), 0, 1, 3)],
 )
 def narrow(self, dim, start, length):
@@ -374,7 +374,7 @@ def narrow(self, dim, start, length):
         start += size
     if start + length > size:
         raise RuntimeError("start (%d) + length (%d) exceeds dimension size (%d)." % (start, length, size))
-    return torch.ops.aten.slice(self, dim, start, start + length, 1)
+    return torch.ops.functions.slice(self, dim, start, start + length, 1)
 
 
 def _as_strided_grad(c, g):
@@ -385,7 +385,7 @@ def _as_strided_grad(c, g):
 
 
 @op(
-    "as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)",
+    "as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
     kernel="as_strided",
     view=True,
     grad={"self": _as_strided_grad},
@@ -406,7 +406,7 @@ def as_strided_(self, size, stride, storage_offset):
     kernel="unfold",
     variants="method",
     view=True,
-    grad={"self": lambda c, g: torch.ops.aten.unfold_backward(g, c.self_shape, c.dimension, c.size, c.step)},
+    grad={"self": lambda c, g: torch.ops.functions.unfold_backward(g, c.self_shape, c.dimension, c.size, c.step)},
     samples=lambda t: [(t(7, 2), 0, 3, 2)],
 )
 def unfold(self, dimension, size, step):
@@ -419,7 +419,7 @@ def unfold(self, dimension, size, step):
 
 
 @op(
-    "unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step) -> Tensor",
+    "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
     variants="function",
     module="aten",
     grad={"grad_in": lambda c, g: g.unfold(c.dim, c.size, c.step)},
@@ -439,7 +439,7 @@ def unfold_backward(grad_in, input_sizes, dim, size, step):
     kernel="diagonal",
     view=True,
     node="DiagonalBackward0",
-    grad={"self": lambda c, g: torch.ops.aten.diagonal_backward(g, c.self_shape, c.offset, c.dim1, c.dim2)},
+    grad={"self": lambda c, g: torch.ops.functions.diagonal_backward(g, c.self_shape, c.offset, c.dim1, c.dim2)},
     samples=lambda t: [(t(3, 4), 1), (t(2, 3, 3), 0, 1, 2)],
 )
 def diagonal(self, offset, dim1, dim2):
@@ -453,7 +453,7 @@ def diagonal(self, offset, dim1, dim2):
 
 
 @op(
-    "diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
+    "diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
     variants="function",
     module="aten",
     grad={"grad_output": lambda c, g: g.diagonal(c.offset, c.dim1, c.dim2)},
@@ -602,7 +602,7 @@ def ravel(self):
     return self.contiguous().view((-1,))
 
 
-@op("unflatten.int(Tensor(a) self, int dim, int[] sizes) -> Tensor(a)", samples=lambda t: [(t(2, 6), 1, (2, -1))])
+@op("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", samples=lambda t: [(t(2, 6), 1, (2, -1))])
 def unflatten(self, dim, sizes):
     """`self` with one dim split into `sizes` (one may be -1)."""
     n = self.dim()

@@ -11,21 +11,13 @@ if TYPE_CHECKING:
     from types import FrameType
 
 from .. import _C
+from .._ops import PRIVATE as _ATEN
 from ..autograd.profiler_util import DeviceType, EventList, FunctionEvent
 
 OP, IN_PLACE, USER, BACKWARD, EVALUATE, RUNTIME = range(6)
 _SCOPE = {USER: 7, BACKWARD: 1}
 _KIND = {USER: "user_annotation", RUNTIME: "webgpu_runtime"}
 _CPP_TYPES = {name: cpp for name, _, cpp, _ in _C.dtype_table}
-# names with a leading _ that PyTorch has too; others are torchlite's own
-_ATEN = frozenset(
-    """_adaptive_avg_pool2d _adaptive_avg_pool3d _conj_physical _fft_c2c _fft_c2r _fft_r2c _fused_rms_norm
-    _fused_rms_norm_backward _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd _log_softmax
-    _log_softmax_backward_data _native_batch_norm_legit _safe_softmax _sample_dirichlet _softmax
-    _softmax_backward_data _standard_gamma _standard_gamma_grad _unique2 _upsample_bicubic2d_aa
-    _upsample_bilinear2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d
-    _upsample_nearest_exact3d""".split()
-)
 _RENAMED = {
     "_to_dtype": "_to_copy",
     "_t2": "transpose",
@@ -200,9 +192,7 @@ class Recording:
             if kind <= IN_PLACE:
                 name, _, overload = name.partition("(")[0].partition(".")
                 name = _RENAMED.get(name, name) + ("_" if kind == IN_PLACE and not name.endswith("_") else "")
-                name = (
-                    "torchlite::" if name[0] == "_" and name not in _ATEN and name != "_to_copy" else "aten::"
-                ) + name
+                name = ("torchlite::" if name[0] == "_" and name not in _ATEN else "aten::") + name
             for shape in shapes or ():
                 if type(shape) is tuple:
                     full.append(shape[1])

@@ -35,7 +35,9 @@ def _expanded(self: Tensor, indices: tuple[Tensor | None, ...]) -> Any:
             if tuple(t.shape) != tuple(self.shape[len(out) : len(out) + nd]):
                 return None
             if t.is_cpu:
-                columns = torch.ops.aten.nonzero_numpy(t) if nd else torch.ops.aten.nonzero_numpy(t.reshape(1))
+                columns = (
+                    torch.ops.functions.nonzero_numpy(t) if nd else torch.ops.functions.nonzero_numpy(t.reshape(1))
+                )
             else:
                 rows = positions(t)
                 columns = [rows[:, d] for d in range(nd)]

@@ -1,0 +1,182 @@
+"""Ops of PyTorch's core set (torch.Tag.core) that only torch.ops names: backends and tracers are written in them."""
+
+import torchlite as torch
+
+from ._declare import op
+
+_OPT = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+
+
+def _aten(*schemas, **kw):
+    return op(*schemas, variants="function", module="aten", **kw)
+
+
+# ---- what the geometry says ------------------------------------------------------------------------------------------
+@_aten("sym_size.int(Tensor self, int dim) -> SymInt", differentiable=False)
+def sym_size(self, dim):
+    """The size of a dim."""
+    return self.size(dim)
+
+
+@_aten("sym_size(Tensor self) -> SymInt[]", differentiable=False)
+def sym_sizes(self):
+    """The sizes of all dims."""
+    return tuple(self.shape)
+
+
+@_aten("sym_stride.int(Tensor self, int dim) -> SymInt", differentiable=False)
+def sym_stride(self, dim):
+    """The stride of a dim."""
+    return self.stride(dim)
+
+
+@_aten("sym_stride(Tensor self) -> SymInt[]", differentiable=False)
+def sym_strides(self):
+    """The strides of all dims."""
+    return tuple(self.stride())
+
+
+@_aten("sym_numel(Tensor self) -> SymInt", differentiable=False)
+def sym_numel(self):
+    """The number of elements."""
+    return self.numel()
+
+
+@_aten("sym_storage_offset(Tensor self) -> SymInt", differentiable=False)
+def sym_storage_offset(self):
+    """The first element's place in the storage."""
+    return self.storage_offset()
+
+
+@_aten("sym_is_contiguous(Tensor self, MemoryFormat memory_format=contiguous_format) -> SymBool", differentiable=False)
+def sym_is_contiguous(self, memory_format):
+    """Whether the elements lie in the order of the format, without gaps."""
+    return self.is_contiguous(memory_format=memory_format)
+
+
+@_aten("_local_scalar_dense(Tensor self) -> Scalar", differentiable=False)
+def _local_scalar_dense(self):
+    """The only element as a number."""
+    return self.item()
+
+
+# ---- copies ----------------------------------------------------------------------------------------------------------
+@_aten(
+    f"_to_copy(Tensor self, *, {_OPT}, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+    samples=lambda t: [(t(2, 3), {"dtype": t.float64})],
+)
+def _to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_format):
+    """A copy, of another dtype and on another device where these are named."""
+    device = self.device if device is None else device
+    return torch.ops.functions._to_dtype(self, dtype=dtype, device=device, memory_format=memory_format)
+
+
+@_aten("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", samples=lambda t: [(t(2, 3), t(3))])
+def copy(self, src, non_blocking):
+    """`src`, broadcast to the shape of `self` and cast to its dtype."""
+    return torch.empty_like(self).copy_(src)
+
+
+@_aten(
+    "resize_(Tensor(a!) self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)", differentiable=False
+)
+def resize_(self, size, memory_format):
+    """Changes the shape in place; new elements are uninitialised."""
+    return self.resize_(size, memory_format=memory_format)
+
+
+# ---- layers ----------------------------------------------------------------------------------------------------------
+@_aten("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", nondiff=(1,))
+def native_dropout(input, p, train):
+    """Dropout with its mask."""
+    if train is False or not input.numel():
+        return input.clone(), torch.ones_like(input, dtype=torch.bool)
+    if p == 1:
+        return torch.zeros_like(input), torch.zeros_like(input, dtype=torch.bool)
+    mask = torch.empty_like(input, requires_grad=False).bernoulli_(1 - p)
+    return (input * mask).mul(1 / (1 - p)), mask.to(torch.bool)
+
+
+@_aten(
+    "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
+    "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    nondiff=(1, 2),
+)
+def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps):
+    """native_batch_norm with the running statistics."""
+    return torch.native_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
+@_aten("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor", differentiable=False)
+def _cdist_forward(x1, x2, p, compute_mode):
+    """The p-norm distances of each row of x1 to each row of x2."""
+    return torch._cdist(x1, x2, p, compute_mode)
+
+
+@_aten("_pdist_forward(Tensor self, float p=2) -> Tensor", differentiable=False)
+def _pdist_forward(self, p):
+    """The p-norm distances of all pairs of rows i < j."""
+    return torch.pdist(self, p)
+
+
+@_aten(
+    "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
+    "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
+    "int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    nondiff=(1, 2, 3),
+)
+def _embedding_bag(weight, indices, offsets, scale, mode, sparse, per_sample_weights, include_last_offset, padding_idx):
+    """embedding_bag with all that its gradient needs."""
+    return torch.embedding_bag(
+        weight, indices, offsets, scale, mode, sparse, per_sample_weights, include_last_offset, padding_idx
+    )
+
+
+@_aten(
+    "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor"
+)
+def grid_sampler_2d(input, grid, interpolation_mode, padding_mode, align_corners):
+    """grid_sampler of images."""
+    return torch.grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners)
+
+
+# ---- pooling ---------------------------------------------------------------------------------------------------------
+@_aten("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor")
+def adaptive_avg_pool1d(self, output_size):
+    """Averages over as many windows as the output has places."""
+    return torch.nn.functional.adaptive_avg_pool1d(self, output_size)
+
+
+def _backward(forward, self, grad_output):
+    """The gradient of forward(self), itself recorded where `grad_output` needs that."""
+    with torch.enable_grad():
+        x = self.detach().requires_grad_()
+        return torch.autograd.grad(forward(x), x, grad_output, create_graph=grad_output.requires_grad)[0]
+
+
+@_aten("_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor")
+def _adaptive_avg_pool2d_backward(grad_output, self):
+    """The gradient of _adaptive_avg_pool2d."""
+    return _backward(lambda x: torch.nn.functional.adaptive_avg_pool2d(x, grad_output.shape[-2:]), self, grad_output)
+
+
+@_aten(
+    "avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, "
+    "bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor"
+)
+def avg_pool2d_backward(
+    grad_output, self, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+):
+    """The gradient of avg_pool2d."""
+    window = kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
+    return _backward(lambda x: torch._C._nn.avg_pool2d(x, *window), self, grad_output)
+
+
+@_aten(
+    "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, "
+    "int[2] padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor"
+)
+def max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, padding, dilation, ceil_mode, indices):
+    """The gradient of max_pool2d_with_indices: `grad_output` added at the positions."""
+    flat = self.new_zeros((*self.shape[:-2], self.shape[-2] * self.shape[-1]))
+    return flat.scatter_add(-1, indices.flatten(-2), grad_output.flatten(-2)).reshape(self.shape)
