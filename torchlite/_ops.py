@@ -282,8 +282,7 @@ def _mismatch(schema: FunctionSchema, name: str, args: tuple[Any, ...], kwargs: 
         elif a.name in rest:
             value = rest.pop(a.name)
         elif a.has_default_value():
-            values.append(None if a.type.annotation_str == "int" and a._schema_type not in ("int", "SymInt") else None)
-            values[-1] = _DEFAULT
+            values.append(_DEFAULT)
             continue
         else:
             return None, "%s() is missing value for argument '%s'. Declaration: %s" % (name, a.name, text)
@@ -539,7 +538,7 @@ def _core_op(owner: Any, name: str, overloads: list[Any], takes_out: bool) -> An
 def _plain(result: Any, listed: bool = False) -> Any:
     """Ops by name give tuples without field names, and lists where the schema says Tensor[]."""
     if isinstance(result, tuple):
-        return list(result) if listed else result if type(result) is tuple else tuple(result)
+        return list(result) if listed else tuple(result)
     return result
 
 
@@ -564,7 +563,9 @@ def _caller(owner: OpOverload, entry: _Entry) -> Any:
             given = tuple([kwargs.pop(n) for n in outs])
             kwargs["out"] = given[0] if len(outs) == 1 else given
         result = op(*args, **kwargs)
-        return _plain(result, listed) if several else args[0] if inplace and args else result
+        if inplace and args:
+            return args[0]
+        return _plain(result, listed) if several else result
 
     call.__name__ = call.__qualname__ = owner._name
     return call

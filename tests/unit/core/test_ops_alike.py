@@ -49,7 +49,7 @@ torch.ops.aten.sum.dim_IntList(torch.ones(2, 3), axis=0)
 torch.ops.aten.add.out(torch.ones(2), torch.ones(2))
 o=torch.empty(2); torch.ops.aten.add.out(torch.ones(2), torch.ones(2), out=o) is o, o
 x=torch.ones(2); torch.ops.aten.add_.Tensor(x, x) is x, x
-a,b=torch.empty(2),torch.empty(2,dtype=torch.int64); torch.ops.aten.max.dim_max(torch.ones(2,2),0,max=a,max_values=b),a,b
+a,b=torch.empty(2),torch.ones(2).long(); torch.ops.aten.max.dim_max(torch.ones(2,2),0,max=a,max_values=b),a,b
 type(torch.ops.aten.max.dim(torch.ones(2, 2), 0)), type(torch.ops.aten.split.Tensor(torch.ones(4), 2))
 torch.ops.aten.view.default(torch.ones(4), [2, 2])
 torch.ops.aten.view.default(torch.ones(4), 2, 2)
