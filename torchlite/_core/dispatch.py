@@ -114,6 +114,13 @@ def _overlap(a: Any, b: Any) -> Any:
     return x < y + b.numel() * b.element_size() and y < x + a.numel() * a.element_size()
 
 
+def _shared_memory() -> RuntimeError:
+    return RuntimeError(
+        "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+        "single memory location. Please clone() the tensor before performing the operation."
+    )
+
+
 def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
     """op(..., out=out): computes, then resizes and copies, with PyTorch's checks."""
     spec = ov.spec
@@ -134,11 +141,11 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
             # PyTorch gives out its shape first, which makes another memory of it; the element-wise ones look before
             if "pointwise" in spec.tags or o.shape == getattr(args[0], "shape", None) or 0 not in o.stride():
                 _C.check_overlap(o, *ins)
+    if "whole" in tags:
+        for o in outs:
+            _C.check_overlap(o)
     if "apart" in tags and any(_overlap(o, t) for o in outs for t in ins):
-        raise RuntimeError(
-            "unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
-            "single memory location. Please clone() the tensor before performing the operation."
-        )
+        raise _shared_memory()
     if name == "randn" and not outs[0].is_contiguous() and tuple(args[0]) == outs[0].shape and outs[0].is_cpu:
         return outs[0].normal_(generator=args[1])  # draws in another order than for a tensor without gaps
     result = _C.call_overload(ov, _out.arguments(ov, args, outs))
@@ -160,6 +167,8 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
                 raise RuntimeError(
                     "output with shape %s doesn't match the broadcast shape %s" % (list(o.shape), list(r.shape))
                 )
+            if "apart" in tags and any(o is t for t in ins):  # an input without elements, which has some now
+                raise _shared_memory()
             if o.numel():
                 import warnings
 

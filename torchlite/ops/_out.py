@@ -27,6 +27,7 @@ class Out:
            arguments that gives its name, or None. "aten::..." refuses an out that is a leaf only, as `copied` says
     tags   apart    out shares no memory with an argument
            ordered  out shares memory with an argument only where it is the very same tensor
+           whole    an out whose elements share memory is refused also where it has another shape
            loose    it need not, though the kernel works in place
            leaf     PyTorch has no derivative: nothing but a leaf is refused
            copied   the result is copied into out with its history, which a leaf that requires a gradient refuses

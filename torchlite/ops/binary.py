@@ -258,7 +258,9 @@ def pow(self, exponent):
     "float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
     "float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
     out=Out(
-        "the output given to float_power has dtype {o} but the operation's result requires dtype {r}", "late", by="pow"
+        "the output given to float_power has dtype {o} but the operation's result requires dtype {r}",
+        "late whole",
+        by="pow",
     ),
     tags="pointwise",
     samples=lambda t: [(t(3, 4, lo=0.2, hi=3), 2), (t(3, 4, lo=0.2, hi=3), t(4))],
@@ -361,7 +363,7 @@ def _ldexp_dtype(args, result, out, i):
 @op(
     "ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
     inplace=True,
-    out=Out(_ldexp_dtype),
+    out=Out(_ldexp_dtype, "whole"),
     tags="pointwise",
     grad={
         "self": lambda c, g: torch.ldexp(g, c.other.conj()),

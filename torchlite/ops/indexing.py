@@ -70,7 +70,7 @@ def gather(self, dim, index, sparse_grad=False):
     "scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     kernel="scatter",
     inplace=True,
-    out=Out(EXACT, "apart"),
+    out=Out(EXACT, "apart whole"),
     node="ScatterBackward0",
     grad={
         "self": lambda c, g: g.scatter(c.dim, c.index, 0),
@@ -87,7 +87,7 @@ def scatter(self, dim, index, src):
     "scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
     kernel="scatter",
     inplace=True,
-    out=Out(EXACT, "apart"),
+    out=Out(EXACT, "apart whole"),
     node="ScatterBackward1",
     grad={"self": lambda c, g: g.scatter(c.dim, c.index, 0)},
     samples=lambda t: [(t(3, 4), 1, torch.tensor([[0], [2]]), 1.5)],
@@ -102,7 +102,7 @@ def scatter_value(self, dim, index, value):
     "scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
     kernel="scatter",
     inplace=True,
-    out=Out(EXACT, "apart"),
+    out=Out(EXACT, "apart whole"),
     grad=None,
     differentiable=False,
 )
@@ -117,7 +117,7 @@ def scatter_with_reduce(self, dim, index, src, reduce):
     "scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor",
     kernel="scatter_add",
     inplace=True,
-    out=Out(EXACT, "apart"),
+    out=Out(EXACT, "apart whole"),
     grad={"self": lambda c, g: g, "src": lambda c, g: _fit(g.gather(c.dim, c.index), c.src_shape)},
     samples=lambda t: [(t(3, 4), 0, torch.tensor([[0, 1, 2, 0], [0, 1, 1, 0]]), t(2, 4))],
 )
@@ -184,7 +184,7 @@ def scatter_reduce(self, dim, index, src, reduce, include_self=True):
 @op(
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     kernel="index_select",
-    out=Out(SELF_AND_RESULT, "apart"),
+    out=Out(SELF_AND_RESULT, "apart whole"),
     grad={"self": lambda c, g: g.new_zeros(c.self_shape).index_add(c.dim, c.index, g)},
     samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0, 2])), (t(3, 4), -1, torch.tensor([1]))],
 )
@@ -321,7 +321,7 @@ def masked_fill(self, mask, value):
 @op(
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     kernel="masked_select",
-    out=Out(SELF_AND_RESULT, "apart"),
+    out=Out(SELF_AND_RESULT, "apart whole"),
     grad={
         "self": lambda c, g: torch.zeros_like(
             c.self.detach().expand(torch.broadcast_shapes(c.self_shape, c.mask_shape))
@@ -365,7 +365,7 @@ def masked_scatter(self, mask, source):
     kernel="nonzero",
     module="aten",
     variants="function",
-    out=Out("nonzero: Expected out tensor to have scalar type Long but got scalar type{o}", "apart"),
+    out=Out("nonzero: Expected out tensor to have scalar type Long but got scalar type{o}", "apart whole"),
     grad=None,
     differentiable=False,
 )
@@ -388,7 +388,7 @@ def _nonzero_numpy(self):
 
 @op(
     "nonzero(Tensor self, *, bool as_tuple=False) -> Tensor",
-    out=Out("nonzero: Expected out tensor to have scalar type Long but got scalar type{o}", "apart"),
+    out=Out("nonzero: Expected out tensor to have scalar type Long but got scalar type{o}", "apart whole"),
     grad=None,
     differentiable=False,
 )
@@ -446,7 +446,8 @@ def where_method(self, condition, other):
     "take(Tensor self, Tensor index) -> Tensor",
     kernel="take",
     out=Out(
-        "take(): self and out expected to have the same dtype, but got self.dtype = {r} and out.dtype = {o}", "apart"
+        "take(): self and out expected to have the same dtype, but got self.dtype = {r} and out.dtype = {o}",
+        "apart whole",
     ),
     grad={"self": lambda c, g: torch.zeros_like(c.self.detach()).put(c.index, g, True)},
     samples=lambda t: [(t(3, 4), torch.tensor([[0, 11], [-1, 3]]))],

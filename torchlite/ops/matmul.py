@@ -368,7 +368,12 @@ def addbmm(self, batch1, batch2, beta=1, alpha=1):
     return torch.addmm(self, left, _rows(batch2), beta=beta, alpha=alpha)
 
 
-@op("outer(Tensor self, Tensor vec2) -> Tensor", out=Out(by="mul"), alias=("ger",), samples=lambda t: [(t(3), t(4))])
+@op(
+    "outer(Tensor self, Tensor vec2) -> Tensor",
+    out=Out(tags="whole", by="mul"),
+    alias=("ger",),
+    samples=lambda t: [(t(3), t(4))],
+)
 def outer(self, vec2):
     """All products of an element of `self` (n) with one of `vec2` (m): a matrix (n, m)."""
     if self.dim() != 1:
@@ -381,7 +386,7 @@ def outer(self, vec2):
 @op(
     "addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
     inplace=True,
-    out=True,
+    out=Out(tags="whole"),
     tags="ordered",
     grad={
         "self": lambda c, g: _times(g, c.beta),
@@ -470,15 +475,15 @@ def _tensordot(self, other, dims_self, dims_other):
             seen.append(w)
     for x, y in zip(da, db):
         if b.shape[y] == 1:
-            a = a.sum(x, keepdim=True)
+            a = a.sum(x, keepdim=True, dtype=a.dtype)
         elif a.shape[x] == 1:
-            b = b.sum(y, keepdim=True)
+            b = b.sum(y, keepdim=True, dtype=b.dtype)
     fa = [d for d in range(a.dim()) if d not in da]
     fb = [d for d in range(b.dim()) if d not in db]
     rows, k, cols = (math.prod(t.shape[d] for d in ds) for t, ds in ((a, fa), (a, da), (b, fb)))
     left, right, shape = a.permute(fa + da), b.permute(db + fb), [a.shape[d] for d in fa] + [b.shape[d] for d in fb]
     if rows == cols == 1 and torch.is_grad_enabled():  # a number: gradients lie as the other tensor does
-        return (left.squeeze() * right.squeeze()).sum().view(shape)
+        return (left.squeeze() * right.squeeze()).sum(dtype=a.dtype).view(shape)
     return left.reshape(rows, k).mm(right.reshape(k, cols)).reshape(shape)
 
 

@@ -154,7 +154,7 @@ def _edge(x, edge, dim):
 
 @op(
     "diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
-    out=Out(tags="ordered", by="sub"),
+    out=Out(tags="ordered whole", by="sub"),
     samples=lambda t: [(t(3, 4),), (t(3, 4), 2, 0)],
 )
 def diff(self, n=1, dim=-1, prepend=None, append=None):

@@ -192,7 +192,7 @@ def _conj_physical(self):
 
 @op(
     "conj_physical(Tensor self) -> Tensor",
-    out=Out(FOUND, "copied", by="aten::conj_physical"),
+    out=Out(FOUND, "copied whole", by="aten::conj_physical"),
     tags="pointwise",
     samples=_real_line,
 )
@@ -201,10 +201,10 @@ def conj_physical(self):
     return torch._conj_physical(self) if self.is_complex() else self
 
 
-@op("conj_physical_(Tensor(a!) self) -> Tensor(a!)", tags="pointwise")
+@op("conj_physical_(Tensor(a!) self) -> Tensor(a!)", tags="pointwise expanded")  # copy_ refuses an expanded one
 def conj_physical_(self):
     """In-place conj_physical."""
-    return self.copy_(torch._conj_physical(self))
+    return self.copy_(torch._conj_physical(self)) if self.is_complex() else self
 
 
 def _angle_grad(c, g):

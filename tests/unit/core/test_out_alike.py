@@ -128,6 +128,25 @@ x=torch.zeros(3,dtype=torch.float32); torch.fft.fft(torch.ones(3),out=x); x
 x=torch.zeros(3,dtype=torch.float64); torch.clamp(torch.ones(3),0,out=x); x
 x=torch.zeros(3,dtype=torch.int64); torch.clamp(torch.ones(3),0,out=x); x
 x=torch.zeros(1).expand(3); torch.add(torch.ones(3),1,out=x)
+x=torch.zeros(1,1).expand(3,7); torch.index_select(torch.ones(2,6),1,torch.arange(6),out=x)
+x=torch.zeros(1).expand(7); torch.take(torch.ones(2,6),torch.arange(6),out=x)
+x=torch.zeros(1).expand(7); torch.masked_select(torch.ones(2,3),torch.ones(2,3)>0,out=x)
+x=torch.zeros(1,1).expand(7,2).long(); torch.nonzero(torch.ones(2,3),out=x).shape
+x=torch.zeros(1,1).long().expand(7,2); torch.nonzero(torch.ones(2,3),out=x)
+x=torch.zeros(1,1).expand(3,7); torch.scatter(torch.ones(2,6),1,torch.zeros(1,2).long(),3.,out=x)
+x=torch.zeros(1,1).expand(3,7); torch.scatter_add(torch.ones(2,6),1,torch.zeros(1,2).long(),torch.ones(1,2),out=x)
+x=torch.zeros(1,1).expand(3,7); torch.outer(torch.ones(2),torch.ones(3),out=x)
+x=torch.zeros(1,1).expand(3,7); torch.addr(torch.ones(2,3),torch.ones(2),torch.ones(3),out=x)
+x=torch.zeros(1,1).expand(3,7); torch.diff(torch.ones(2,6),out=x)
+x=torch.zeros(1,1).expand(3,7); torch.ldexp(torch.ones(2,6),torch.ones(2,6),out=x)
+x=torch.zeros(1,1).double().expand(3,7); torch.float_power(torch.ones(2,6),2,out=x)
+x=torch.zeros(1,1).expand(3,7); torch.conj_physical(torch.ones(2,6),out=x)
+x=torch.zeros(0); torch.cat((x,torch.ones(3)),out=x)
+x=torch.zeros(1).expand(3); x.conj_physical_() is x
+x=torch.zeros(1).expand(3)*1j; torch.zeros(1,dtype=torch.complex64).expand(3).conj_physical_()
+torch.inner(torch.arange(3,dtype=torch.int32),torch.arange(3,dtype=torch.int32))
+torch.tensordot(torch.ones(2,3).byte(),torch.ones(2,3).byte(),2)
+torch.tensordot(torch.ones(2,1).short(),torch.ones(3,4).short(),1)
 x=torch.zeros(3); torch.cumsum(x,0,out=x); x
 x=torch.zeros(3,dtype=torch.int64); torch.round(torch.ones(3),out=x)
 x=torch.zeros(3,dtype=torch.float64); torch.round(torch.ones(3),decimals=1,out=x)
