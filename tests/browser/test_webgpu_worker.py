@@ -188,9 +188,8 @@ def test_errors(ask):
     answers = ask(
         "sync",
         """
-from torchlite.webgpu.lazy import stream as _stream
 x = torch.arange(6.0).to("webgpu")
-broken = [error_of(lambda: _stream.plan("fused:{}")), error_of(lambda: _stream.plan("nonsense:{}"))]
+broken = [error_of(lambda: _bridge.current.plan("fused:{}")), error_of(lambda: _bridge.current.plan("nonsense:{}"))]
 memory = error_of(lambda: torch.empty(1 << 40, device="webgpu"), torch.OutOfMemoryError)
 index = [error_of(lambda: x[torch.tensor([1, 9]).to("webgpu") + 0].tolist(), IndexError)]
 def late():

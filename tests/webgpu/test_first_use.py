@@ -1,6 +1,7 @@
 """The first use of an element-wise op: what its result is, found out without a kernel, is what the CPU's result is."""
 
 import itertools
+import sys
 
 import pytest
 import torchlite as torch
@@ -49,3 +50,42 @@ def test_as_on_the_cpu(arity):
                 assert outcome(f, there) == want, (name, here)
             seen += 1
     assert seen > 500
+
+
+MOST_FRAMES = {
+    "sum": (7, lambda a, b: a.sum(1)),
+    "matmul": (9, lambda a, b: a @ b),
+    "softmax": (7, lambda a, b: a.softmax(1)),
+    "layer_norm": (10, lambda a, b: torch.nn.functional.layer_norm(a, (8,))),
+    "cat": (10, lambda a, b: torch.cat([a, b])),
+    "gather": (12, lambda a, b: a.gather(1, b.long())),
+    "conv2d": (9, lambda a, b: torch.nn.functional.conv2d(a[None, None], b[None, None, :3, :3])),
+}
+
+
+@pytest.mark.parametrize("name", MOST_FRAMES)
+def test_python_frames(name):
+    """A first use is planned in C. tests/bench/first_use.py shows these frames, and how long they take."""
+    from torchlite.webgpu.lazy import stream
+
+    most, f = MOST_FRAMES[name]
+    here = torch.ones(8, 8), torch.zeros(8, 8)
+    f(*here)  # its schema is parsed
+    there = [t.to("webgpu") for t in here]
+    there[1].long().tolist()
+    frames = []
+
+    def note(frame, event, _):
+        code = frame.f_code
+        if event == "call" and "torchlite/webgpu" in code.co_filename.replace("\\", "/"):
+            frames.append(code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        r = f(*there)
+        stream.run_pending()
+        stream.flush()
+    finally:
+        sys.setprofile(None)
+    assert len(frames) <= most, frames
+    assert r.device.type == "webgpu"

@@ -64,7 +64,7 @@ def contiguous(self, memory_format):
 )
 def _to_dtype(self, dtype, device, memory_format):
     """A copy of another dtype, on another device."""
-    dtype = self.dtype if dtype is None else torch.empty((), dtype=dtype, device="cpu").dtype
+    dtype = self.dtype if dtype is None else _C.empty((), dtype).dtype
     return _C.copy(_fresh(self, dtype, memory_format, None if device is None else torch.device(device)), self, False)
 
 

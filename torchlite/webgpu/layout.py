@@ -62,7 +62,7 @@ def _usual(args: tuple[Any, ...]) -> bool:
         if isinstance(a, Tensor):
             if not a.is_contiguous() or 1 in a.shape and a.stride() != dense_strides(a.shape):
                 return False
-        elif type(a) in (list, tuple) and any([isinstance(t, Tensor) for t in a]) and not _usual(a):
+        elif type(a) in (list, tuple) and not _usual(a):
             return False
     return True
 

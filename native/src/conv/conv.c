@@ -1,6 +1,7 @@
 /* conv.c: the convolution ops: arguments, shapes and PyTorch's messages; the loops are in conv_run.c and
  * depthwise.c, those of channels-last memory in conv_last.c and depthwise_last.c. */
 #include "core/check.h"
+#include "core/core.h"
 #include "conv/conv.h"
 #include "core/geometry.h"
 
@@ -226,30 +227,6 @@ static bool last_weight(const Args *a, const TlTensor *x, const TlTensor *w) {
   return last_format(a, x, w) && (!both || a->groups > 1 || suggests(w, false) || by_onednn(a, x, w));
 }
 
-/* conv_layout(input, weight, stride, padding, dilation, transposed, output_padding, groups) */
-PyObject *tl_conv_layout(PyObject *m, PyObject *args) {
-  PyObject *x, *w, *v[4];
-  int transposed;
-  long long groups;
-  Args a = {0};
-  (void)m;
-  if (!PyArg_ParseTuple(args, "O!O!OOOpOL", tl_TensorBase, &x, tl_TensorBase, &w, v, v + 1, v + 2, &transposed, v + 3,
-                        &groups))
-    return NULL;
-  const int nd = ((TlTensor *)w)->ndim - 2;
-  if (nd < 1 || nd > 3 || ((TlTensor *)x)->ndim != nd + 2) {
-    PyErr_SetString(PyExc_ValueError, "conv_layout: expected a batch of images and a weight of as many dims");
-    return NULL;
-  }
-  a.transposed = transposed;
-  PyObject *g = PyLong_FromLongLong(groups), *r = NULL;
-  if (g && !parse(&a, nd, v[0], v[1], v[2], v[3], g))
-    r = Py_BuildValue("OO", last_format(&a, (TlTensor *)x, (TlTensor *)w) ? Py_True : Py_False,
-                      last_weight(&a, (TlTensor *)x, (TlTensor *)w) ? Py_True : Py_False);
-  Py_XDECREF(g);
-  return r;
-}
-
 typedef int (*conv_fn)(const TlConv *, tl_dtype, const void *, const void *, const void *, void *);
 static conv_fn forward_of(bool last) { return last ? tl_conv_last_forward : tl_conv_forward; }
 static conv_fn data_of(bool last) { return last ? tl_conv_last_data : tl_conv_data; }
@@ -283,51 +260,60 @@ done:
 #define ARG(i) ((TlTensor *)args[i])
 #define OPT(i) (args[i] == Py_None ? NULL : ARG(i))
 
-/* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups) */
-KERNEL(k_convolution)
-{
-  Args a = {.transposed = args[6] == Py_True};
-  int nd = ARG(1)->ndim - 2;
-  if (nd < 1 || nd > 3) {
-    PyErr_Format(PyExc_RuntimeError, "convolution: weight should have 3, 4 or 5 dimensions, got %d", nd + 2);
-    return NULL;
-  }
-  if (parse(&a, nd, args[3], args[4], args[5], args[7], args[8])) return NULL;
-  return run(&a, ARG(0), ARG(1), OPT(2));
-}
+/* A call of one of the rows below. x: with a batch dim, a new reference; `single`: it was given without. */
+typedef struct {
+  Args args;
+  TlTensor *x, *w, *bias, *g;
+  bool single;
+} Call;
+enum { DIMS = 3, TRANSPOSED = 4, GRADIENT = 8 }; /* bits of a row's id; DIMS: 0 for those of any number of dims */
 
+/* convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups), and its gradient:
+ * convolution_backward(grad_output, input, weight, bias_sizes, ... as before, output_mask) */
+static int call_of_any(Call *c, const TlKernel *k, PyObject *const *a) {
+  if (k->id & GRADIENT) c->g = (TlTensor *)*a++;
+  c->x = (TlTensor *)Py_NewRef(a[0]);
+  c->w = (TlTensor *)a[1];
+  c->bias = (k->id & GRADIENT) || a[2] == Py_None ? NULL : (TlTensor *)a[2];
+  c->args.transposed = a[6] == Py_True;
+  int nd = c->w->ndim - 2;
+  if (nd < 1 || nd > 3) FAIL("%s: weight should have 3, 4 or 5 dimensions, got %d", k->name, nd + 2);
+  return parse(&c->args, nd, a[3], a[4], a[5], a[7], a[8]);
+}
 /* convNd(input, weight, bias, stride, padding, dilation, groups), conv_transposeNd(input, weight, bias, stride,
- * padding, output_padding, groups, dilation); id: N, and a bit when transposed. Takes inputs without a batch dim. */
-enum { DIMS = 3, TRANSPOSED = 4 }; /* bits of the id */
-KERNEL(k_conv)
-{
+ * padding, output_padding, groups, dilation). Takes inputs without a batch dim. */
+static int call_of(Call *c, const TlKernel *k, PyObject *const *a) {
   const bool tr = k->id & TRANSPOSED;
   const int nd = k->id & DIMS;
-  TlTensor *x = ARG(0), *w = ARG(1), *xb = NULL;
-  Args a = {.transposed = tr};
-  if (x->ndim != nd + 1 && x->ndim != nd + 2) {
-    PyErr_Format(PyExc_RuntimeError, "Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s",
-                 nd + 1, nd + 2, k->name, tl_fmt_shape(x->ndim, x->shape));
-    return NULL;
-  }
-  int wd = w->ndim - 2;
-  if (wd < 1 || wd > 3) {
-    PyErr_Format(PyExc_RuntimeError, "%s: weight should have %d dimensions, got %d", k->name, nd + 2, w->ndim);
-    return NULL;
-  }
-  if (parse(&a, wd, args[3], args[4], tr ? args[7] : args[5], tr ? args[5] : NULL, tr ? args[6] : args[6])) return NULL;
-  if (x->ndim == nd + 2) return run(&a, x, w, OPT(2));
+  TlTensor *x = (TlTensor *)a[0];
+  *c = (Call){.args = {.transposed = tr}};
+  if (!nd) return call_of_any(c, k, a);
+  c->w = (TlTensor *)a[1];
+  c->bias = a[2] == Py_None ? NULL : (TlTensor *)a[2];
+  c->single = x->ndim == nd + 1;
+  if (!c->single && x->ndim != nd + 2)
+    FAIL("Expected %dD (unbatched) or %dD (batched) input to %s, but got input of size: %s", nd + 1, nd + 2, k->name,
+         tl_fmt_shape(x->ndim, x->shape));
+  int wd = c->w->ndim - 2;
+  if (wd < 1 || wd > 3) FAIL("%s: weight should have %d dimensions, got %d", k->name, nd + 2, c->w->ndim);
+  if (parse(&c->args, wd, a[3], a[4], tr ? a[7] : a[5], tr ? a[5] : NULL, a[6])) return -1;
   int64_t shape[5] = {1}, strides[5] = {0};
-  for (int i = 0; i <= nd; i++) {
+  for (int i = 0; i <= nd && c->single; i++) {
     shape[i + 1] = x->shape[i];
     strides[i + 1] = x->strides[i];
   }
-  strides[0] = tl_wrap_mul(shape[1], strides[1]);
-  if (!(xb = tl_view(x, nd + 2, shape, strides, x->offset))) return NULL;
-  PyObject *r = run(&a, xb, w, OPT(2));
-  Py_DECREF(xb);
-  if (!r || r == Py_NotImplemented) return r;
-  TlTensor *y = (TlTensor *)r, *v = tl_view(y, nd + 1, y->shape + 1, y->strides + 1, y->offset);
+  if (c->single) strides[0] = tl_wrap_mul(shape[1], strides[1]);
+  c->x = c->single ? tl_view(x, nd + 2, shape, strides, x->offset) : (TlTensor *)Py_NewRef((PyObject *)x);
+  return c->x ? 0 : -1;
+}
+
+KERNEL(k_conv)
+{
+  Call c;
+  PyObject *r = call_of(&c, k, args) == 0 ? run(&c.args, c.x, c.w, c.bias) : NULL;
+  Py_XDECREF(c.x);
+  if (!r || r == Py_NotImplemented || !c.single) return r;
+  TlTensor *y = (TlTensor *)r, *v = tl_view(y, y->ndim - 1, y->shape + 1, y->strides + 1, y->offset);
   Py_DECREF(r);
   return (PyObject *)v;
 }
@@ -399,36 +385,37 @@ static int put(PyObject *tuple, int i, TlTensor *t, tl_dtype dt) {
   return r ? PyTuple_SetItem(tuple, i, (PyObject *)r) : -1;
 }
 
-/* convolution_backward(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
- * groups, output_mask) -> (input, weight, bias), None where the mask says no */
+/* grad_output against the result's sizes */
+static int check_gradient(const Call *call, const TlConv *c, const int64_t *size) {
+  const TlTensor *g = call->g, *x = call->x, *w = call->w;
+  const Args *a = &call->args;
+  if (g->ndim != x->ndim) FAIL("convolution_backward: grad_output has %d dimensions, input has %d", g->ndim, x->ndim);
+  const int64_t channels = (a->transposed ? c->xc : c->yc) * c->groups;
+  bool ok = g->shape[0] == c->n && g->shape[1] == (x->shape[1] ? channels : 0) && g->dtype == x->dtype;
+  for (int i = 0; i < a->nd; i++) ok &= g->shape[i + 2] == size[i];
+  if (!ok)
+    FAIL("convolution_backward: grad_output of size %s does not fit input %s and weight %s",
+         tl_fmt_shape(g->ndim, g->shape), tl_fmt_shape(x->ndim, x->shape), tl_fmt_shape(w->ndim, w->shape));
+  return 0;
+}
+
+/* -> (input, weight, bias), None where the mask says no */
 KERNEL(k_backward)
 {
-  TlTensor *g = ARG(0), *x = ARG(1), *w = ARG(2), *gc = NULL, *xc = NULL, *wc = NULL;
+  TlTensor *gc = NULL, *xc = NULL, *wc = NULL;
   PyObject *res = NULL;
-  Args a = {.transposed = args[7] == Py_True};
+  Call call;
   TlConv c;
   int64_t size[3];
   bool mask[3];
-  if (w->ndim < 3 || w->ndim > 5) {
-    PyErr_Format(PyExc_RuntimeError, "convolution_backward: weight should have 3, 4 or 5 dimensions, got %d", w->ndim);
+  int rc = call_of(&call, k, args);
+  Py_XDECREF(call.x); /* the caller has it */
+  if (rc || check(&call.args, call.x, call.w, NULL) || geometry(&call.args, call.x, call.w, &c, size) ||
+      check_gradient(&call, &c, size))
     return NULL;
-  }
-  if (parse(&a, w->ndim - 2, args[4], args[5], args[6], args[8], args[9]) || check(&a, x, w, NULL) ||
-      geometry(&a, x, w, &c, size))
-    return NULL;
-  if (g->ndim != x->ndim) {
-    PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output has %d dimensions, input has %d", g->ndim,
-                 x->ndim);
-    return NULL;
-  }
+  const Args a = call.args;
+  TlTensor *g = call.g, *x = call.x, *w = call.w;
   const int64_t channels = (a.transposed ? c.xc : c.yc) * c.groups;
-  bool ok = g->shape[0] == c.n && g->shape[1] == (x->shape[1] ? channels : 0) && g->dtype == x->dtype;
-  for (int i = 0; i < a.nd; i++) ok &= g->shape[i + 2] == size[i];
-  if (!ok) {
-    PyErr_Format(PyExc_RuntimeError, "convolution_backward: grad_output of size %s does not fit input %s and weight %s",
-                 tl_fmt_shape(g->ndim, g->shape), tl_fmt_shape(x->ndim, x->shape), tl_fmt_shape(w->ndim, w->shape));
-    return NULL;
-  }
   if (tl_is_complex(x->dtype)) return TL_FALLBACK();
   for (int i = 0; i < 3; i++) {
     PyObject *m = PySequence_GetItem(args[10], i);
@@ -492,12 +479,61 @@ done:
   return res;
 }
 
+/* ---- for the planners of webgpu --------------------------------------------------------------------------------- */
+/* (batch, groups, channels of the large side and of the small one, the sizes of both) */
+static PyObject *size_words(const TlConv *c, int nd) {
+  int64_t v[10] = {c->n, c->groups, c->xc * c->groups, c->yc * c->groups};
+  for (int i = 0; i < nd; i++) {
+    v[4 + i] = c->x[3 - nd + i];
+    v[4 + nd + i] = c->y[3 - nd + i];
+  }
+  return tl_ints_tuple(4 + 2 * nd, v);
+}
+
+static int arguments(const TlKernel *k) {
+  if (k->id & DIMS) return k->id & TRANSPOSED ? 8 : 7;
+  return k->id & GRADIENT ? 11 : 9;
+}
+/* conv_plan(overload, arguments): see data.c */
+PyObject *tl_conv_plan(PyObject *m, PyObject *given) {
+  PyObject *overload, *list, *r = NULL, *a[12];
+  bool inplace;
+  (void)m;
+  if (!PyArg_ParseTuple(given, "OO!", &overload, &PyTuple_Type, &list)) return NULL;
+  const TlKernel *k = tl_overload_entries(overload) ? tl_overload_kernel(overload, &inplace) : NULL;
+  Py_ssize_t n = PyTuple_Size(list);
+  bool right = k && (k->fn == k_conv || k->fn == k_backward) && n == arguments(k);
+  for (Py_ssize_t i = 0; right && i < n; i++) {
+    a[i] = PyTuple_GetItem(list, i);
+    const bool tensor = i < 2 || (i == 2 && (k->id & GRADIENT)), bias = i == 2 && a[i] != Py_None;
+    right = (!tensor && !bias) || TL_CHECK(a[i]);
+  }
+  if (!right) return PyErr_Format(PyExc_TypeError, "conv_plan(an overload of a convolution, its arguments)");
+  Call call;
+  TlConv c;
+  int64_t shape[5];
+  if (call_of(&call, k, a) == 0 && check(&call.args, call.x, call.w, call.bias) == 0 &&
+      geometry(&call.args, call.x, call.w, &c, shape + 2) == 0 && (!call.g || !check_gradient(&call, &c, shape + 2))) {
+    const Args *v = &call.args;
+    const int nd = v->nd;
+    shape[0] = c.n;
+    shape[1] = (v->transposed ? c.xc : c.yc) * c.groups;
+    if (!call.x->shape[1]) shape[1] = 0;
+    r = Py_BuildValue("NN(NNNN)NN", tl_ints_tuple(nd + 2 - call.single, shape + call.single), size_words(&c, nd),
+                      tl_ints_tuple(nd, call.w->shape + 2), tl_ints_tuple(nd, v->stride), tl_ints_tuple(nd, v->padding),
+                      tl_ints_tuple(nd, v->dilation), PyBool_FromLong(last_format(v, call.x, call.w)),
+                      PyBool_FromLong(last_weight(v, call.x, call.w)));
+  }
+  Py_XDECREF(call.x);
+  return r;
+}
+
 const TlKernel tl_kernels_conv[] = {{"conv1d", k_conv, 1},
                                     {"conv2d", k_conv, 2},
                                     {"conv3d", k_conv, 3},
                                     {"conv_transpose1d", k_conv, 1 | TRANSPOSED},
                                     {"conv_transpose2d", k_conv, 2 | TRANSPOSED},
                                     {"conv_transpose3d", k_conv, 3 | TRANSPOSED},
-                                    {"convolution", k_convolution},
-                                    {"convolution_backward", k_backward},
+                                    {"convolution", k_conv},
+                                    {"convolution_backward", k_backward, GRADIENT},
                                     {0}};

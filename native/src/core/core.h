@@ -87,5 +87,5 @@ PyObject *tl_run_below_autograd(PyObject *overload,
                                 PyObject *const *a); /* op_types.c: with bound arguments, without recording */
 bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key); /* device.c */
 TlTensor *tl_basic_index(TlTensor *t, PyObject *index);             /* view.c */
-PyObject *tl_conv_layout(PyObject *m, PyObject *args);              /* conv.c */
+PyObject *tl_conv_plan(PyObject *m, PyObject *args);                /* conv.c */
 #endif

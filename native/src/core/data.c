@@ -492,10 +492,11 @@ static PyObject *py_fill(PyObject *m, PyObject *args) {
   return Py_NewRef(t);
 }
 PyMethodDef tl_data_functions[] = {
-  {"conv_layout", tl_conv_layout, METH_VARARGS,
-   "conv_layout(input, weight, stride, padding, dilation, transposed, output_padding, groups): (whether the results of "
-   "a "
-   "convolution are channels last, whether the gradient of its weight is)"},
+  {"conv_plan", tl_conv_plan, METH_VARARGS,
+   "conv_plan(overload, arguments): (shape of the result, (batch, groups, channels of the large and the small side, "
+   "the "
+   "sizes of both), (kernel, stride, padding, dilation), whether results are channels last, whether the gradient of "
+   "the weight is); the errors of a convolution or its gradient, of tensors of any device"},
   {"fill", py_fill, METH_VARARGS, "fill(tensor, number): every element becomes the number"},
   {"tensor_from_data", tensor_from_data, METH_VARARGS, "tensor_from_data(data, dtype=None)"},
   {"tensor_from_storage", tensor_from_storage, METH_VARARGS,

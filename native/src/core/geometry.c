@@ -244,26 +244,78 @@ static PyObject *channels_last_strides(PyObject *m, PyObject *arg) {
   return tl_ints_tuple(n, strides);
 }
 
-static PyObject *coalesce(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
-  enum { MOST = 32 };
-  int64_t shape[TL_MAX_DIMS], sizes[TL_MAX_DIMS], strides[MOST][TL_MAX_DIMS];
+/* operands over a grid, and what coalescing leaves of its dims */
+enum { MOST = 32 };
+typedef struct {
+  int n; /* dims kept */
+  int64_t sizes[TL_MAX_DIMS], strides[MOST][TL_MAX_DIMS];
+  int keep[TL_MAX_DIMS];
+} Grid;
+/* first: whether an operand is a tuple that begins with its strides; else it is its strides */
+static int parse_grid(Grid *g, PyObject *dims, PyObject *operands, bool first) {
+  int64_t shape[TL_MAX_DIMS];
   const int64_t *rows[MOST];
-  int keep[TL_MAX_DIMS], ndim, n;
+  int ndim, n;
+  Py_ssize_t nops = PyList_Size(operands);
+  if (tl_ints(dims, shape, &ndim) < 0) return -1;
+  bool right = ndim >= 0;
+  for (Py_ssize_t i = 0; i < nops && right; i++) {
+    PyObject *o = PyList_GetItem(operands, i);
+    if (first) o = PyTuple_Check(o) && PyTuple_Size(o) > 1 ? PyTuple_GetItem(o, 0) : Py_None;
+    if (tl_ints(o, g->strides[i], &n) < 0) return -1;
+    right = n == ndim;
+    rows[i] = g->strides[i];
+  }
+  if (!right) {
+    PyErr_SetString(PyExc_ValueError, "coalesce: strides of another number of dims");
+    return -1;
+  }
+  g->n = tl_coalesce(ndim, NULL, shape, (int)nops, rows, NULL, g->sizes, g->keep);
+  return 0;
+}
+
+static PyObject *coalesce(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
+  Grid g;
   (void)m;
   Py_ssize_t nops = nargs == 2 && PyList_Check(a[1]) ? PyList_Size(a[1]) : -1;
   if (nops < 0 || nops > MOST) return PyErr_Format(PyExc_TypeError, "coalesce(shape, list of at most 32 strides)");
-  if (tl_ints(a[0], shape, &ndim) < 0) return NULL;
-  if (ndim < 0) return PyErr_Format(PyExc_TypeError, "coalesce: a shape, not None");
-  for (Py_ssize_t i = 0; i < nops; i++) {
-    if (tl_ints(PyList_GetItem(a[1], i), strides[i], &n) < 0) return NULL;
-    if (n != ndim) return PyErr_Format(PyExc_ValueError, "coalesce: strides of another number of dims");
-    rows[i] = strides[i];
-  }
-  n = tl_coalesce(ndim, NULL, shape, (int)nops, rows, NULL, sizes, keep);
-  PyObject *s = n ? ints_list(n, sizes, NULL) : ints_list(1, &(int64_t){1}, NULL), *k = ints_list(n, NULL, keep);
+  if (parse_grid(&g, a[0], a[1], false) < 0) return NULL;
+  PyObject *s = g.n ? ints_list(g.n, g.sizes, NULL) : ints_list(1, &(int64_t){1}, NULL),
+           *k = ints_list(g.n, NULL, g.keep);
   PyObject *r = s && k ? PyTuple_Pack(2, s, k) : NULL;
   Py_XDECREF(s);
   Py_XDECREF(k);
+  return r;
+}
+
+static int append(PyObject *list, int64_t v) {
+  PyObject *o = PyLong_FromLongLong(v);
+  int r = o ? PyList_Append(list, o) : -1;
+  Py_XDECREF(o);
+  return r;
+}
+static PyObject *grid_words(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
+  Grid g;
+  int64_t n = 1;
+  (void)m;
+  Py_ssize_t nops = nargs == 2 && PyList_Check(a[1]) ? PyList_Size(a[1]) : -1;
+  if (nops < 0 || nops > MOST)
+    return PyErr_Format(PyExc_TypeError, "grid_words(shape, list of at most 32 (strides, offset, ...))");
+  if (parse_grid(&g, a[0], a[1], true) < 0) return NULL;
+  for (int i = 0; i < g.n; i++) n *= g.sizes[i];
+  PyObject *words = PyList_New(0), *keep = ints_list(g.n, NULL, g.keep);
+  bool ok = words && keep && append(words, n) == 0;
+  for (int i = g.n ? g.n : 1; ok && i-- > 0;) ok = append(words, g.n ? g.sizes[i] : 1) == 0;
+  for (Py_ssize_t k = 0; ok && k < nops; k++) {
+    PyObject *operand = PyList_GetItem(a[1], k);
+    ok = PyList_Append(words, PyTuple_GetItem(operand, 1)) == 0;
+    for (int i = g.n ? g.n : 1; ok && i-- > 0;) ok = append(words, g.n ? g.strides[k][g.keep[i]] : 0) == 0;
+    for (Py_ssize_t i = 2; ok && i < PyTuple_Size(operand); i++)
+      ok = PyList_Append(words, PyTuple_GetItem(operand, i)) == 0;
+  }
+  PyObject *r = ok ? PyTuple_Pack(2, words, keep) : NULL;
+  Py_XDECREF(words);
+  Py_XDECREF(keep);
   return r;
 }
 
@@ -300,6 +352,9 @@ static PyMethodDef functions[] = {
   {"coalesce", (PyCFunction)(void *)coalesce, METH_FASTCALL,
    "coalesce(shape, [strides, ...]): (sizes, dims kept) after neighbouring dims that all operands run through as one "
    "are joined and dims of size 1 are dropped; a joined dim's strides are those of the dim kept. sizes is never empty"},
+  {"grid_words", (PyCFunction)(void *)grid_words, METH_FASTCALL,
+   "grid_words(shape, [(strides, offset, ...), ...]): (words, dims kept) of a kernel over a grid, coalesced as by "
+   "coalesce(): how many elements, the sizes, and of each operand offset, strides and what else it has"},
   {"check_overlap", (PyCFunction)(void *)py_check_overlap, METH_FASTCALL,
    "check_overlap(written tensor, *arguments): PyTorch's errors where elements, or the tensors, share memory"},
   {"is_dense", is_dense, METH_O,

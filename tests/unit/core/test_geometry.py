@@ -38,3 +38,10 @@ def test_dense_strides_refuses_an_order_of_other_dims():
 )
 def test_coalesce(shape, strides, sizes, keep):
     assert _C.coalesce(shape, strides) == (sizes, keep)
+    numel = 1
+    for n in sizes:
+        numel *= n
+    words = [numel, *sizes]
+    for k, own in enumerate(strides):
+        words += [10 + k, *([own[d] for d in keep] or [0]), 7]
+    assert _C.grid_words(shape, [(own, 10 + k, 7) for k, own in enumerate(strides)]) == (words, keep)

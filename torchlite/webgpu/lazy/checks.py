@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 MASK = (1 << 28) - 1  # of a check's number on the GPU; three more bits say which of several indices it was
 TOGETHER = 1 << 16  # bytes: smaller reads fetch the status in the same read
 MOST = 1 << 17  # open checks, after which the status is read even if nobody reads a value
+_CLEAR = command(FILL, 0, 0, 16, 0)[0]  # the head of the command that clears the status
 KNOWN = 1 << 20  # elements: the range of a larger index tensor is not computed
 
 
@@ -34,13 +35,9 @@ def status() -> int:
     if buffer is None or buffer.epoch != stream.core.epoch():
         buffer = Buffer(16)
         stream.allocate(buffer)
-        _clear(buffer)
+        stream.words.extend((_CLEAR, buffer.handle, 0, 16, 0))
         stream.status_buffer[0] = buffer
     return buffer.handle
-
-
-def _clear(buffer: Buffer) -> None:
-    stream.words.extend(command(FILL, buffer.handle, 0, 16, 0))
 
 
 def guard(range_error: Callable[..., Any]) -> int:
@@ -105,7 +102,7 @@ def _settle(words: list[int], upto: int) -> Any:
     last_check[0] += 1
     open_checks.clear()
     if stream.status_buffer[0] is not None:
-        _clear(stream.status_buffer[0])
+        stream.words.extend((_CLEAR, stream.status_buffer[0].handle, 0, 16, 0))
     raise error
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 
-import json
 from typing import Any
-
 
 from ... import _C
 from . import stream
@@ -14,26 +12,12 @@ from .stream import float_word, fresh, launch, ready  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
     from ..._types import DType, Tensor
 
 
 Tensor = _C.TensorBase
 geometry = _C.geometry
 _device_tensor = _C.device_tensor
-
-
-class Plans(dict[Any, int]):
-    """Numbers of plans, cached by a tuple of what they depend on. `text(*tuple)` is the key of a new plan."""
-
-    def __init__(self, text: Callable[..., str]) -> None:
-        super().__init__()
-        self.text = text
-
-    def __missing__(self, parts: tuple[Any, ...]) -> int:
-        number = self[parts] = stream.plan(self.text(*parts))
-        return number
 
 
 _plans: dict[Any, int] = {}
@@ -47,21 +31,6 @@ def lazy_result(node: Node, dtype: DType, shape: Any) -> Tensor:
     if node.shape == shape:
         return r
     return _device_tensor(1, geometry(r)[0], r.nbytes, dtype, shape)
-
-
-def number(key: tuple[Any, ...], text: Callable[..., Any]) -> int:
-    """A plan's number, cached by `key`. `text()` is the plan's own key, asked for only if `key` is new."""
-    n = _plans.get(key)
-    if n is None:
-        n = _plans[key] = stream.plan(text())
-    return n
-
-
-_encode = json.JSONEncoder(separators=(",", ":")).encode
-
-
-def compact(family: str, **params: Any) -> str:
-    return family + ":" + _encode(params)
 
 
 def tree(op: str, *args: Any, dtype: str = "float32", compute: str | None = None, shape: tuple[int, ...]) -> Node:

@@ -37,7 +37,7 @@ ready, allocate, launch, flush, fresh, pending_buffers = (
     core.fresh,
     core.pending_buffers,
 )
-product, on_device = core.product, core.on_device
+product, on_device, family = core.product, core.on_device, core.family
 open_checks: dict[int, Any] = {}  # number of a launch that checks indices -> what makes its error; see checks.py
 last_check = [0]  # the last of these numbers
 status_buffer = [None]  # the buffer in which launches note bad indices; see checks.status
@@ -112,17 +112,6 @@ for _name, _what in {
     "void_ranges": void_ranges,
 }.items():
     core.hook(_name, _what)
-
-
-_plans: dict[str, int] = {}
-
-
-def plan(key: str) -> int:
-    """The number of a plan. `key` is "family:{parameters as JSON}"."""
-    number = _plans.get(key)
-    if number is None:
-        number = _plans[key] = _bridge.current.plan(key)
-    return number
 
 
 def run_pending() -> None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 
 from typing import Any
+from functools import partial
 
 import torchlite as torch
 
-from .index import INTEGERS, MOST_INDICES, Pick, geometry, put_at, range_error, strides_over, take_at, writable
+from .index import INTEGERS, MOST_INDICES, Pick, geometry, outside, put_at, strides_over, take_at, writable
 from .index_ops import rows_of, source_of
 from .mask import fill_where, positions
 from ..devices import check_devices
@@ -100,7 +101,7 @@ def _index(ov: Overload, a: tuple[Any, ...]) -> Any:
     if len(picks) > MOST_INDICES:
         return NotImplemented
     buffer, shape, strides, offset, dtype, _, _ = geometry(self)
-    return take_at(buffer, shape, strides, offset, dtype, grid, along, picks, True, range_error("index"))
+    return take_at(buffer, shape, strides, offset, dtype, grid, along, picks, True, partial(outside, "index", None))
 
 
 def _zeros_for_masks(indices: Any) -> Any:
@@ -159,7 +160,7 @@ def _index_put(ov: Any, a: tuple[Any, ...]) -> Any:
         return cpu_result(ov, (self, _zeros_for_masks(indices), values, accumulate), True)
     if len(picks) > MOST_INDICES - (not values.is_cpu):
         return NotImplemented
-    target, error = writable(ov, self, True), range_error("index")
+    target, error = writable(ov, self, True), partial(outside, "index", None)
     mode = "add" if accumulate else "set"
     if values.is_cpu:
         return put_at(target, grid, along, picks, True, error, mode, scalar=values.item())
@@ -186,7 +187,7 @@ def _embedding(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         [None] * len(own) + [1],
         [Pick(index, (*ist, 0), 0)],
         False,
-        range_error("rows"),
+        partial(outside, "rows", None),
     )
 
 
@@ -201,7 +202,7 @@ def _embedding_backward(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     ):
         return cpu_result(ov, a)
     width, own, ist = grad.shape[-1], tuple(index.shape), index.stride()
-    error = range_error("rows")
+    error = partial(outside, "rows", None)
     if by_frequency:
         counts = filled((rows,), torch.int32, 0)
         put_at(counts, own, [None] * len(own), [Pick(index, ist, 0)], False, error, "add", scalar=1)
@@ -238,4 +239,4 @@ def _embedding_renorm(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     rows = torch.where(norm > most, rows * (most / (norm + 1e-7)), rows)
     # equal indices write equal rows
     grid, along, picks = rows_of(target, 0, index)
-    return put_at(target, grid, along, picks, False, range_error("rows"), "set", source_of(rows, grid))
+    return put_at(target, grid, along, picks, False, partial(outside, "rows", None), "set", source_of(rows, grid))

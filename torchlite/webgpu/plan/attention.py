@@ -6,26 +6,17 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from ..lazy.graph import Plans
 from ..registry import planner
 from ..tensors import FLOATS, laid_back, laid_out
-from ..lazy.stream import float_word, fresh, geometry, launch, ready
+from ..lazy.stream import family, float_word, fresh, geometry, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-    from ..._types import Buffer, DType
+    from ..._types import Buffer
 
 
-@Plans
-def _plans(dtype: DType, width: int, depth: int, causal: bool, kind: DType | None) -> str:
-    return 'attention:{"dtype":"%s","dim":%d,"valueDim":%d%s%s}' % (
-        dtype.name,
-        width,
-        depth,
-        ',"causal":true' if causal else "",
-        "" if kind is None else ',"mask":"%s"' % kind.name,
-    )
+_plan = family("attention", "dtype", "dim", "valueDim", "causal", "mask")
 
 
 def _four(t: Any) -> tuple[Buffer, int, tuple[int, int, int]]:
@@ -49,7 +40,7 @@ def _attention(ov: Any, a: Any) -> Any:
     length, width, keys, depth = shape[-2], shape[-1], k.shape[-2], v.shape[-1]
     batch, heads = (1,) * (4 - len(shape)) + shape[:-2] if len(shape) < 4 else shape[:2]
     kind = None if mask is None else mask.dtype
-    number = _plans[dtype, width, depth, causal, kind]
+    number = _plan(dtype, width, depth, causal, kind)
     words, handles, kept = [batch, heads, length, keys, 1, float_word(scale)], [], []
     for t in (q, k, v):
         buffer, offset, strides = _four(t)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 
 import torchlite as torch
 
 from ... import _C
 from ..lazy.checks import known
 from ..lazy.expression import Coord, Leaf, Number, dense_strides, expression, operand, result, store
-from .index import MOVE, Pick, geometry, put_at, range_error
+from .index import MOVE, Pick, geometry, outside, put_at
 from ..fallback import cpu_result
-from ..lazy.graph import Plans
 from ..registry import PLANNERS, planner
 from ..tensors import contiguous, empty, filled
 from .shape import moved
-from ..lazy.stream import launch, ready
+from ..lazy.stream import family, launch, ready
 from ..layout import ALL, as_on_cpu
 
 TYPE_CHECKING = False
@@ -23,11 +23,7 @@ if TYPE_CHECKING:
     from ..._types import Overload, Tensor
 
 
-_pads = Plans(
-    lambda mode, n, dtype, backward: (
-        'pad:{"ndim":%d,"dtype":"%s","mode":"%s"%s}' % (n + 1, dtype, mode, ',"backward":true' if backward else "")
-    )
-)
+_pad_family = family("pad", "ndim", "dtype", "mode", "backward")
 
 
 # ---- padding ---------------------------------------------------------------------------------------------------------
@@ -86,7 +82,7 @@ def _pad_plan(
     outer = 1
     for s in size[: len(size) - n]:
         outer *= s
-    number = _pads[mode, n, dtype, backward]
+    number = _pad_family(n + 1, dtype, mode, backward)
     total = outer
     for p in padded:
         total *= p
@@ -182,7 +178,7 @@ def _repeat_interleave(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     marks = filled((total + 1,), torch.int32, 0)
     at = Pick(ends, ends.stride(), 0)
     at.bounds = (0, total)
-    put_at(marks, (n,), [None], [at], False, range_error("rows"), "add", scalar=1)
+    put_at(marks, (n,), [None], [at], False, partial(outside, "rows", None), "add", scalar=1)
     r = marks[:total].cumsum(0, dtype=repeats.dtype)
     geometry(r)[0].bounds = 0, n - 1, r.itemsize
     return r

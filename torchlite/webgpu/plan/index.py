@@ -11,18 +11,15 @@ the last one stays, and under torch.use_deterministic_algorithms(True) of all.
 from __future__ import annotations
 
 
-import functools
-
 import torchlite as torch
 
 from ... import _C
 from ...functional import _deterministic
 from ..lazy import stream
 from ..lazy.checks import guard, known, status
-from ..lazy.expression import before_write, coalesce
-from ..lazy.graph import Plans, compact
+from ..lazy.expression import before_write
 from ..tensors import empty, host_copy, upload
-from ..lazy.stream import launch, ready
+from ..lazy.stream import family, fresh, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
 
 
 Tensor = _C.TensorBase
-geometry = _C.geometry
+geometry, grid_words = _C.geometry, _C.grid_words
 # moving elements only needs types of their size, and keeps every bit
 MOVE = {"float32": "int32", "float16": "int16", "bfloat16": "int16", "complex64": "int64", "bool": "uint8"}
 INTEGERS = ("int64", "int32")
@@ -40,28 +37,22 @@ MOST_INDICES = 5  # a kernel binds 8 buffers: source, result, status
 
 
 # ---- errors ----------------------------------------------------------------------------------------------------------
-@functools.lru_cache(None)
-def range_error(kind: str, dim: int = 0) -> Callable[..., Any]:
-    """What makes the error for an index out of range, from (value, extent, which of the indices)."""
-    if kind == "index":
-        return lambda v, n, which: IndexError("index %d is out of bounds for dimension %d with size %d" % (v, which, n))
-    if kind == "rows":
-        return lambda v, n, which: IndexError("index out of range in self")
-    if kind == "flat":
-        return lambda v, n, which: IndexError(
-            "out of range: tried to access index %d on a tensor of %d elements." % (v, n)
-        )
-    if kind == "one_hot":
-        return lambda v, n, which: RuntimeError(
-            "Class values must be non-negative." if v < 0 else "Class values must be smaller than num_classes."
-        )
-    if kind == "fill":
-        return lambda v, n, which: IndexError("index %d is out of bounds for dimension %d with size %d" % (v, dim, n))
-    if kind == "copy":
-        return lambda v, n, which: IndexError(
-            "index_copy_(): index %d is out of bounds for dimension %d with size %d" % (v, dim, n)
-        )
-    return lambda v, n, which: RuntimeError("index %d is out of bounds for dimension %d with size %d" % (v, dim, n))
+_OUTSIDE = {
+    "index": (IndexError, "index %(v)d is out of bounds for dimension %(which)d with size %(n)d"),
+    "rows": (IndexError, "index out of range in self"),
+    "flat": (IndexError, "out of range: tried to access index %(v)d on a tensor of %(n)d elements."),
+    "fill": (IndexError, "index %(v)d is out of bounds for dimension %(dim)d with size %(n)d"),
+    "copy": (IndexError, "index_copy_(): index %(v)d is out of bounds for dimension %(dim)d with size %(n)d"),
+    "gather": (RuntimeError, "index %(v)d is out of bounds for dimension %(dim)d with size %(n)d"),
+    "negative": (RuntimeError, "Class values must be non-negative."),
+    "one_hot": (RuntimeError, "Class values must be smaller than num_classes."),
+}
+
+
+def outside(kind: str, dim: int | None, v: int, n: int, which: int) -> Exception:
+    """The error for the value v of the index number `which`, in a dim of n elements."""
+    error, text = _OUTSIDE["negative" if kind == "one_hot" and v < 0 else kind]
+    return error(text % {"v": v, "n": n, "which": which, "dim": dim})
 
 
 class Pick:
@@ -76,11 +67,15 @@ class Pick:
         self.bounds = known(self.buffer, dtype.itemsize) if self.buffer.bounds is not None else None
 
 
-def check_word(picks: list[Pick], shape: tuple[int, ...], wrap: bool, error: Callable[..., Any]) -> int:
-    """What the launch is to check: 0 where every index is known to be in range. Raises where one is known not to be."""
-    unknown = False
+def places(
+    picks: list[Pick], shape: tuple[int, ...], strides: tuple[int, ...], wrap: bool, error: Callable[..., Any]
+) -> tuple[list[Any], int]:
+    """The picks as operands of _C.grid_words, and what the launch is to check: 0 where every index is known to be in
+    range. Raises where one is known not to be."""
+    found, unknown, extents = [], False, shape or (1,)
     for which, p in enumerate(picks):
-        extent = shape[p.dim]
+        extent = extents[p.dim]
+        found.append((p.strides, p.offset, strides[p.dim] if strides else 0, extent))
         low = -extent if wrap else 0
         if p.bounds is None:
             unknown = True
@@ -89,44 +84,14 @@ def check_word(picks: list[Pick], shape: tuple[int, ...], wrap: bool, error: Cal
             bad = values[(values < low) | (values >= extent)]
             if bad.numel():
                 raise error(int(bad[0].item()), extent, which)
-    return guard(error) if unknown else 0
+    return found, guard(error) if unknown else 0
 
 
 # ---- the two kernels -------------------------------------------------------------------------------------------------
-@Plans
-def _plans(family: str, ndim: int, dtype: str, wrap: bool, indices: tuple[str, ...], *more: tuple[str, Any]) -> str:
-    params = {"ndim": ndim, "dtype": dtype, "indices": indices, **{k: v for k, v in more if v}}
-    if wrap:
-        params["wrap"] = True
-    return compact(family, **params)
-
-
-def _number(family: str, ndim: int, dtype: str, picks: list[Pick], wrap: bool, **more: Any) -> int:
-    return _plans[(family, ndim, dtype, wrap, tuple([p.dtype for p in picks]), *more.items())]
-
-
-def _grid(shape: tuple[int, ...], operands: list[Any]) -> tuple[list[int], int, Callable[..., Any], list[int]]:
-    """(words of the grid, how many dims, a function that appends a place, the dims left)
-    with dims merged where all operands allow it."""
-    sizes, keep = coalesce(shape, operands)
-    n = 1
-    for m in sizes:
-        n *= m
-
-    def place(values: list[int], offset: int, strides: list[int] | tuple[int, ...]) -> None:
-        values.append(offset)
-        values.extend([strides[d] for d in keep] if keep else [0])
-
-    return [n, *sizes], len(sizes), place, keep
-
-
-def _index_words(
-    values: list[int], picks: list[Pick], place: Callable[..., Any], shape: tuple[int, ...], strides: tuple[int, ...]
-) -> None:
-    for p in picks:
-        place(values, p.offset, p.strides)
-        values.append(strides[p.dim] if strides else 0)
-        values.append(shape[p.dim])
+_gather_plan = family("gather", "ndim", "dtype", "indices", "wrap")
+_scatter_plan = family(
+    "scatter", "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip", "ordered", "wide", "fresh"
+)
 
 
 def take_at(
@@ -144,18 +109,21 @@ def take_at(
     """result[c] = source at c's place. `along`: for each dim of the grid the source's dim it runs along, or None."""
     if 0 in grid:
         return empty(grid, dtype)
-    check = check_word(picks, shape or (1,), wrap, error)
-    own = [0 if d is None else strides[d] for d in along]
-    values, ndim, place, _ = _grid(grid, [own, *[p.strides for p in picks]])
-    place(values, offset, own)
-    _index_words(values, picks, place, shape or (1,), strides)
-    values.extend((0, check))
+    picked, check = places(picks, shape, strides, wrap, error)
+    own = [0] * len(grid)
+    for i, d in enumerate(along):
+        if d is not None:
+            own[i] = strides[d]
+    handles, dtypes = [ready(source)], []
+    for p in picks:
+        handles.append(ready(p.buffer))
+        dtypes.append(p.dtype)
+    values, keep = grid_words(grid, [(own, offset), *picked])
+    values += (0, check)
     name = dtype.name
-    number = _number("gather", ndim, MOVE.get(name, name), picks, wrap)
-    handles = [ready(source), *[ready(p.buffer) for p in picks]]
-    r = empty(grid, dtype)
-    handles.extend((ready(geometry(r)[0]), status()))
-    launch(number, handles, values)
+    number = _gather_plan(len(keep) or 1, MOVE.get(name, name), tuple(dtypes), wrap)
+    r, to = fresh(grid, dtype)
+    launch(number, (*handles, to, status()), values)
     return r
 
 
@@ -182,11 +150,8 @@ def put_at(
         return target
     buffer, shape, strides, offset, dtype, _, _ = geometry(target)
     name = dtype.name
-    check = check_word(picks, shape or (1,), wrap, error)
+    picked, check = places(picks, shape, strides, wrap, error)
     own = [0 if d is None else strides[d] for d in along]
-    operands = [own, *[p.strides for p in picks]]
-    if source is not None:
-        operands.append(source[1])
     meet = 1  # how many positions can have one place
     for d, m in zip(along, grid):
         if d is None:
@@ -207,16 +172,15 @@ def put_at(
             and dtype.is_floating_point
         )
     )  # of 0 and -0
-    values, ndim, place, keep = _grid(grid, operands)
+    operands: list[Any] = [(own, offset), *([] if source is None else [(source[1], source[2])]), *picked]
+    values, keep = grid_words(grid, operands)
+    ndim = len(keep) or 1
     row = None
     if ordered and len(keep) > 1 and own[keep[-1]] and not any(p.strides[keep[-1]] for p in picks):
         row = keep.pop()  # no index along the last dim: whole rows are added
-        columns, ndim = values.pop(), ndim - 1
-        values[0] //= columns
-    place(values, offset, own)
-    if source is not None:
-        place(values, source[2], source[1])
-    _index_words(values, picks, place, shape or (1,), strides)
+        columns, ndim = values[1 + len(keep)], ndim - 1
+        rest = [([steps[d] for d in keep], *more) for steps, *more in operands]
+        values, _ = grid_words(values[1 : 1 + len(keep)], rest)
     if skip is not None:
         values.append(skip)
     if row is not None:
@@ -224,18 +188,17 @@ def put_at(
     if scalar is not None:
         values.extend(bits(scalar, dtype) if mode == "set" else stream.scalar_words(scalar, name))
     values.append(check)
-    number = _number(
-        "scatter",
+    number = _scatter_plan(
         ndim,
         MOVE.get(name, name) if mode == "set" else name,
-        picks,
+        tuple([p.dtype for p in picks]),
         wrap,
-        mode=mode,
-        scalar=scalar is not None,
-        skip=skip is not None,
-        ordered=ordered,
-        wide=row is not None,
-        fresh=fresh,
+        mode,
+        scalar is not None,
+        skip is not None,
+        ordered,
+        row is not None,
+        fresh,
     )
     handles = [] if source is None else [ready(source[0])]
     handles.extend([ready(p.buffer) for p in picks])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
 
 import torchlite as torch
 
 from ... import _C
 from ..lazy.expression import Number, assign, expression, operand
-from .index import INTEGERS, Pick, geometry, put_at, range_error, take_at, writable
+from .index import INTEGERS, Pick, geometry, outside, put_at, take_at, writable
 from ..fallback import cpu_result
 from ..registry import planner
 from ..tensors import contiguous, empty, filled
@@ -40,52 +41,56 @@ def _along_dim(nd: int, dim: int) -> list[int | None]:
     return [None if d == dim else d for d in range(nd)]
 
 
+def _along(dim: Any, shape: Any, grid: Any) -> tuple[int, list[int | None]] | None:
+    """(the dim from 0 on, for each dim of an index tensor the dim of `shape` that it runs along, or None); None where
+    the CPU has an error to raise."""
+    nd = len(shape) or 1
+    if type(dim) is not int or not -nd <= dim < nd or (len(grid) or 1) != nd:
+        return None
+    dim %= nd
+    along: list[int | None] = list(range(len(grid)))
+    for d, m in enumerate(grid):
+        if d == dim or not shape:
+            along[d] = None
+        elif m > shape[d]:
+            return None
+    return dim, along
+
+
 @planner("gather")
 def _gather(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, index = a[0], a[2]
     buffer, shape, strides, offset, dtype, _, _ = geometry(self)
     _, grid, ist, _, itype, _, n = geometry(index)
-    dim = _dim(a[1], len(shape))
-    if not n and dim is not None:
+    if not n and _dim(a[1], len(shape)) is not None:
         return empty(grid, dtype)
-    if (
-        dim is None
-        or itype.name not in INTEGERS
-        or (len(shape) or 1) != (len(grid) or 1)
-        or not on_device(self, index)
-        or shape
-        and grid
-        and any([d != dim and grid[d] > shape[d] for d in range(len(shape))])
-    ):
+    found = _along(a[1], shape, grid)
+    if found is None or itype.name not in INTEGERS or not on_device(self, index):
         return cpu_result(ov, a)
-    along = _along_dim(len(grid), dim) if shape else [None] * len(grid)
-    return take_at(
-        buffer, shape, strides, offset, dtype, grid, along, [Pick(index, ist, dim)], False, range_error("gather", dim)
-    )
+    dim, along = found
+    picks = [Pick(index, ist, dim)]
+    return take_at(buffer, shape, strides, offset, dtype, grid, along, picks, False, partial(outside, "gather", dim))
 
 
 def _scatter_parts(
     ov: Overload, a: tuple[Any, ...], self: Tensor, index: Tensor, src: Any
 ) -> tuple[int, tuple[int, ...], list[int | None], list[Pick]] | None:
     """(dim, grid, along, picks) of a scatter; None where the CPU has an error to raise."""
-    shape, (_, grid, ist, _, itype, _, _) = tuple(self.shape), geometry(index)
-    dim, nd = _dim(a[1], len(shape)), len(shape) or 1
-    if dim is None or itype.name not in INTEGERS or (len(grid) or 1) != nd or not on_device(self, index):
+    _, grid, ist, _, itype, _, _ = geometry(index)
+    found = _along(a[1], tuple(self.shape), grid)
+    if found is None or itype.name not in INTEGERS or not on_device(self, index):
         return None
-    full = shape or (1,)
-    whole = grid or (1,)
-    if any(d != dim and whole[d] > full[d] for d in range(nd)):
-        return None
+    dim, along = found
     if src is not None:
-        other = tuple(src.shape) or (1,)
+        whole, other = grid or (1,), tuple(src.shape) or (1,)
         if (
             src.dtype is not self.dtype
-            or len(other) != nd
+            or len(other) != len(whole)
             or not on_device(src)
             or any(i > s for i, s in zip(whole, other))
         ):
             return None
-    return dim, grid, _along_dim(len(grid), dim) if shape else [None] * len(grid), [Pick(index, ist, dim)]
+    return dim, grid, along, [Pick(index, ist, dim)]
 
 
 def source_of(t: Any, grid: tuple[int, ...]) -> Any:
@@ -111,7 +116,7 @@ def _scatter(ov: Any, a: tuple[Any, ...]) -> Any:
     if reduce not in (None, "add", "sum") and self.dtype.is_complex:
         return NotImplemented
     dim, grid, along, picks = parts
-    error = range_error("gather", dim)
+    error = partial(outside, "gather", dim)
     if not is_tensor:
         mode = "set" if reduce is None else _MODES[reduce]
         _C.fill(_C.empty((1,), self.dtype), src)  # the core's errors of conversion
@@ -187,7 +192,7 @@ def _index_select(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         _along_dim(nd, dim),
         [Pick(index, over, dim)],
         False,
-        range_error("rows"),
+        partial(outside, "rows", None),
     )
 
 
@@ -233,8 +238,8 @@ def _index_into(ov: Overload, a: tuple[Any, ...]) -> Any:
     grid, along, picks = rows_of(self, dim, _vector(index))
     place = source_of(source, grid)
     if kind == "index_copy":
-        return put_at(writable(ov, self), grid, along, picks, False, range_error("copy", dim), "set", place)
-    error = range_error("gather", dim) if kind == "index_add" else range_error("rows")
+        return put_at(writable(ov, self), grid, along, picks, False, partial(outside, "copy", dim), "set", place)
+    error = partial(outside, "gather", dim) if kind == "index_add" else partial(outside, "rows", None)
     return reduce_at(writable(ov, self), grid, along, picks, error, reduce, include, place)
 
 
@@ -257,7 +262,7 @@ def _index_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     elif self.numel() == 0 or not index.numel():
         _C.fill(_C.empty((1,), self.dtype), value)
     grid, along, picks = rows_of(self, dim, _vector(index))
-    error = range_error("fill", dim)
+    error = partial(outside, "fill", dim)
     if source is not None:
         return put_at(
             writable(ov, self, True),
@@ -290,7 +295,7 @@ def _take(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         [None] * len(grid),
         [Pick(index, index.stride(), 0)],
         True,
-        range_error("flat"),
+        partial(outside, "flat", None),
     )
 
 
@@ -308,7 +313,7 @@ def _put(ov: Any, a: Any) -> Tensor:
     flat = target if target.is_contiguous() else contiguous(target)
     vector = flat.reshape(-1)
     index, source = index.reshape(-1), source.reshape(-1)
-    parts = (vector, (index.numel(),), [None], [Pick(index, index.stride(), 0)], True, range_error("flat"))
+    parts = (vector, (index.numel(),), [None], [Pick(index, index.stride(), 0)], True, partial(outside, "flat", None))
     if accumulate:
         put_at(*parts, "add", source_of(source, (0,)))
     else:

@@ -13,10 +13,9 @@ import torchlite as torch
 from ... import _C
 from .complex import complex64, float32
 from ..fallback import ask_core
-from ..lazy.graph import Plans
 from ..registry import planner
 from ..tensors import contiguous, empty, filled
-from ..lazy.stream import launch, ready
+from ..lazy.stream import family, launch, ready
 from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
@@ -27,13 +26,13 @@ if TYPE_CHECKING:
 
 geometry = _C.geometry
 MOST = 256**3  # multiplications of one matrix: a workgroup does them well before a driver loses patience
-_plans = Plans(lambda op, dtype: 'linalg:{"op":"%s"%s}' % (op, ',"complex":true' if dtype is complex64 else ""))
+_plan = family("linalg", "op", "complex")
 
 
 def _run(op: str, dtype: Any, tensors: tuple[Tensor, ...], words: tuple[int, ...]) -> None:
     """Launches an op on dense tensors, behind whose words their offsets go."""
     parts = [geometry(t) for t in tensors]
-    launch(_plans[op, dtype], [ready(g[0]) for g in parts], [*words, *[g[3] for g in parts]])
+    launch(_plan(op, dtype is complex64), [ready(g[0]) for g in parts], [*words, *[g[3] for g in parts]])
 
 
 def _able(work: int, *tensors: Tensor) -> bool:

@@ -7,13 +7,13 @@ import torchlite as torch
 
 from ..lazy.checks import guard, status
 from ..lazy.expression import Number, operand, result
-from ..lazy.graph import compact, fresh, geometry, number, reduce, tree
+from ..lazy.graph import fresh, geometry, reduce, tree
 from .norm import _axis, _cast
 from ..devices import check_devices
 from ..fallback import cpu_error
 from ..registry import planner
 from ..tensors import FLOATS, contiguous, host_copy, laid_back
-from ..lazy.stream import core, float_word, launch, ready
+from ..lazy.stream import core, family, float_word, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 f32 = torch.float32
+_plan = family("crossEntropy", "dtype", "weight", "smooth", "nll", "backward")
 
 
 # ---- pairs -----------------------------------------------------------------------------------------------------------
@@ -153,18 +154,7 @@ def _reduced(loss: Tensor, counts: Tensor, reduction: int) -> tuple[Tensor, Tens
 def _launch(
     which: str, dtype: DType, weight: Any, smoothing: float, handles: list[int], words: list[int], nll: bool = False
 ) -> None:
-    key = "cross_entropy", which, dtype, weight is not None, smoothing > 0, nll
-    extra = {"backward": True} if which == "backward" else {}
-    launch(
-        number(
-            key,
-            lambda: compact(
-                "crossEntropy", dtype=dtype.name, weight=weight is not None, smooth=smoothing > 0, nll=nll, **extra
-            ),
-        ),
-        handles,
-        words,
-    )
+    launch(_plan(dtype, weight is not None, smoothing > 0, nll, which == "backward"), handles, words)
 
 
 @planner("_cross_entropy_backward")

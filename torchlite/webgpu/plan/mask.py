@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 
 import torchlite as torch
 
 from ... import _C
 from ..lazy.checks import known as known_bounds
 from ..lazy.expression import Coord, Number, assign, before_write, expression, operand, result
-from .index import MOVE, Pick, geometry, put_at, range_error
+from .index import MOVE, Pick, geometry, outside, put_at
 from ..fallback import cpu_result
-from ..lazy.graph import Plans, compact
 from ..registry import planner
 from ..tensors import contiguous, empty, filled
-from ..lazy.stream import launch, ready
+from ..lazy.stream import family, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,11 +21,7 @@ if TYPE_CHECKING:
     from ..._types import Buffer, DType, Node, Overload, Tensor
 
 
-_plans = Plans(lambda *params: compact("compact", **dict(params)))
-
-
-def _compact(**params: Any) -> int:
-    return _plans[tuple(params.items())]
+_plan = family("compact", "op", "dtype", "data", "ndim")
 
 
 def _counted(x: Tensor) -> tuple[Buffer, Tensor]:
@@ -33,12 +29,8 @@ def _counted(x: Tensor) -> tuple[Buffer, Tensor]:
     n = x.numel()
     ends = empty((n + 31 >> 5,), torch.int32)
     buffer = geometry(ends)[0]
-    launch(_compact(op="count", dtype=_kind(x.dtype)), [ready(geometry(x)[0]), ready(buffer)], [n, x.storage_offset()])
+    launch(_plan("count", x.dtype), [ready(geometry(x)[0]), ready(buffer)], [n, x.storage_offset()])
     return buffer, ends[-1]
-
-
-def _kind(dtype: DType) -> str:
-    return dtype.name
 
 
 def positions(x: Tensor) -> Tensor:
@@ -57,7 +49,7 @@ def positions(x: Tensor) -> Tensor:
     if total:
         buffer = geometry(r)[0]
         launch(
-            _compact(op="index", dtype=_kind(x.dtype), ndim=nd),
+            _plan("index", x.dtype, None, nd),
             [ready(geometry(x)[0]), ready(ends), ready(buffer)],
             [x.numel(), *x.shape, x.storage_offset(), 0],
         )
@@ -177,7 +169,7 @@ def _select(x: Tensor, mask: Tensor) -> Tensor:
     if total:
         data = MOVE.get(x.dtype.name, x.dtype.name)
         launch(
-            _compact(op="select", dtype="bool", data=data),
+            _plan("select", torch.bool, data),
             [ready(geometry(mask)[0]), ready(ends), ready(geometry(x)[0]), ready(geometry(r)[0])],
             [mask.numel(), mask.storage_offset(), x.storage_offset(), 0],
         )
@@ -220,7 +212,7 @@ def _masked_scatter(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     handles = [ready(geometry(m)[0]), ready(ends), from_]
     before_write(buffer)
     launch(
-        _compact(op="scatter", dtype="bool", data=data),
+        _plan("scatter", torch.bool, data),
         [*handles, ready(buffer)],
         [m.numel(), m.storage_offset(), source.storage_offset(), r.storage_offset()],
     )
@@ -254,7 +246,7 @@ def _one_hot(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         list(range(len(grid))),
         [Pick(self, self.stride(), len(grid))],
         False,
-        range_error("one_hot"),
+        partial(outside, "one_hot", None),
         "set",
         scalar=1,
     )

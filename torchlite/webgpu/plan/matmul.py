@@ -15,10 +15,9 @@ import torchlite as torch
 from ... import _C
 from ..devices import check_devices
 from ..fallback import cpu_error
-from ..lazy.graph import Plans
 from ..registry import planner
 from ..tensors import DTYPES, FLOATS, contiguous, empty
-from ..lazy.stream import float_word, fresh, geometry, launch, product, ready
+from ..lazy.stream import family, float_word, fresh, geometry, launch, product, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,12 +26,7 @@ if TYPE_CHECKING:
 
 _ONE = float_word(1.0)
 _INTEGERS = DTYPES - FLOATS - {torch.bool}
-_plans = Plans(
-    lambda dtype, added: (
-        'matmul:{"a":"%(t)s","b":"%(t)s","out":"%(t)s"%(bias)s}'
-        % {"t": dtype.name, "bias": ',"bias":"%s"' % dtype.name if added else ""}
-    )
-)
+_plan = family("matmul", "a", "b", "out", "bias")
 SMALL_M = 32  # fewer rows than this do not fill a tile
 
 
@@ -79,7 +73,7 @@ def multiply(
         return fresh(shape, dtype)[0]
     if added is None:
         return _later(
-            _plans[dtype, False],
+            _plan(dtype, dtype, dtype),
             (pa, pb),
             (
                 m,
@@ -117,7 +111,7 @@ def multiply(
     elif se and se[0] != 1:
         em = te[0]
     return product(
-        _plans[dtype, True],
+        _plan(dtype, dtype, dtype, dtype),
         (pa, pb, pe),
         (
             m,
@@ -224,7 +218,7 @@ def _batched(a: Tensor, b: Tensor, bt: bool, added: Tensor | None, alpha: int, b
     words.append(float_word(alpha))
     if added is not None:
         words.append(float_word(beta))
-    return _later(_plans[dtype, added is not None], buffers, tuple(words), shape, dtype)
+    return _later(_plan(dtype, dtype, dtype, None if added is None else dtype), buffers, tuple(words), shape, dtype)
 
 
 def _batch(

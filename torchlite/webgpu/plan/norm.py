@@ -8,12 +8,12 @@ from typing import Any
 import torchlite as torch
 
 from ..lazy.expression import expression, operand, result
-from ..lazy.graph import compact, fresh, geometry, number, reduce
+from ..lazy.graph import fresh, geometry, reduce
 from ..devices import check_devices
 from ..fallback import cpu_error, without_elements
 from ..registry import planner
 from ..tensors import FLOATS, contiguous, empty
-from ..lazy.stream import float_word, launch, ready
+from ..lazy.stream import family, float_word, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 
 f32 = torch.float32
+_softmax_plan = family("softmax", "dtype", "out", "log", "backward")
+_norm_plan = family("layerNorm", "dtype", "rms", "weight", "bias", "backward")
 
 
 def _cast(t: Tensor, dtype: DType) -> Any:
@@ -56,8 +58,7 @@ def _forward(x: Tensor, axis: tuple[int, int, int], log: bool, out: DType) -> Te
         buffer, shape, _, offset, dtype, dense, numel = geometry(x)
     handle = ready(buffer)
     y, to = fresh(shape, out)
-    plan = number(("softmax", log, dtype, out), lambda: compact("softmax", log=log, dtype=dtype.name, out=out.name))
-    launch(plan, (handle, to), (*axis, offset, 0))
+    launch(_softmax_plan(dtype, out, log), (handle, to), (*axis, offset, 0))
     return y
 
 
@@ -103,11 +104,7 @@ def _softmax_backward(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     handles = ready(from_), ready(of)
     dx, to = fresh(shape, out)
     log = ov.kernel == "_log_softmax_backward_data"
-    plan = number(
-        ("softmax_backward", log, dtype, out),
-        lambda: compact("softmax", log=log, backward=True, dtype=dtype.name, out=out.name),
-    )
-    launch(plan, (*handles, to), (*axis, yo, 0, go))
+    launch(_softmax_plan(dtype, out, log, True), (*handles, to), (*axis, yo, 0, go))
     return dx
 
 
@@ -134,8 +131,12 @@ def _rows_forward(
 ) -> Any:
     """y, mean, rstd of rows that lie one after the other."""
     dtype = x.dtype
-    work: Any = dtype if all(p is None or p.dtype is dtype for p in (weight, bias)) else f32
-    x = contiguous(_cast(x, work))
+    work: Any = dtype
+    if weight is not None and weight.dtype is not dtype or bias is not None and bias.dtype is not dtype:
+        work = f32
+        x = _cast(x, work)
+    if not x.is_contiguous():
+        x = contiguous(x)
     buffer, shape, _, offset, _, _, numel = geometry(x)
     handles, words = [ready(buffer)], [rows, n, offset, 0, float_word(eps)]
     params = [contiguous(_cast(p, work)) for p in (weight, bias) if p is not None]  # kept until the launch
@@ -154,15 +155,8 @@ def _rows_forward(
     rstd, to = fresh(stats, f32)
     handles.append(to)
     words.append(0)
-    w, b = weight is not None, bias is not None
-    launch(
-        number(
-            ("layerNorm", work, rms, w, b), lambda: compact("layerNorm", dtype=work.name, rms=rms, weight=w, bias=b)
-        ),
-        handles,
-        words,
-    )
-    return _cast(y, dtype), mean, rstd
+    launch(_norm_plan(work, rms, weight is not None, bias is not None), handles, words)
+    return y if work is dtype else _cast(y, dtype), mean, rstd
 
 
 @planner("native_layer_norm", "layer_norm")
@@ -215,11 +209,7 @@ def _rows_backward(
                 handles.append(ready(buffer))
                 words.append(at)
         dx, to = fresh(tuple(x.shape), work)
-        rms, affine = mean is None, w is not None
-        plan = number(
-            ("layerNorm_backward", work, rms, affine),
-            lambda: compact("layerNorm", backward=True, dtype=work.name, rms=rms, weight=affine),
-        )
+        plan = _norm_plan(work, mean is None, w is not None, None, True)
         launch(plan, (*handles, to), (rows, n, words[1], 0, words[0], *words[2:]))
         dx = _cast(dx, dtype)
     down, across = ((1,), (n,)), ((0,), (1,))

@@ -12,15 +12,19 @@ from ... import _C
 from ..transport import bridge
 from ..lazy import stream
 from ..lazy.expression import before_write, operand, result
-from ..lazy.graph import compact, fresh, number, reduce, tree
-from ..lazy.stream import FLUSH_WORDS, PLAN, command, float_word, flush, launch, ready
+from ..lazy.graph import fresh, reduce, tree
+from ..lazy.stream import FLUSH_WORDS, PLAN, command, family, float_word, flush, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
     from ..._types import Buffer, Tensor
 
 
+_sgd_plan = family("sgd", "count", "momentum", "nesterov", "maximize", "first")
+_adam_plan = family("adam", "count", "amsgrad", "decoupled", "maximize")
+_many_plan = family("many", "count", "op")
 _owners = _C.kernels["_optim_owners"]
 _sizes = _C.kernels["_optim_sizes"]
 _changed = _C.kernels["_optim_changed"]
@@ -47,8 +51,8 @@ MOST = 8  # parameters in one dispatch: longer kernels take longer to compile
 
 
 def _run_all(
-    family: str,
-    options: dict[str, Any],
+    plan: Callable[..., int],
+    options: tuple[Any, ...],
     jobs: list[tuple[int, tuple[Any, ...]]],
     per: int,
     words: list[int] | tuple[int, ...],
@@ -63,15 +67,12 @@ def _run_all(
     for k in range(0, len(jobs), most):
         part = jobs[k : k + most]
         count = len(part)
-        plan = number(
-            (family, alone and count == 1 or count, *options.values()),
-            lambda: compact(family, **options) if alone and count == 1 else compact(family, count=count, **options),
-        )
+        number = plan(None if alone and count == 1 else count, *options)
         handles = [*before, *[h for _, handles in part for h in handles]]
         stream.words.extend(
             command(
                 PLAN,
-                plan,
+                number,
                 len(handles) | (count + len(words)) << 8,
                 *handles,
                 *[n for n, _ in part],
@@ -130,8 +131,8 @@ def sgd(
         elif bufs:
             done.append(bufs[i])
     for first in (False, True):
-        options = {"momentum": bool(bufs), "nesterov": bool(nesterov), "maximize": bool(maximize), "first": first}
-        _run_all("sgd", options, jobs[first], 3 if bufs else 2, numbers)
+        options = bool(bufs), bool(nesterov), bool(maximize), first
+        _run_all(_sgd_plan, options, jobs[first], 3 if bufs else 2, numbers)
     _changed(done)
     return left
 
@@ -185,10 +186,10 @@ def adam(
         if numel:
             jobs.setdefault(counts[i], []).append((numel, (read[i], *written[i::n])))
         done.extend([x[i] for x in lists])
-    options = {"amsgrad": bool(amsgrad), "decoupled": bool(decoupled), "maximize": bool(maximize)}
+    options = bool(amsgrad), bool(decoupled), bool(maximize)
     for t, own in jobs.items():
         _run_all(
-            "adam",
+            _adam_plan,
             options,
             own,
             1 + len(lists),
@@ -214,8 +215,7 @@ def total_norm(tensors: list[Tensor]) -> Tensor | None:
     sums, out = fresh((sum(groups),), torch.float32)
     at = 0
     for part, m in zip(parts, groups):
-        plan = number(("squares", len(part)), lambda: compact("many", op="squares", count=len(part)))
-        launch(plan, [*[h for _, h in part], out], [*[n for n, _ in part], m, at])
+        launch(_many_plan(len(part), "squares"), [*[h for _, h in part], out], [*[n for n, _ in part], m, at])
         at += m
     (total,) = reduce((0,), [(sums, (), (1,))], (("sum", 0, torch.float32),), (), (at,))
     return result(tree("sqrt", operand(total, ()), shape=()), torch.float32)
@@ -228,6 +228,6 @@ def scale(tensors: list[Tensor], factor: Tensor) -> list[Any]:
         return tensors
     read, written = _settle(by, owners)
     jobs = [(n, (h,)) for n, h in zip(_sizes(tensors), written) if h is not None and n]
-    _run_all("many", {"op": "scale"}, jobs, 1, (0,), 1, False, read)
+    _run_all(_many_plan, ("scale",), jobs, 1, (0,), 1, False, read)
     _changed([t for t, h in zip(tensors, written) if h is not None])
     return [t for t, h in zip(tensors, written) if h is None]

@@ -15,10 +15,9 @@ from ..lazy import stream
 from .matmul import multiply
 from ..devices import check_devices
 from ..fallback import stand_in
-from ..lazy.graph import Plans, compact
 from ..registry import planner
 from ..tensors import FLOATS, contiguous, upload
-from ..lazy.stream import float_word, fresh, geometry, launch, ready
+from ..lazy.stream import family, float_word, fresh, geometry, launch, ready
 from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
@@ -62,18 +61,16 @@ def _spread(v: Any, n: int) -> tuple[int, ...]:
     return v * n if len(v) == 1 else v
 
 
-@Plans
-def _plans(op: str, dtype: DType, window: Any, backward: bool, *rest: tuple[str, Any]) -> str:
-    names = ("kernel", "stride", "padding", "dilation")
-    lists = dict(zip(names, window)) if type(window) is tuple else {"kernel": (1,) * window}
-    if backward:
-        lists["backward"] = True
-    return compact("pool", op=op, dtype=dtype.name, **lists, **{k: v for k, v in rest if v is not None})
+_WINDOW = "kernel", "stride", "padding", "dilation"
+_pool_plan = family("pool", "op", "dtype", *_WINDOW, "backward", "countPadding", "divisor", "positions")
+_upsample_plan = family("upsample", "mode", "ndim", "dtype", "align", "backward")
 
 
-def _plan(op: Any, dtype: DType, window: Any, backward: bool = False, **rest: bool | None) -> int:
+def _plan(op: Any, dtype: DType, window: Any, backward: bool = False, *rest: bool | None) -> int:
     """window: (kernel, stride, padding, dilation), or the number of dims where nothing but that counts."""
-    return _plans[(op, dtype, window, backward, *rest.items())]
+    if type(window) is not tuple:
+        window = (1,) * window, None, None, None
+    return _pool_plan(op, dtype, *window, backward, *rest)
 
 
 def _windows(
@@ -142,9 +139,8 @@ def _max_pool(ov: Any, a: tuple[Any, ...]) -> Any:
     sizes = _spatial(ov, a, x, n)
     if x.dtype not in FLOATS:
         return NotImplemented
-    number = _plan(
-        "max", x.dtype, _windows(n, kernel, stride, padding, dilation), positions=None if positions else False
-    )
+    window = _windows(n, kernel, stride, padding, dilation)
+    number = _plan("max", x.dtype, window, False, None, None, None if positions else False)
     r, index = _forward(x, sizes, n, number, positions)
     return (r, index) if positions else r
 
@@ -181,14 +177,7 @@ def _average(
 ) -> Any:
     """(plan, divisor's word)"""
     middle = () if divisor is None else (float_word(divisor),)
-    return _plan(
-        "avg",
-        dtype,
-        window,
-        backward,
-        countPadding=None if include else False,
-        divisor=None if divisor is None else True,
-    ), middle
+    return _plan("avg", dtype, window, backward, bool(include), divisor is not None), middle
 
 
 @planner("avg_pool1d", "avg_pool2d", "avg_pool3d")
@@ -316,13 +305,7 @@ def _resample(
     numel = _numel(shape)
     if not numel:
         return fresh(shape, x.dtype)[0]
-    key = mode, n, x.dtype, align, back
-    number = _upsamples.get(key)
-    if number is None:
-        number = _upsamples[key] = stream.plan(
-            'upsample:{"mode":"%s","ndim":%d,"dtype":"%s"%s%s}'
-            % (_MODES[mode], n, x.dtype.name, ',"align":true' if align else "", ',"backward":true' if back else "")
-        )
+    number = _upsample_plan(_MODES[mode], n, x.dtype, align, back)
     buffer, own, _, offset, dtype, _, _ = geometry(contiguous(x))
     handle = ready(buffer)
     r, out = fresh(shape, dtype)

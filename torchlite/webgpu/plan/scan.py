@@ -8,10 +8,9 @@ import torchlite as torch
 from ... import _C
 from .reduce import dims_of, own
 from ..fallback import ask_core
-from ..lazy.graph import Plans
 from ..registry import planner
 from ..tensors import DTYPES, FLOATS, contiguous, empty
-from ..lazy.stream import launch, ready
+from ..lazy.stream import family, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,14 +19,14 @@ if TYPE_CHECKING:
 
 
 geometry = _C.geometry
-_plans = Plans(lambda op, dtype, want: 'scan:{"op":"%s","dtype":"%s","out":"%s"}' % (op, dtype.name, want.name))
+_plan = family("scan", "op", "dtype", "out")
 
 
 def _scan(t: Tensor, op: Any, dim: int, want: DType) -> list[Tensor]:
     """The scan of t in a type, and for the running extremes the positions."""
     t = contiguous(t)
     buffer, shape, _, offset, dtype, _, _ = geometry(t)
-    number = _plans[op, dtype, want]
+    number = _plan(op, dtype, want)
     outer = inner = n = 1
     for d, m in enumerate(shape):
         if d < dim:

@@ -14,10 +14,9 @@ from ..lazy.expression import Coord, Leaf, Number, assign, coalesce, dense_strid
 from .index import MOVE, geometry
 from .reduce import own
 from ..fallback import cpu_result
-from ..lazy.graph import Plans
 from ..registry import planner
 from ..tensors import contiguous, empty, filled, laid_back, laid_like
-from ..lazy.stream import Buffer, launch, on_device, ready
+from ..lazy.stream import Buffer, family, fresh, launch, on_device, ready
 from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 7  # inputs of one kernel
-_joins = Plans(lambda *key: 'join:{"ndim":%d,"dim":%d,"dtype":"%s","parts":%d}' % key)
+_join_plan = family("join", "ndim", "dim", "dtype", "parts")
 
 
 def moved(t: Tensor) -> Tensor:
@@ -44,11 +43,11 @@ def join(
     parts: list[tuple[Buffer, tuple[Any, ...], int, int]], dim: int, shape: tuple[int, ...], dtype: DType
 ) -> Tensor:
     """parts: (buffer, strides over the result, offset, length along dim); side by side along dim of a new tensor."""
-    r = empty(shape, dtype)
-    if not r.numel():
-        return r
+    if 0 in shape:
+        return empty(shape, dtype)
+    r, target = fresh(shape, dtype)
     out = dense_strides(shape)
-    target, start = geometry(r)[0], 0
+    start = 0
     move = MOVE.get(dtype.name, dtype.name)
     for first in range(0, len(parts), AT_ONCE):
         group, length = parts[first : first + AT_ONCE], 0
@@ -64,7 +63,7 @@ def _join(
     dim: int,
     shape: tuple[int, ...],
     move: Any,
-    target: Any,
+    target: int,
     offset: int,
     out: tuple[int, ...],
 ) -> None:
@@ -105,8 +104,8 @@ def _join(
         values.append(out[d])
     if not keep:
         values.append(0)
-    number = _joins[len(sizes), at, move, len(parts)]
-    handles.append(ready(target))
+    number = _join_plan(len(sizes), at, move, len(parts))
+    handles.append(target)
     launch(number, handles, values)
 
 
@@ -182,10 +181,10 @@ def _roll(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         for s, d in zip(shifts, dims):
             r = _rolled(r, s, d % nd)
     if geometry(r)[0] is geometry(self)[0] or not r.is_contiguous():
-        fresh = empty(self.shape, self.dtype)
+        copy = empty(self.shape, self.dtype)
         if r.numel():
-            _C.copy(fresh, r.reshape(self.shape), False)
-        return fresh
+            _C.copy(copy, r.reshape(self.shape), False)
+        return copy
     return own(r.reshape(self.shape))
 
 

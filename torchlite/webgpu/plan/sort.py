@@ -14,10 +14,9 @@ from ... import _C
 from .reduce import dims_of, own
 from ..devices import check_devices
 from ..fallback import ask_core
-from ..lazy.graph import Plans
 from ..registry import planner
 from ..tensors import DTYPES, FLOATS, contiguous, empty, laid_back, laid_like
-from ..lazy.stream import launch, ready
+from ..lazy.stream import family, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,15 +25,8 @@ if TYPE_CHECKING:
 
 geometry = _C.geometry
 int64, int32, boolean = torch.int64, torch.int32, torch.bool
-_sorts = Plans(
-    lambda dtype, descending: 'sort:{"dtype":"%s"%s}' % (dtype.name, ',"descending":true' if descending else "")
-)
-_searches = Plans(
-    lambda rows, values, common, right, out: (
-        'search:{"dtype":"%s","values":"%s","compute":"%s","right":%s,"out":"%s"}'
-        % (rows.name, values.name, common.name, str(right).lower(), out.name)
-    )
-)
+_sort_plan = family("sort", "dtype", "descending")
+_search_plan = family("search", "dtype", "values", "compute", "right", "out")
 
 
 # ---- sorted rows -----------------------------------------------------------------------------------------------------
@@ -54,7 +46,7 @@ def ordered(t: Tensor, dim: int, k: int, descending: bool) -> tuple[Tensor, Tens
     last = not nd or dim == nd - 1
     x = contiguous(t if last else t.detach().movedim(dim, -1))
     buffer, shape, _, offset, dtype, _, numel = geometry(x)
-    number = _sorts[dtype, bool(descending)]
+    number = _sort_plan(dtype, bool(descending))
     n = shape[-1] if nd else 1
     where = (*shape[:-1], k) if nd else ()
     values, index = empty(where, dtype), empty(where, int64)
@@ -316,7 +308,7 @@ def _searchsorted(ov: Overload, args: tuple[Any, ...]) -> Any:
     rows, v = contiguous(rows.detach()), contiguous(v.detach())
     r = empty(tuple(v.shape), int32 if narrow else int64)
     right = bool(right or _SIDES[side])
-    number = _searches[rows.dtype, v.dtype, common, right, r.dtype]
+    number = _search_plan(rows.dtype, v.dtype, common, right, r.dtype)
     places = geometry(r)[0]
     launch(
         number,
