@@ -67,6 +67,7 @@ SMALLEST = {"gpu"}
 SMALL = {
     "core/check.c",
     "core/data.c",
+    "core/float8.c",
     "core/grad_mode.c",
     "core/number.c",
     "core/profile.c",

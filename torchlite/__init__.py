@@ -81,6 +81,7 @@ def _setup():
 
     g = globals()
     g.update(inf=math.inf, nan=math.nan, pi=math.pi, e=math.e)
+    g.update((name, d) for name, d in _dtypes.NAMES.items() if name not in g)
     _C.register("dtypes", _DTYPES)
     _C.register("dtype", dtype)
     _C.register("device", device)

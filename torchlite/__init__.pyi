@@ -152,12 +152,20 @@ _publish: Any
 adaptive_avg_pool1d: Any
 adaptive_max_pool1d: Any
 bfloat16: _dtype
+bit: _dtype
+bits16: _dtype
+bits1x8: _dtype
+bits2x4: _dtype
+bits4x2: _dtype
+bits8: _dtype
 bool: _dtype
 cdouble: _dtype
 cfloat: _dtype
+chalf: _dtype
 channels_last: _memory_format
 channels_last_3d: _memory_format
 complex128: _dtype
+complex32: _dtype
 complex64: _dtype
 contiguous_format: _memory_format
 default_generator: Any
@@ -166,7 +174,13 @@ e: _float
 float: _dtype
 float16: _dtype
 float32: _dtype
+float4_e2m1fn_x2: _dtype
 float64: _dtype
+float8_e4m3fn: _dtype
+float8_e4m3fnuz: _dtype
+float8_e5m2: _dtype
+float8_e5m2fnuz: _dtype
+float8_e8m0fnu: _dtype
 half: _dtype
 has_lapack: Any
 has_mkl: Any
@@ -175,9 +189,16 @@ has_spectral: Any
 inf: _float
 def install_as_torch() -> Any: ...
 int: _dtype
+int1: _dtype
 int16: _dtype
+int2: _dtype
+int3: _dtype
 int32: _dtype
+int4: _dtype
+int5: _dtype
+int6: _dtype
 int64: _dtype
+int7: _dtype
 int8: _dtype
 jagged: _layout
 long: _dtype
@@ -189,6 +210,11 @@ per_tensor_affine: Any
 per_tensor_symmetric: Any
 pi: _float
 preserve_format: _memory_format
+qint32: _dtype
+qint8: _dtype
+quint2x4: _dtype
+quint4x2: _dtype
+quint8: _dtype
 short: _dtype
 sparse_bsc: _layout
 sparse_bsr: _layout
@@ -196,6 +222,16 @@ sparse_coo: _layout
 sparse_csc: _layout
 sparse_csr: _layout
 strided: _layout
+uint1: _dtype
+uint16: _dtype
+uint2: _dtype
+uint3: _dtype
+uint32: _dtype
+uint4: _dtype
+uint5: _dtype
+uint6: _dtype
+uint64: _dtype
+uint7: _dtype
 uint8: _dtype
 
 def _cdist(x1: Tensor, x2: Tensor, p: _float = ..., compute_mode: _int | None = ...) -> Tensor: ...

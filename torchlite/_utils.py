@@ -181,7 +181,12 @@ def _reduce_plain(tensor: Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
             tensor.stride(),
             tensor.requires_grad,
         )
-    storage = TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
+    limited = tensor.dtype._code > torch.complex128._code  # no class of storages names them
+    storage: Any = (
+        tensor.untyped_storage()
+        if limited
+        else TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=tensor.dtype, _internal=True)
+    )
     hooks: OrderedDict[int, Any] = OrderedDict()
     args = (storage, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad, hooks)
     metadata = {}
@@ -189,7 +194,10 @@ def _reduce_plain(tensor: Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         metadata["conj"] = True
     if tensor.is_neg():
         metadata["neg"] = True
-    return _rebuild_tensor_v2, (*args, metadata) if metadata else args
+    if limited:
+        args = (*args, tensor.dtype)  # type: ignore[assignment]
+    rebuild = _rebuild_tensor_v3 if limited else _rebuild_tensor_v2
+    return rebuild, (*args, metadata) if metadata else args
 
 
 def _reduce_parameter(param: Tensor, proto: int) -> Any:

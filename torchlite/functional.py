@@ -14,6 +14,9 @@ _FROM_NUMPY = {
     "i2": _dtypes.int16,
     "i4": _dtypes.int32,
     "i8": _dtypes.int64,
+    "u2": _dtypes.uint16,
+    "u4": _dtypes.uint32,
+    "u8": _dtypes.uint64,
     "f2": _dtypes.float16,
     "f4": _dtypes.float32,
     "f8": _dtypes.float64,
@@ -68,8 +71,6 @@ def _is_number(a):
 
 def unsupported(name):
     """The error of a numpy type that no tensor can have."""
-    if name in ("uint16", "uint32", "uint64"):
-        return TypeError("numpy arrays of type numpy.%s are not supported; convert to a signed type first" % name)
     return TypeError(
         "can't convert np.ndarray of type numpy.%s. The only supported types are: "
         "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, uint16, "
@@ -324,6 +325,8 @@ def set_default_dtype(d):
     """Sets the dtype of tensors made from Python floats (a floating-point one)."""
     if not isinstance(d, _dtypes.dtype) or not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type")
+    if d._code > _dtypes.complex128._code:
+        raise TypeError("couldn't find storage object %sStorage" % d._scalar_type)
     _C.register("default_dtype", d)
 
 

@@ -291,6 +291,8 @@ def _pickle(obj: Any, pickle_module: Any, protocol: int, legacy: bool = False) -
 
     def persistent_id(obj: Any) -> Any:
         cls = obj.__class__
+        if cls is typed and obj.dtype not in _storage._PICKLE_NAMES:
+            obj, cls = obj._untyped_storage, untyped
         if cls is typed:
             storage, dtype = obj._untyped_storage, obj.dtype
             kind = _storage.LEGACY_CLASSES[_storage._PICKLE_NAMES[dtype]]

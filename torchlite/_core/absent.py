@@ -52,7 +52,7 @@ _REASONS = {
 
 # those of the table that belong to torch.Tensor, known before the table is read
 METHODS = """
-    ccol_indices chalf col_indices const_data_ptr crow_indices dense_dim dequantize eig grad_dtype hash_tensor
+    ccol_indices col_indices const_data_ptr crow_indices dense_dim dequantize eig grad_dtype hash_tensor
     int_repr ipu lstsq map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
     q_zero_point qscheme record_stream reinforce resize_as_sparse_ row_indices slice_inverse smm solve sparse_dim
     sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig to_mkldnn to_padded_tensor to_sparse_bsc

@@ -242,6 +242,15 @@ def explain(op: Any, device: str = "cpu") -> Any:
     return "\n".join(lines)
 
 
+def limited(ov: Any, args: tuple[Any, ...]) -> Any:
+    """An op whose arguments have a limited dtype."""
+    from . import limited as _limited
+
+    _C.register("limited", _limited.run)
+    return _limited.run(ov, args)
+
+
+_C.register("limited", limited)
 _C.register("dispatch_other", dispatch_other)
 _C.register("resolve", resolve)
 _C.register("call_out", call_out)

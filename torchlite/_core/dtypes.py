@@ -25,7 +25,7 @@ class dtype:
         "itemsize",
         "is_floating_point",
         "is_complex",
-        "is_signed",
+        "_signed",
         "abbr",
         "_scalar_type",
         "_cpp_type",
@@ -37,7 +37,7 @@ class dtype:
         itemsize: Int
         is_floating_point: Bool
         is_complex: Bool
-        is_signed: Bool
+        _signed: Bool | str
         abbr: str
         _code: Int
         _scalar_type: str
@@ -52,26 +52,42 @@ class dtype:
     def __reduce__(self) -> str:
         return self.name  # pickled as the global torch.<name>
 
+    @property
+    def is_signed(self) -> Bool:
+        """Whether it has negative values."""
+        if isinstance(self._signed, str):
+            raise RuntimeError(self._signed)
+        return self._signed
+
     def to_real(self) -> DType:
         """The dtype of one component: float32 for complex64; real dtypes are returned unchanged."""
         if self.is_complex:
-            return float32 if self is complex64 else float64
+            return {"complex32": float16, "complex64": float32}.get(self.name, float64)
         return self
 
     def to_complex(self) -> Any:
         """The complex dtype that holds this floating dtype."""
         if self.is_complex:
             return self
-        if self.is_floating_point and self is not float16:  # float16 would need complex32
-            return complex128 if self is float64 else complex64
+        if self in (float16, bfloat16, float32, float64):
+            return {"float16": complex32, "float64": complex128}.get(self.name, complex64)
         raise RuntimeError("Unknown Complex ScalarType for " + self._scalar_type)
 
 
 def _make(code: Int, kind: str, signed: Bool, abbr: str) -> DType:
     d = object.__new__(dtype)
     d.name, d._scalar_type, d._cpp_type, d.itemsize = _C.dtype_table[code]
-    d._code, d.is_signed, d.abbr = code, signed, abbr
+    d._code, d._signed, d.abbr = code, signed, abbr
     d.is_floating_point, d.is_complex = kind == "f", kind == "c"
+    return d
+
+
+def _name_only(name: str, scalar_type: str, signed: Bool | str, abbr: str = "", itemsize: Int = 1) -> DType:
+    """A dtype of PyTorch that no tensor has here."""
+    d = object.__new__(dtype)
+    d.name, d._scalar_type, d._cpp_type, d.itemsize = name, scalar_type, scalar_type, itemsize
+    d._code, d._signed, d.abbr = -1, signed, abbr or name
+    d.is_floating_point = d.is_complex = False
     return d
 
 
@@ -96,6 +112,17 @@ if TYPE_CHECKING:  # said here for modules that are checked before this one
     cfloat: DType
     complex128: DType
     cdouble: DType
+    complex32: DType
+    chalf: DType
+    uint16: DType
+    uint32: DType
+    uint64: DType
+    float8_e4m3fn: DType
+    float8_e5m2: DType
+    float8_e4m3fnuz: DType
+    float8_e5m2fnuz: DType
+    float8_e8m0fnu: DType
+    float4_e2m1fn_x2: DType
 
 bool = _make(0, "b", False, "b8")
 uint8 = _make(1, "u", False, "u8")
@@ -110,7 +137,37 @@ float64 = double = _make(9, "f", True, "f64")
 complex64 = cfloat = _make(10, "c", True, "c64")
 complex128 = cdouble = _make(11, "c", True, "c128")
 
-DTYPES = (bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
+# limited, as in PyTorch: _core/limited.py
+complex32 = chalf = _make(12, "c", True, "c32")
+uint16 = _make(13, "u", False, "u16")
+uint32 = _make(14, "u", False, "u32")
+uint64 = _make(15, "u", False, "u64")
+float8_e4m3fn = _make(16, "f", True, "f8e4m3fn")
+float8_e5m2 = _make(17, "f", True, "f8e5m2")
+float8_e4m3fnuz = _make(18, "f", True, "f8e4m3fnuz")
+float8_e5m2fnuz = _make(19, "f", True, "f8e5m2fnuz")
+float8_e8m0fnu = _make(20, "f", False, "f8e8m0fnu")
+float4_e2m1fn_x2 = _make(21, "f", True, "f4e2m1fnx2")
+
+DTYPES = (
+    *(bool, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128, complex32),
+    *(uint16, uint32, uint64, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu),
+    float4_e2m1fn_x2,
+)
+_QUANTIZED = "isSignedType not supported for quantized types"
+_BITS = "Bits types are undefined"
+NAMES_ONLY = (
+    *(_name_only(n, "Q" + n[1:].replace("int", "Int").replace("u", "U"), _QUANTIZED) for n in ("qint8", "quint8")),
+    _name_only("qint32", "QInt32", _QUANTIZED, itemsize=4),
+    *(_name_only(n, n.replace("quint", "QUInt"), _QUANTIZED) for n in ("quint4x2", "quint2x4")),
+    *(
+        _name_only(n, n.capitalize(), _BITS, a)
+        for n, a in (("bits1x8", "b1x8"), ("bits2x4", "b2x4"), ("bits4x2", "b4x2"), ("bits8", "b8x1"))
+    ),
+    _name_only("bits16", "Bits16", _BITS, "b16x1", 2),
+    *(_name_only("int%d" % n, "Int%d" % n, True) for n in range(1, 8)),
+    *(_name_only("uint%d" % n, "UInt%d" % n, False) for n in range(1, 8)),
+)
 # every public name of a dtype
 NAMES = {d.name: d for d in DTYPES}
 NAMES.update(
@@ -122,13 +179,22 @@ NAMES.update(
     double=float64,
     cfloat=complex64,
     cdouble=complex128,
+    chalf=complex32,
+    bit=NAMES_ONLY[5],
 )
+NAMES.update((d.name, d) for d in NAMES_ONLY)
+globals().update((d.name, d) for d in NAMES_ONLY)
 
 # (bits, eps, max, smallest normal, decimal resolution)
 _FLOATS = {
     "float16": (16, 2.0**-10, 65504.0, 2.0**-14, 1e-3),
     "bfloat16": (16, 2.0**-7, (2 - 2.0**-7) * 2.0**127, 2.0**-126, 1e-2),
     "float32": (32, 2.0**-23, (2 - 2.0**-23) * 2.0**127, 2.0**-126, 1e-6),
+    "float8_e4m3fn": (8, 2.0**-3, 448.0, 2.0**-6, 1.0),
+    "float8_e5m2": (8, 2.0**-2, 57344.0, 2.0**-14, 1.0),
+    "float8_e4m3fnuz": (8, 2.0**-3, 240.0, 2.0**-7, 1.0),
+    "float8_e5m2fnuz": (8, 2.0**-3, 57344.0, 2.0**-15, 1.0),
+    "float8_e8m0fnu": (8, 1.0, 2.0**127, 2.0**-127, 1.0),
     "float64": (64, 2.0**-52, (2 - 2.0**-52) * 2.0**1023, 2.0**-1022, 1e-15),
 }
 
@@ -192,10 +258,12 @@ class finfo(_info):
                 "torch.finfo() requires a floating point input type. Use torch.iinfo to handle 'torch.finfo'"
             )
         real = type_.to_real()
+        if real.name not in _FLOATS:
+            raise NotImplementedError("finfo is not implemented for '%s'" % real._scalar_type)
         bits, eps, largest, smallest, resolution = _FLOATS[real.name]
         self._fields = {
             "resolution": resolution,
-            "min": -largest,
+            "min": -largest if real.is_signed else smallest,
             "max": largest,
             "eps": eps,
             "smallest_normal": smallest,
@@ -213,7 +281,12 @@ class iinfo(_info):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         type_ = _type_argument("iinfo", args, kwargs, None)
-        if type_.is_floating_point or type_.is_complex:
+        if (
+            type_.is_floating_point
+            or type_.is_complex
+            or type_.name.startswith(("bits", "int", "uint"))
+            and type_._code < 0
+        ):
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         if type_ is bool:
             raise TypeError("torch.bool is not supported by torch.iinfo")

@@ -73,7 +73,7 @@ def _is_size(a: Any) -> bool:
 
 
 def type_name(t: Tensor) -> str:
-    return "torch." + _NAMES[t.dtype]
+    return "torch." + (_NAMES.get(t.dtype) or t.dtype._scalar_type + "Tensor")
 
 
 def type_to_dtype(kind: Any) -> DType:
@@ -87,6 +87,9 @@ def type_to_dtype(kind: Any) -> DType:
         return _C.get_default_dtype()
     if short in _TYPES:
         return _TYPES[short]
+    for d in _dtypes.DTYPES:
+        if short == d._scalar_type + "Tensor":
+            return d
     raise ValueError("invalid type: %r" % (kind,))
 
 

@@ -28,6 +28,9 @@ _NUMPY_NAMES = {
     9: "float64",
     10: "complex64",
     11: "complex128",
+    13: "uint16",
+    14: "uint32",
+    15: "uint64",
 }
 
 

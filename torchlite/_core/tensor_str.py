@@ -174,6 +174,12 @@ def _nested(data: Any, dims: int, indent: int, width: int, show: Callable[..., A
     return "[" + ("," + "\n" * (dims - 1) + " " * (indent + 1)).join(parts) + "]"
 
 
+def _zeroed(data: Any, small: float) -> Any:
+    if isinstance(data, list):
+        return [_zeroed(d, small) for d in data]
+    return 0.0 if data == small else data
+
+
 def _tensor_str(t: Any, indent: Any) -> str:
     """The bracketed elements of `t`, continued lines indented by `indent`."""
     n = t.numel()
@@ -188,6 +194,10 @@ def _tensor_str(t: Any, indent: Any) -> str:
         data = t.tolist()
     values = _flatten(data, []) if t.dim() else [data]
     dtype = t.dtype
+    if dtype is torch.float8_e8m0fnu:  # its smallest number stands for 0
+        small = 2.0**-127
+        shown: Any = [v for v in values if v != small]
+        return _nested(_zeroed(data, small), t.dim(), indent, *_float_format(shown))
     if dtype.is_complex:
         make: Callable[[Any], tuple[int, Callable[..., str]]] = _complex_format
     elif dtype.is_floating_point:

@@ -75,7 +75,7 @@ def _default_allowed() -> dict[str, Any]:
         "_rebuild_device_tensor_from_numpy",
     ):
         _allowed["torch._utils." + name] = getattr(_utils, name)
-    for one in (*_dtypes.DTYPES, *_device.QSCHEMES):
+    for one in (*_dtypes.DTYPES, *_dtypes.NAMES_ONLY, *_device.QSCHEMES):
         _allowed[str(one)] = one
     for name in storage._PICKLE_DTYPES:
         _allowed["torch." + name] = serialization.StorageType(name)

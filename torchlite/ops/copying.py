@@ -158,6 +158,7 @@ for _n, _d in {
     "char": "int8",
     "byte": "uint8",
     "bool": "bool",
+    "chalf": "complex32",
     "cfloat": "complex64",
     "cdouble": "complex128",
 }.items():

@@ -20,22 +20,18 @@ _NAMES = {
     _dtypes.float32: "F32",
     _dtypes.float64: "F64",
     _dtypes.complex64: "C64",
+    _dtypes.uint16: "U16",
+    _dtypes.uint32: "U32",
+    _dtypes.uint64: "U64",
+    _dtypes.float8_e4m3fn: "F8_E4M3",
+    _dtypes.float8_e5m2: "F8_E5M2",
+    _dtypes.float8_e8m0fnu: "F8_E8M0",
+    _dtypes.float8_e4m3fnuz: "F8_E4M3FNUZ",
+    _dtypes.float8_e5m2fnuz: "F8_E5M2FNUZ",
 }
 _DTYPES = {name: d for d, name in _NAMES.items()}
 # those of the format that have no dtype here
-_OTHER = (
-    "F4",
-    "F6_E2M3",
-    "F6_E3M2",
-    "F8_E5M2",
-    "F8_E4M3",
-    "F8_E8M0",
-    "F8_E4M3FNUZ",
-    "F8_E5M2FNUZ",
-    "U16",
-    "U32",
-    "U64",
-)
+_OTHER = ("F4", "F6_E2M3", "F6_E3M2")
 _MAX_HEADER = 100_000_000
 _MAX_DEPTH = 16  # a header needs three
 

@@ -102,7 +102,14 @@ int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out) {
   else if (o == (PyObject *)&PyLong_Type) *out = TL_I64;
   else if (o == (PyObject *)&PyBool_Type) *out = TL_BOOL;
   else if (o == (PyObject *)&PyComplex_Type) *out = TL_C128;
-  else {
+  else if (Py_TYPE(o) == (PyTypeObject *)tl_reg.dtype) {
+    PyErr_Format(
+      PyExc_NotImplementedError,
+      "%R: torchlite has this dtype's name only, and no tensors of it (quantized, bits, and integers of less "
+      "than a byte); keep the numbers in torch.uint8 or torch.int8, and unpack them with integer ops",
+      o);
+    return -1;
+  } else {
     PyErr_Format(PyExc_TypeError, "dtype must be a torch.dtype, not %R", o);
     return -1;
   }
@@ -194,11 +201,32 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
     PyObject **slot;
   } table[] = {
 #define R(n) {#n, &tl_reg.n}
-    R(Tensor),         R(Size),           R(device),         R(dtype),         R(record),
-    R(record_inplace), R(dispatch_other), R(call_out),       R(bind_error),    R(getitem),
-    R(setitem),        R(compile_schema), R(set_grad),       R(get_grad_fn),   R(set_requires_grad),
-    R(host_copy),      R(resolve),        R(device_alloc),   R(device_resize), R(device_copy),
-    R(device_fill),    R(device_run),     R(torch_function), R(named_result),  R(unsupported_array),
+    R(Tensor),
+    R(Size),
+    R(device),
+    R(dtype),
+    R(record),
+    R(record_inplace),
+    R(dispatch_other),
+    R(call_out),
+    R(bind_error),
+    R(getitem),
+    R(setitem),
+    R(compile_schema),
+    R(set_grad),
+    R(get_grad_fn),
+    R(set_requires_grad),
+    R(host_copy),
+    R(resolve),
+    R(device_alloc),
+    R(device_resize),
+    R(device_copy),
+    R(device_fill),
+    R(device_run),
+    R(torch_function),
+    R(named_result),
+    R(limited),
+    R(unsupported_array),
 #undef R
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)

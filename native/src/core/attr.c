@@ -301,7 +301,7 @@ static PyObject *m_is_complex(SELF, PyObject *_) {
 }
 static PyObject *m_is_signed(SELF, PyObject *_) {
   (void)_;
-  return PyBool_FromLong(t->dtype > TL_U8);
+  return PyBool_FromLong(t->dtype > TL_U8 && !(TL_UNSIGNED >> t->dtype & 1) && t->dtype != TL_F8E8M0FNU);
 }
 static PyObject *m_is_conj(SELF, PyObject *_) {
   (void)_;

@@ -50,6 +50,10 @@ static inline int32_t f_i32(double x) { return x > -2147483649.0 && x < 21474836
 static inline int64_t f_i64(double x) {
   return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
+static inline uint64_t f_u64(double x) {
+  if (!(x >= 9223372036854775808.0)) return (uint64_t)f_i64(x);
+  return x < 18446744073709551616.0 ? (uint64_t)x : 0;
+}
 static inline int32_t ff_i32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
 
 #define LOOP(name, TO, FROM, EXPR) \
@@ -67,11 +71,16 @@ LOOP(load_i8, int32_t, int8_t, x)
 LOOP(load_i16, int32_t, int16_t, x)
 LOOP(load_f16, float, uint16_t, half_float(x))
 LOOP(load_bf16, float, uint16_t, tl_bf16_to_float(x))
+LOOP(load_u16, int32_t, uint16_t, x)
+LOOP(load_u32, int64_t, uint32_t, x)
+LOOP(load_c32, tl_c64, tl_c32, ((tl_c64){half_float(x.re), half_float(x.im)}))
 /* compute -> storage */
 LOOP(store_8, uint8_t, int32_t, (uint8_t)x)
 LOOP(store_16, uint16_t, int32_t, (uint16_t)x)
 LOOP(store_f16, uint16_t, float, float_half(x))
 LOOP(store_bf16, uint16_t, float, tl_float_to_bf16(x))
+LOOP(store_32, uint32_t, int64_t, (uint32_t)x)
+LOOP(store_c32, tl_c32, tl_c64, ((tl_c32){float_half(x.re), float_half(x.im)}))
 /* to bool */
 LOOP(bool_i32, uint8_t, int32_t, x != 0)
 LOOP(bool_i64, uint8_t, int64_t, x != 0)
@@ -92,14 +101,19 @@ LOOP(f32_f64, double, float, x)
 LOOP(f64_i32, int32_t, double, f_i32(x))
 LOOP(f64_i64, int64_t, double, f_i64(x))
 LOOP(f64_f32, float, double, (float)x)
+/* uint64 is no compute type of its own, but its upper half is out of int64's range */
+LOOP(u64_f32, float, uint64_t, (float)x)
+LOOP(u64_f64, double, uint64_t, (double)x)
+LOOP(f32_u64, uint64_t, float, f_u64(x))
+LOOP(f64_u64, uint64_t, double, f_u64(x))
 LOOP(f32_c64, tl_c64, float, ((tl_c64){x, 0}))
 LOOP(f64_c128, tl_c128, double, ((tl_c128){x, 0}))
 LOOP(c64_f32, float, tl_c64, x.re)
 LOOP(c128_f64, double, tl_c128, x.re)
+LOOP(c64_c128, tl_c128, tl_c64, ((tl_c128){x.re, x.im}))
+LOOP(c128_c64, tl_c64, tl_c128, ((tl_c64){(float)x.re, (float)x.im}))
 
-typedef void (*cast_fn)(void *restrict, const void *restrict, int64_t);
-
-static cast_fn load_of(tl_dtype d) {
+static tl_cast_fn load_of(tl_dtype d) {
   switch (d) {
   case TL_BOOL: return load_bool;
   case TL_U8: return load_u8;
@@ -107,24 +121,31 @@ static cast_fn load_of(tl_dtype d) {
   case TL_I16: return load_i16;
   case TL_F16: return load_f16;
   case TL_BF16: return load_bf16;
-  default: return NULL;
+  case TL_C32: return load_c32;
+  case TL_U16: return load_u16;
+  case TL_U32: return load_u32;
+  default: return tl_float8_load(d);
   }
 }
 
-static cast_fn store_of(tl_dtype d) {
+static tl_cast_fn store_of(tl_dtype d) {
   switch (d) {
   case TL_U8:
   case TL_I8: return store_8;
   case TL_I16: return store_16;
   case TL_F16: return store_f16;
   case TL_BF16: return store_bf16;
-  default: return NULL;
+  case TL_C32: return store_c32;
+  case TL_U16: return store_16;
+  case TL_U32: return store_32;
+  default: return tl_float8_store(d);
   }
 }
 
-static cast_fn bool_of(tl_dtype c) {
+static tl_cast_fn bool_of(tl_dtype c) {
   switch (c) {
-  case TL_I64: return bool_i64;
+  case TL_I64:
+  case TL_U64: return bool_i64;
   case TL_F32: return bool_f32;
   case TL_F64: return bool_f64;
   case TL_C64: return bool_c64;
@@ -134,13 +155,14 @@ static cast_fn bool_of(tl_dtype c) {
 }
 
 /* real compute type to real compute type */
-static cast_fn conv_of(tl_dtype to, tl_dtype from) {
-  static const cast_fn table[4][4] = {/* from       to: I32     I64      F32      F64 */
-                                      {NULL, i32_i64, i32_f32, i32_f64},
-                                      {i64_i32, NULL, i64_f32, i64_f64},
-                                      {f32_i32, f32_i64, NULL, f32_f64},
-                                      {f64_i32, f64_i64, f64_f32, NULL}};
-  static const int8_t at[TL_NUM_DTYPES] = {[TL_I32] = 0, [TL_I64] = 1, [TL_F32] = 2, [TL_F64] = 3};
+static tl_cast_fn conv_of(tl_dtype to, tl_dtype from) {
+  static const tl_cast_fn table[5][5] = {/* from       to: I32     I64      F32      F64      U64 */
+                                         {NULL, i32_i64, i32_f32, i32_f64, i32_i64},
+                                         {i64_i32, NULL, i64_f32, i64_f64, NULL},
+                                         {f32_i32, f32_i64, NULL, f32_f64, f32_u64},
+                                         {f64_i32, f64_i64, f64_f32, NULL, f64_u64},
+                                         {i64_i32, NULL, u64_f32, u64_f64, NULL}};
+  static const int8_t at[TL_NUM_DTYPES] = {[TL_I32] = 0, [TL_I64] = 1, [TL_F32] = 2, [TL_F64] = 3, [TL_U64] = 4};
   return table[at[from]][at[to]];
 }
 
@@ -154,28 +176,33 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
     bool_8(dst, src, n);
     return;
   }
-  cast_fn steps[5];
+  tl_cast_fn steps[5];
   int ns = 0;
-  tl_dtype fc = tl_compute[from], tc = tl_compute[to];
-  cast_fn f = load_of(from);
+  tl_dtype fc = from == TL_U64 ? from : tl_compute[from], tc = to == TL_U64 ? to : tl_compute[to];
+  tl_cast_fn f = load_of(from);
   if (f) steps[ns++] = f;
   if (to == TL_BOOL) {
     steps[ns++] = bool_of(fc);
   } else {
     tl_dtype fr = tl_real_of(fc), tr = tl_real_of(tc);
     if (tl_is_complex(fc) && tl_is_complex(tc)) {
-      if (fc != tc) { /* pairs of reals */
+      if (fc != tc && !tl_is_limited(from) && !tl_is_limited(to)) { /* pairs of reals */
         conv_of(tr, fr)(dst, src, 2 * n);
         return;
       }
     }
-    if (tl_is_complex(fc)) steps[ns++] = fc == TL_C64 ? c64_f32 : c128_f64;
-    if ((f = conv_of(tr, fr))) steps[ns++] = f;
-    if (tl_is_complex(tc)) steps[ns++] = tc == TL_C64 ? f32_c64 : f64_c128;
+    if (tl_is_complex(fc) && tl_is_complex(tc)) {
+      if (fc != tc) steps[ns++] = fc == TL_C64 ? c64_c128 : c128_c64;
+    } else {
+      if (tl_is_complex(fc)) steps[ns++] = fc == TL_C64 ? c64_f32 : c128_f64;
+      if ((f = conv_of(tr, fr))) steps[ns++] = f;
+      if (tl_is_complex(tc)) steps[ns++] = tc == TL_C64 ? f32_c64 : f64_c128;
+    }
     if ((f = store_of(to))) steps[ns++] = f;
   }
-  if (ns == 1) {
-    steps[0](dst, src, n);
+  if (ns < 2) { /* none between int64 and uint64: the same bits */
+    if (ns) steps[0](dst, src, n);
+    else memcpy(dst, src, (size_t)n * tl_itemsize[to]);
     return;
   }
   size_t es = tl_itemsize[from], ed = tl_itemsize[to];
@@ -288,6 +315,7 @@ static int apply_signs(tl_dtype d, void *p, int64_t n, int lazy) {
   bool odd = !(lazy & TL_NEG) != !(lazy & TL_CONJ); /* of imaginary parts */
   if (tl_is_complex(d)) n *= 2;
   switch (d) {
+  case TL_C32: SIGNS(uint16_t, 15, odd)
   case TL_C64: SIGNS(uint32_t, 31, odd)
   case TL_C128: SIGNS(uint64_t, 63, odd)
   case TL_F64: REALS(uint64_t, 63)
@@ -385,6 +413,10 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   if (dst->numel == 0) return 0;
   if ((dst->flags | src->flags) & TL_INDIRECT)
     return (dst->flags | src->flags) & TL_LAZY ? copy_signs(dst, src) : copy_misaligned(dst, src);
+  if (dst->dtype != src->dtype && (dst->dtype == TL_F4E2M1FNX2 || src->dtype == TL_F4E2M1FNX2)) {
+    PyErr_Format(PyExc_NotImplementedError, "\"copy_\" not implemented for '%s'", tl_scalar_type[TL_F4E2M1FNX2]);
+    return -1;
+  }
   if (dst->device | src->device) return tl_device_copy(dst, src);
   if (dst->storage == src->storage) {
     if (same_layout(dst, src)) return 0;
@@ -444,7 +476,12 @@ int tl_check_finite(tl_dtype d, PyObject *value) {
   static const double limits[TL_NUM_DTYPES] = {[TL_F16] = 65504.0,
                                                [TL_BF16] = 3.3895313892515355e38,
                                                [TL_F32] = 3.4028234663852886e38,
-                                               [TL_C64] = 3.4028234663852886e38};
+                                               [TL_C64] = 3.4028234663852886e38,
+                                               [TL_F8E4M3FN] = 448,
+                                               [TL_F8E5M2] = 57344,
+                                               [TL_F8E4M3FNUZ] = 240,
+                                               [TL_F8E5M2FNUZ] = 57344,
+                                               [TL_F8E8M0FNU] = 1.7014118346046923e38};
   const double limit = limits[d];
   double parts[2] = {0, 0};
   if (!limit || !(PyFloat_Check(value) || PyLong_Check(value) || PyComplex_Check(value))) return 0;
@@ -452,7 +489,9 @@ int tl_check_finite(tl_dtype d, PyObject *value) {
   if (parts[0] == -1 && PyErr_Occurred()) return -1;
   if (PyComplex_Check(value)) parts[1] = PyComplex_ImagAsDouble(value);
   for (int i = 0; i < 2; i++)
-    if ((parts[i] > limit || parts[i] < -limit) && parts[i] - parts[i] == 0) {
+    if (((parts[i] > limit || parts[i] < -limit) &&
+         (parts[i] - parts[i] == 0 || (tl_is_limited(d) && d != TL_F8E5M2))) ||
+        (d == TL_F8E8M0FNU && PyFloat_Check(value) && parts[0] < 5.877471754111438e-39)) {
       PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[d]);
       return -1;
     }

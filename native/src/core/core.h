@@ -39,7 +39,7 @@ typedef struct {
   PyObject *dtypes[TL_NUM_DTYPES], *devices[8];
   PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema,
     *set_grad, *get_grad_fn, *set_requires_grad, *host_copy, *resolve, *device_alloc, *device_resize, *device_copy,
-    *device_fill, *device_run, *torch_function, *named_result, *unsupported_array;
+    *device_fill, *device_run, *torch_function, *named_result, *unsupported_array, *limited;
 } TlRegistry;
 extern TlRegistry tl_reg;
 /* modes belong to a thread, as in PyTorch; in WASM there is one */

@@ -10,7 +10,9 @@ PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {
     int16_t i16;
     int32_t i32;
     int64_t i64;
-    uint16_t h;
+    uint16_t u16[2];
+    uint32_t u32;
+    uint64_t u64;
     float f[2];
     double d[2];
   } v;
@@ -22,33 +24,68 @@ PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {
   case TL_I16: return PyLong_FromLong(v.i16);
   case TL_I32: return PyLong_FromLong(v.i32);
   case TL_I64: return PyLong_FromLongLong(v.i64);
-  case TL_F16: return PyFloat_FromDouble(tl_half_to_float(v.h));
-  case TL_BF16: return PyFloat_FromDouble(tl_bf16_to_float(v.h));
+  case TL_F16: return PyFloat_FromDouble(tl_half_to_float(v.u16[0]));
+  case TL_BF16: return PyFloat_FromDouble(tl_bf16_to_float(v.u16[0]));
   case TL_F32: return PyFloat_FromDouble(v.f[0]);
   case TL_F64: return PyFloat_FromDouble(v.d[0]);
   case TL_C64: return PyComplex_FromDoubles(v.f[0], v.f[1]);
   case TL_C128: return PyComplex_FromDoubles(v.d[0], v.d[1]);
-  default: PyErr_SetString(PyExc_SystemError, "unknown dtype"); return NULL;
+  case TL_C32: return PyComplex_FromDoubles(tl_half_to_float(v.u16[0]), tl_half_to_float(v.u16[1]));
+  case TL_U16: return PyLong_FromLong(v.u16[0]);
+  case TL_U32: return PyLong_FromUnsignedLong(v.u32);
+  case TL_U64: return PyLong_FromUnsignedLongLong(v.u64);
+  case TL_F4E2M1FNX2:
+    PyErr_Format(PyExc_NotImplementedError, "\"_local_scalar_dense_cpu\" not implemented for '%s'",
+                 tl_scalar_type[dtype]);
+    return NULL;
+  default: tl_float8_load(dtype)(v.f + 1, &v.u8, 1); return PyFloat_FromDouble(v.f[1]);
   }
 }
 
 static bool reading_data; /* torch.tensor's messages name the dtype, other calls the C type */
 
+/* of integer dtypes but bool */
+typedef struct {
+  const char *c_type;
+  double bottom, top;
+  int64_t most;
+} IntRange;
+static IntRange int_range(tl_dtype d) {
+  static const char *const names[2][9] = {{0, "int8_t", "int16_t", 0, "int", 0, 0, 0, "int64_t"},
+                                          {0, "uint8_t", "uint16_t", 0, "uint32_t", 0, 0, 0, "uint64_t"}};
+  const bool whole = d == TL_U8 || TL_UNSIGNED >> d & 1; /* no negative values */
+  const int size = tl_itemsize[d], bits = 8 * size - !whole;
+  const uint64_t top = bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+  const int64_t most = top > INT64_MAX ? INT64_MAX : (int64_t)top;
+  return (IntRange){names[whole][size], whole ? 0 : -(double)most - 1, (double)top, most};
+}
+
+/* torch.tensor(..., dtype=torch.uint64) */
+static int read_u64(uint64_t *p, PyObject *v) {
+  if (!PyLong_Check(v)) {
+    PyErr_SetString(PyExc_TypeError, "an integer is required");
+    return -1;
+  }
+  *p = PyLong_AsUnsignedLongLong(v);
+  return *p == UINT64_MAX && PyErr_Occurred() ? -1 : 0;
+}
+
 static int store_int(tl_dtype dtype, void *p, PyObject *v) {
-  static const char *const c_types[] = {"int64_t", "uint8_t", "int8_t", "int16_t", "int", "int64_t"};
-  const char *c_type = c_types[dtype];
+  const IntRange range = int_range(dtype);
   int overflow;
-  const char *type = reading_data ? tl_dtype_name[dtype] : c_type;
-  static const double bottom[] = {0, 0, -128, -32768, -2147483648.0, -9223372036854775808.0},
-                      top[] = {1, 255, 127, 32767, 2147483647.0, 9223372036854775807.0};
+  const char *type = reading_data ? tl_dtype_name[dtype] : range.c_type;
   PyObject *i = NULL;
+  if (dtype == TL_U64 && reading_data) return read_u64(p, v);
   if (!reading_data && (PyFloat_Check(v) || PyComplex_Check(v))) { /* not even a fraction may be beyond the range */
     double x = PyComplex_RealAsDouble(v);
-    if (PyComplex_ImagAsDouble(v) == 0 && x >= bottom[dtype] && x <= top[dtype]) i = PyLong_FromDouble(x);
+    if (PyComplex_ImagAsDouble(v) == 0 && x >= range.bottom && x <= range.top) i = PyLong_FromDouble(x);
     else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
     if (!i) return -1;
+  } else if (PyFloat_Check(v) && range.bottom == 0 && PyFloat_AsDouble(v) < 0) {
+    return PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type), -1;
   } else i = PyFloat_Check(v) ? PyNumber_Long(v) : PyNumber_Index(v);
-  if (!i && PyErr_ExceptionMatches(PyExc_TypeError) && !(reading_data && tl_is_numpy_scalar(v))) {
+  if (!i && PyErr_ExceptionMatches(PyExc_TypeError) && !PyComplex_Check(v) &&
+      !(reading_data && tl_is_numpy_scalar(v))) {
     PyErr_Clear();
     i = PyNumber_Long(v);
   }
@@ -58,21 +95,23 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   }
   if (!i) return -1;
   long long x = PyLong_AsLongLongAndOverflow(i, &overflow);
+  if (overflow > 0 && dtype == TL_U64) {
+    uint64_t whole = PyLong_AsUnsignedLongLong(i);
+    overflow = whole == UINT64_MAX && PyErr_Occurred();
+    memcpy(&x, &whole, sizeof x);
+    if (overflow) return Py_DECREF(i), -1;
+  }
   Py_DECREF(i);
   if (x == -1 && PyErr_Occurred()) return -1;
-  static const long long lo[] = {0, 0, -128, -32768, -2147483648LL}, hi[] = {1, 255, 127, 32767, 2147483647LL};
-  if (overflow || (dtype >= TL_U8 && dtype < TL_I64 && (x > hi[dtype] || x < (dtype == TL_U8 ? -255 : lo[dtype])))) {
+  /* unsigned ones take negative numbers as far down, and wrap around */
+  if (overflow ||
+      (tl_itemsize[dtype] < 8 && (x > range.most || x < (range.bottom == 0 ? -range.most : -range.most - 1)))) {
     if (overflow && reading_data) PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
     else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
     return -1;
   }
-  switch (dtype) {
-  case TL_U8: *(uint8_t *)p = (uint8_t)x; break;
-  case TL_I8: *(int8_t *)p = (int8_t)x; break;
-  case TL_I16: *(int16_t *)p = (int16_t)x; break;
-  case TL_I32: *(int32_t *)p = (int32_t)x; break;
-  default: *(int64_t *)p = x;
-  }
+  int64_t whole = x;
+  tl_cast_contig(dtype, p, TL_I64, &whole, 1);
   return 0;
 }
 
@@ -124,7 +163,15 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
   case TL_F32: *(float *)p = (float)re; break;
   case TL_F64: *(double *)p = re; break;
   case TL_C64: *(tl_c64 *)p = (tl_c64){(float)re, (float)im}; break;
-  default: *(tl_c128 *)p = (tl_c128){re, im};
+  case TL_C128: *(tl_c128 *)p = (tl_c128){re, im}; break;
+  case TL_F4E2M1FNX2:
+    if (reading_data) PyErr_SetString(PyExc_RuntimeError, "store_scalar: invalid type");
+    else PyErr_Format(PyExc_NotImplementedError, "\"fill_cpu\" not implemented for '%s'", tl_scalar_type[dtype]);
+    return -1;
+  default: {
+    tl_c128 z = {re, im};
+    tl_cast_contig(dtype, p, TL_C128, &z, 1);
+  }
   }
   return 0;
 }
@@ -188,12 +235,12 @@ static bool is_number(PyObject *o) { return PyFloat_Check(o) || PyLong_Check(o) 
 
 static int see(Seen *s, tl_dtype d) {
   s->dtype = s->dtype < 0 ? (int)d : (int)tl_promote((tl_dtype)s->dtype, d);
-  return 0;
+  return s->dtype == TL_NUM_DTYPES ? -1 : 0;
 }
 
 /* the dtype of a numpy array or scalar */
 static int see_numpy(Seen *s, PyObject *o) {
-  static const char *const known = "b1 u1 i1 i2 i4 i8 f2 -- f4 f8 c8 c16"; /* in the order of the codes */
+  static const char *const known = "b1 u1 i1 i2 i4 i8 f2 -- f4 f8 c8 c16 -- u2 u4 u8"; /* in the order of the codes */
   int bytes;
   char kind = tl_numpy_kind(o, &bytes), text[16];
   snprintf(text, sizeof text, "%c%d", kind ? kind : '?', bytes);

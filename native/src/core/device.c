@@ -134,6 +134,7 @@ bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *out) {
     uint64_t code;
     if (TL_CHECK(o)) {
       const TlTensor *t = (const TlTensor *)o;
+      if (tl_is_limited((tl_dtype)t->dtype)) return false;
       code = 0x80u | t->dtype | (t->ndim ? 0x10u : 0) | (t->device ? 0 : 0x20u);
     } else if (o == Py_None) code = 1;
     else if (PyBool_Check(o)) code = o == Py_True ? 2 : 3;

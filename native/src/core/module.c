@@ -13,7 +13,8 @@ static PyObject *promote_types(PyObject *m, PyObject *args) {
   tl_dtype x, y;
   if (!PyArg_ParseTuple(args, "OO", &a, &b) || tl_dtype_arg(a, TL_F32, &x) < 0 || tl_dtype_arg(b, TL_F32, &y) < 0)
     return NULL;
-  return tl_dtype_object(tl_promote(x, y));
+  tl_dtype r = tl_promote(x, y);
+  return r == TL_NUM_DTYPES ? NULL : tl_dtype_object(r);
 }
 static PyObject *can_cast(PyObject *m, PyObject *args) {
   (void)m;

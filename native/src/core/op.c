@@ -158,11 +158,34 @@ static PyObject *run_kernel(Overload *ov, PyObject *const *a, bool other) {
   return vcall_with(tl_reg.device_run, ov, a, NULL);
 }
 
+static bool is_limited(PyObject *o) {
+  bool found = TL_CHECK(o) && tl_is_limited((tl_dtype)((TlTensor *)o)->dtype);
+  for (int d = TL_C128 + 1; d < TL_NUM_DTYPES && !found; d++) found = o == tl_reg.dtypes[d];
+  return found;
+}
+
+PyObject *tl_op_limited(Overload *ov, PyObject *const *a) {
+  bool found = false;
+  for (int i = 0; i < ov->nparams && !found; i++) {
+    int kind = ov->params[i].kind;
+    if (kind == K_TENSOR || kind == K_DTYPE) found = is_limited(a[i]);
+    else if ((kind == K_TENSORS || kind == K_OPT_TENSORS) && a[i] != Py_None)
+      for (Py_ssize_t j = 0, m = PyObject_Size(a[i]); j < m && !found; j++) found = is_limited(seq_item(a[i], j));
+  }
+  PyObject *r = found ? vcall_with(tl_reg.limited, ov, a, NULL) : NULL;
+  if (r == Py_NotImplemented) Py_CLEAR(r);
+  return r;
+}
+
 /* kernel, else body */
 PyObject *tl_op_run(Overload *ov, PyObject *const *a, bool other) {
   ov->calls++;
   if (ov->kernel) {
     PyObject *b[MAX_PARAMS], *own[MAX_PARAMS], *r;
+    if (tl_any_indirect && !(ov->kernel->flags & TL_K_GEOMETRY)) {
+      r = tl_op_limited(ov, a);
+      if (r || PyErr_Occurred()) return r;
+    }
     int n = tl_any_indirect && !(ov->kernel->flags & TL_K_GEOMETRY) ? tl_op_direct_args(ov, a, b, own) : 0;
     if (n < 0) return NULL;
     r = run_kernel(ov, n ? b : a, other);
@@ -222,7 +245,9 @@ static PyObject *made_complex(Overload *ov, PyObject *const *a, int *at) {
     } else number = number || (i < 2 && PyComplex_Check(a[i])); /* not alpha, which a real tensor refuses */
   }
   if (!number || tensors != 1 || tl_is_complex(((TlTensor *)a[*at])->dtype)) return NULL;
-  return PyObject_CallMethod(a[*at], ((TlTensor *)a[*at])->dtype == TL_F64 ? "cdouble" : "cfloat", NULL);
+  static const char *const names[TL_NUM_DTYPES] = {[TL_F64] = "cdouble", [TL_F16] = "chalf"};
+  const char *name = names[((TlTensor *)a[*at])->dtype];
+  return PyObject_CallMethod(a[*at], name ? name : "cfloat", NULL);
 }
 
 static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {

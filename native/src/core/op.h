@@ -79,6 +79,9 @@ extern bool tl_default_off_cpu; /* torch.set_default_device or `with torch.devic
 PyObject *tl_op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 PyObject *tl_op_dispatch(Overload *ov, PyObject *const *a);
 PyObject *tl_op_run(Overload *ov, PyObject *const *a, bool other);
+/* The result of a call that has a limited dtype among its arguments, by _core/limited.py. NULL without an error: there
+ * is none, or the kernel itself copes with it. Asked only where tl_any_indirect. */
+PyObject *tl_op_limited(Overload *ov, PyObject *const *a);
 int tl_op_direct_args(Overload *ov, PyObject *const *a, PyObject **b, PyObject **own);
 /* op_inplace.c */
 PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other);

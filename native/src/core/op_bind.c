@@ -163,7 +163,10 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
     return 0;
   case K_STR: return PyUnicode_Check(o);
   case K_DTYPE:
-    if (Py_TYPE(o) == (PyTypeObject *)tl_reg.dtype) return 1;
+    if (Py_TYPE(o) == (PyTypeObject *)tl_reg.dtype) {
+      for (int d = TL_C128 + 1; d < TL_NUM_DTYPES && !tl_any_indirect; d++) tl_any_indirect = o == tl_reg.dtypes[d];
+      return 1;
+    }
     if (o == (PyObject *)&PyFloat_Type || o == (PyObject *)&PyLong_Type || o == (PyObject *)&PyBool_Type ||
         o == (PyObject *)&PyComplex_Type) {
       tl_dtype d;

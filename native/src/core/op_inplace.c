@@ -80,6 +80,9 @@ PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other) {
   if (ov->kernel && ov->kernel->flags & TL_K_APART && check_apart(self, a + 1, ov->nparams - 1) < 0) return NULL;
   ov->calls++;
   PyObject *r = NULL;
+  int64_t version = self->version ? self->version->value : 0;
+  const bool limited = tl_any_indirect && ov->kernel && !(ov->kernel->flags & TL_K_GEOMETRY);
+  if (limited && ((r = tl_op_limited(ov, a)) || PyErr_Occurred())) goto computed;
   if (ov->kernel && (!other || ov->kernel->flags & TL_K_GEOMETRY) && (ov->kernel->flags & TL_K_OUT)) {
     r = ov->kernel->fn(ov->kernel, a, ov->nparams, self);
     if (!r) return NULL;
@@ -89,10 +92,11 @@ PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other) {
     }
     Py_DECREF(r);
   }
-  int64_t version = self->version ? self->version->value : 0;
+  version = self->version ? self->version->value : 0;
   for (int i = 1; ov->flags & F_ORDERED && i < ov->nparams; i++) /* written element by element in PyTorch */
     if (TL_CHECK(a[i]) && tl_check_overlap(self, (const TlTensor *)a[i]) < 0) return NULL;
   r = tl_op_run(ov, a, other);
+computed:
   if (!r) return NULL;
   if (r == (PyObject *)self) {
     tl_bump(self);

@@ -255,11 +255,14 @@ static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t n
   else if (tl_any_device && !(k->flags & TL_K_GEOMETRY) && tl_args_off_cpu(a, (int)n))
     PyErr_Format(PyExc_RuntimeError, "%s: a tensor is not on the CPU", k->name);
   else if (!tl_any_indirect || k->flags & TL_K_GEOMETRY) r = k->fn(k, a, n, out);
-  else {
+  else if (!(r = tl_op_limited(ov, a)) && !PyErr_Occurred()) {
     int copies = tl_op_direct_args(ov, a, b, own);
     if (copies >= 0 && out && b[0] != a[0]) PyErr_Format(PyExc_RuntimeError, "%s: out is not plain memory", k->name);
     else if (copies >= 0) r = k->fn(k, b, n, out);
     while (copies > 0) Py_DECREF(own[--copies]);
+  } else if (r && out && r != (PyObject *)out) {
+    if (tl_copy(out, (TlTensor *)r) < 0) Py_CLEAR(r);
+    else Py_XSETREF_(r, Py_NewRef(out));
   }
   while (nmade) Py_DECREF(made[--nmade]);
   return r;

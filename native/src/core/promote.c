@@ -1,8 +1,30 @@
 /* promote.c: PyTorch's type promotion. */
 #include "pointwise/pointwise.h"
 
+/* At least one of the two, which differ, is limited (or TL_NUM_DTYPES, from an error before). */
+static tl_dtype promote_limited(tl_dtype a, tl_dtype b) {
+  const uint32_t both = 1u << a | 1u << b;
+  const char *types = NULL;
+  if (both >> TL_NUM_DTYPES & 1) return TL_NUM_DTYPES;
+  if ((a >= TL_F8E4M3FN && a <= TL_F8E8M0FNU) || (b >= TL_F8E4M3FN && b <= TL_F8E8M0FNU)) types = "Float8 Types";
+  else if (both & TL_UNSIGNED) {
+    if (tl_is_float(a)) return a;
+    if (tl_is_float(b)) return b;
+    types = "uint16, uint32, uint64 types";
+  } else if (both >> TL_F4E2M1FNX2 & 1) types = "Float4_e2m1fn_x2";
+  if (!types) { /* complex32 */
+    const tl_dtype other = a == TL_C32 ? b : a;
+    if (tl_is_complex(other)) return other;
+    return tl_is_float(other) ? tl_complex_of(other) : TL_C32;
+  }
+  PyErr_Format(PyExc_RuntimeError, "Promotion for %s is not supported, attempted to promote %s and %s", types,
+               tl_scalar_type[a], tl_scalar_type[b]);
+  return TL_NUM_DTYPES;
+}
+
 tl_dtype tl_promote(tl_dtype a, tl_dtype b) {
   if (a == b) return a;
+  if (a > TL_C128 || b > TL_C128) return promote_limited(a, b);
   if (a > b) {
     tl_dtype t = a;
     a = b;
@@ -22,9 +44,15 @@ static int higher(int a, int b) { /* below 0: none */
 
 /* tensors with dimensions outrank 0-dim tensors, those outrank numbers, unless the lower one is of a higher category */
 static int combine(int hi, int lo) {
-  if (hi < 0) return lo;
-  if (lo < 0 || tl_is_complex((tl_dtype)hi)) return hi;
-  if (tl_is_float((tl_dtype)hi)) return tl_is_complex((tl_dtype)lo) ? (int)tl_complex_of((tl_dtype)hi) : hi;
+  if (hi < 0 || lo == TL_NUM_DTYPES) return lo;
+  if (lo < 0 || hi == TL_NUM_DTYPES || tl_is_complex((tl_dtype)hi)) return hi;
+  if (tl_is_float((tl_dtype)hi)) {
+    if (!tl_is_complex((tl_dtype)lo)) return hi;
+    if (!tl_is_limited((tl_dtype)hi)) return (int)tl_complex_of((tl_dtype)hi);
+    PyErr_Format(PyExc_RuntimeError, "Unknown Complex ScalarType for %s", tl_scalar_type[hi]);
+    return TL_NUM_DTYPES;
+  }
+  if (TL_UNSIGNED >> hi & 1 && tl_is_complex((tl_dtype)lo)) return lo;
   if (hi == TL_BOOL || !tl_is_integral((tl_dtype)lo)) return tl_promote((tl_dtype)hi, (tl_dtype)lo);
   return hi;
 }
@@ -33,7 +61,7 @@ int tl_number_dtype(PyObject *o) {
   if (PyBool_Check(o)) return TL_BOOL;
   if (PyLong_Check(o)) return TL_I64;
   if (PyFloat_Check(o)) return tl_default_dtype;
-  if (PyComplex_Check(o)) return tl_default_dtype == TL_F64 ? TL_C128 : TL_C64;
+  if (PyComplex_Check(o)) return (int)tl_complex_of(tl_default_dtype);
   return -1;
 }
 
@@ -62,6 +90,7 @@ int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out) {
     wrapped = higher(wrapped, d);
   }
   int r = combine(dims, combine(zero, wrapped));
+  if (r == TL_NUM_DTYPES) return -1;
   *out = r < 0 ? tl_default_dtype : (tl_dtype)r;
   return 0;
 }

@@ -119,6 +119,13 @@ int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shap
   return 0;
 }
 
+/* a tensor of a limited dtype is made: the dispatcher looks at arguments from now on */
+static int note_limited(tl_dtype dtype) {
+  tl_any_indirect = true;
+  return dtype == TL_C32 ? tl_warn_once("ComplexHalf support is experimental and many operators don't support it yet.")
+                         : 0;
+}
+
 static int check_device_dtype(int device, tl_dtype dtype) {
   if (device != TL_WEBGPU || (dtype != TL_F64 && dtype != TL_C128)) return 0;
   PyErr_Format(PyExc_TypeError,
@@ -128,6 +135,7 @@ static int check_device_dtype(int device, tl_dtype dtype) {
 }
 
 static TlTensor *empty_dense(int device, tl_dtype dtype, int ndim, const int64_t *shape) {
+  if (tl_is_limited(dtype) && note_limited(dtype) < 0) return NULL;
   if (device && check_device_dtype(device, dtype) < 0) return NULL;
   int64_t n = tl_count(ndim, shape), nbytes;
   if (n < 0) return NULL;
@@ -151,6 +159,7 @@ static TlTensor *empty_dense(int device, tl_dtype dtype, int ndim, const int64_t
 TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape) { return empty_dense(TL_CPU, dtype, ndim, shape); }
 
 static TlTensor *empty_strided(int device, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides) {
+  if (tl_is_limited(dtype) && note_limited(dtype) < 0) return NULL;
   if (device && check_device_dtype(device, dtype) < 0) return NULL;
   int64_t n = tl_count(ndim, shape), extent = n ? 1 : 0, step;
   bool over = false;

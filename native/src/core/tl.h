@@ -91,7 +91,8 @@ static inline void tl_xdecref(PyObject *o) {
 /* ---- dtypes --------------------------------------------------------------------------------------------------- */
 /* X(code, name, ScalarType and C++ type in PyTorch's messages, C storage type, compute class). 16-bit floats compute in
  * float, integers of at most 32 bits and bool compute in int32_t (wrap-around on store), so a kernel row lists compute
- * types, not storage types. */
+ * types, not storage types. Those after C128 are limited: they can be stored, moved and converted, and kernels do not
+ * know them. The dispatcher hands calls with them to _core/limited.py, which says what PyTorch can do with each. */
 #define TL_DTYPES(X) \
   X(BOOL, bool, Bool, "bool", uint8_t, I32) \
   X(U8, uint8, Byte, "unsigned char", uint8_t, I32) \
@@ -104,7 +105,17 @@ static inline void tl_xdecref(PyObject *o) {
   X(F32, float32, Float, "float", float, F32) \
   X(F64, float64, Double, "double", double, F64) \
   X(C64, complex64, ComplexFloat, "c10::complex<float>", tl_c64, C64) \
-  X(C128, complex128, ComplexDouble, "c10::complex<double>", tl_c128, C128)
+  X(C128, complex128, ComplexDouble, "c10::complex<double>", tl_c128, C128) \
+  X(C32, complex32, ComplexHalf, "c10::complex<c10::Half>", tl_c32, C64) \
+  X(U16, uint16, UInt16, "uint16_t", uint16_t, I32) \
+  X(U32, uint32, UInt32, "uint32_t", uint32_t, I64) \
+  X(U64, uint64, UInt64, "uint64_t", uint64_t, I64) \
+  X(F8E4M3FN, float8_e4m3fn, Float8_e4m3fn, "c10::Float8_e4m3fn", uint8_t, F32) \
+  X(F8E5M2, float8_e5m2, Float8_e5m2, "c10::Float8_e5m2", uint8_t, F32) \
+  X(F8E4M3FNUZ, float8_e4m3fnuz, Float8_e4m3fnuz, "c10::Float8_e4m3fnuz", uint8_t, F32) \
+  X(F8E5M2FNUZ, float8_e5m2fnuz, Float8_e5m2fnuz, "c10::Float8_e5m2fnuz", uint8_t, F32) \
+  X(F8E8M0FNU, float8_e8m0fnu, Float8_e8m0fnu, "c10::Float8_e8m0fnu", uint8_t, F32) \
+  X(F4E2M1FNX2, float4_e2m1fn_x2, Float4_e2m1fn_x2, "c10::Float4_e2m1fn_x2", uint8_t, F32)
 
 typedef struct {
   float re, im;
@@ -112,6 +123,9 @@ typedef struct {
 typedef struct {
   double re, im;
 } tl_c128;
+typedef struct {
+  uint16_t re, im; /* halves */
+} tl_c32;
 
 typedef enum {
 #define X(code, name, scalar, cpp, ctype, comp) TL_##code,
@@ -127,10 +141,18 @@ extern const char *const tl_dtype_name[TL_NUM_DTYPES];  /* "int64" */
 extern const char *const tl_scalar_type[TL_NUM_DTYPES]; /* "Long" */
 extern const char *const tl_cpp_type[TL_NUM_DTYPES];    /* "long int" */
 
-static inline bool tl_is_complex(tl_dtype d) { return d >= TL_C64; }
-static inline bool tl_is_float(tl_dtype d) { return d >= TL_F16 && d <= TL_F64; } /* real floating point */
-static inline bool tl_is_integral(tl_dtype d) { return d <= TL_I64; }             /* bool included */
-tl_dtype tl_promote(tl_dtype a, tl_dtype b);                                      /* torch.promote_types */
+#define TL_UNSIGNED (1u << TL_U16 | 1u << TL_U32 | 1u << TL_U64)
+static inline bool tl_is_limited(tl_dtype d) { return d > TL_C128; }
+static inline bool tl_is_complex(tl_dtype d) { return d - 10u < 3; }
+static inline bool tl_is_float(tl_dtype d) { /* real floating point */
+  return (d >= TL_F16 && d <= TL_F64) || d >= TL_F8E4M3FN;
+}
+static inline bool tl_is_integral(tl_dtype d) { /* bool included */
+  return (((1u << (TL_I64 + 1)) - 1) | TL_UNSIGNED) >> d & 1;
+}
+_Static_assert(TL_C64 == 10 && TL_C32 == 12 && TL_NUM_DTYPES < 32, "the tests of dtypes above");
+/* torch.promote_types; TL_NUM_DTYPES with PyTorch's error for some pairs with a limited dtype */
+tl_dtype tl_promote(tl_dtype a, tl_dtype b);
 /* torch.result_type of tensors and numbers; None is skipped */
 int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);
 int tl_number_dtype(PyObject *o); /* dtype a Python number counts as, -1: not a number */
@@ -142,9 +164,13 @@ static inline tl_dtype tl_float_of(tl_dtype d) {
 } /* int -> default float */
 static inline tl_dtype tl_real_of(tl_dtype d) {
   if (d == TL_C64) return TL_F32;
+  if (d == TL_C32) return TL_F16;
   return d == TL_C128 ? TL_F64 : d;
 }
-static inline tl_dtype tl_complex_of(tl_dtype d) { return d == TL_F64 ? TL_C128 : TL_C64; } /* d: a float type */
+static inline tl_dtype tl_complex_of(tl_dtype d) { /* d: a float type */
+  if (d == TL_F16) return TL_C32;
+  return d == TL_F64 ? TL_C128 : TL_C64;
+}
 /* what convolutions and pools of real numbers add up in: integers in int64, 16-bit floats in float */
 static inline tl_dtype tl_window_dtype(tl_dtype d) {
   if (tl_is_integral(d)) return TL_I64;
@@ -169,6 +195,10 @@ static inline uint16_t tl_float_to_bf16(float f) {
   if ((u & 0x7fffffffu) > 0x7f800000u) return 0x7fc0;
   return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
 }
+
+/* float8.c: loops between an 8-bit float type and float, NULL for other dtypes */
+typedef void (*tl_cast_fn)(void *restrict dst, const void *restrict src, int64_t n);
+tl_cast_fn tl_float8_load(tl_dtype d), tl_float8_store(tl_dtype d);
 
 /* ---- storage and tensor ----------------------------------------------------------------------------------------- */
 enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2 };
@@ -256,7 +286,7 @@ static inline int64_t tl_wrap_add(int64_t a, int64_t b) { return (int64_t)((uint
 int tl_copy(TlTensor *dst, TlTensor *src);
 int tl_fill(TlTensor *dst, PyObject *value);
 int tl_check_finite(tl_dtype d, PyObject *value); /* -1 with PyTorch's message where a finite number does not fit */
-extern bool tl_any_indirect;                      /* whether there ever was a TL_INDIRECT tensor */
+extern bool tl_any_indirect;      /* whether there ever was a TL_INDIRECT tensor, or a limited dtype in a call */
 TlTensor *tl_direct(TlTensor *t); /* a copy of a TL_INDIRECT tensor that is not; t itself (new reference) otherwise */
 /* cast n contiguous elements */
 void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n);

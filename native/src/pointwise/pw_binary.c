@@ -257,8 +257,10 @@ static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is no
 /* ---- kernels with more than a row ---- */
 /* numbers among the operands that the integer dtype d has no room for: an error, as they would wrap around */
 static int check_room(PyObject *const *args, int n, tl_dtype d) {
-  static const char *const int_types[] = {"bool", "uint8_t", "int8_t", "int16_t", "int"};
-  int bits = tl_itemsize[d] * 8 - (d != TL_U8);
+  static const char *const int_types[TL_NUM_DTYPES] = {[TL_U8] = "uint8_t",   [TL_I8] = "int8_t",
+                                                       [TL_I16] = "int16_t",  [TL_I32] = "int",
+                                                       [TL_U16] = "uint16_t", [TL_U32] = "uint32_t"};
+  int bits = tl_itemsize[d] * 8 - !(d == TL_U8 || TL_UNSIGNED >> d & 1);
   if (!tl_is_integral(d) || d == TL_BOOL || bits >= 63) return 0;
   for (int i = 0; i < n; i++) {
     PwArg a;

@@ -43,6 +43,10 @@ static bool fill_empty;
 static TlTensor *fresh(TlTensor *t) {
   if (!t || !fill_empty || t->device != TL_CPU) return t;
   static const int64_t largest[] = {1, 255, 127, 32767, 2147483647LL, INT64_MAX};
+  if (TL_UNSIGNED >> t->dtype & 1 || t->dtype == TL_F4E2M1FNX2) {
+    memset(tl_data(t), 255, (size_t)t->numel * tl_itemsize[t->dtype]);
+    return t;
+  }
   PyObject *v = t->dtype <= TL_I64 ? PyLong_FromLongLong(largest[t->dtype]) : PyFloat_FromDouble(NAN);
   TlTensor *r = v ? filled(t, v) : NULL;
   if (!v) TL_DEC(t);

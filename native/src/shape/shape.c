@@ -76,6 +76,7 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
       goto end;
     }
     dt = i ? tl_promote(dt, (tl_dtype)t->dtype) : (tl_dtype)t->dtype;
+    if (dt == TL_NUM_DTYPES) goto end;
     if (!first && (stack || !legacy_empty(t))) first = t;
   }
   if (!first) first = ITEM(0);

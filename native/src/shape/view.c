@@ -395,6 +395,7 @@ static PyObject *k_detach(ARGS) {
 static PyObject *retyped(TlTensor *t, tl_dtype d, int nd, const int64_t *shape, const int64_t *strides,
                          int64_t offset) {
   uint8_t keep = t->dtype;
+  if (tl_is_limited(d)) tl_any_indirect = true;
   t->dtype = (uint8_t)d;
   PyObject *v = as_view(t, nd, shape, strides, offset);
   t->dtype = keep;
@@ -542,12 +543,7 @@ static PyObject *k_view_as_complex(ARGS) {
     shape[i] = t->shape[i];
     strides[i] = t->strides[i] / 2;
   }
-  if (t->dtype == TL_F16) {
-    PyErr_SetString(PyExc_NotImplementedError,
-                    "view_as_complex: complex numbers of half precision (complex32) are not supported");
-    return NULL;
-  }
-  return retyped(t, t->dtype == TL_F32 ? TL_C64 : TL_C128, t->ndim - 1, shape, strides, t->offset / 2);
+  return retyped(t, tl_complex_of(t->dtype), t->ndim - 1, shape, strides, t->offset / 2);
 }
 
 const TlKernel tl_kernels_view[] = {{"view", k_view, VIEW, TL_K_GEOMETRY, NULL},

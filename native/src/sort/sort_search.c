@@ -261,6 +261,7 @@ PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t
   }
   if (search_shapes(b, v, sorter) < 0) goto done;
   tl_dtype common = tl_promote(b->dtype, v->dtype);
+  if (common == TL_NUM_DTYPES) goto done;
   if (!v->numel) {
     res = tl_empty(narrow ? TL_I32 : TL_I64, v->ndim, v->shape);
     goto done;
