@@ -149,6 +149,17 @@ def _changed(args: Any, change: Any) -> Any:
     return type(args)(_changed(a, change) for a in args) if type(args) in (tuple, list) else args
 
 
+def _clamp_name(kernel: str, args: Any) -> str:
+    bounds = {"clamp_min": (args[1], None), "clamp_max": (None, args[1])}.get(kernel, args[1:3])
+    tensors = any(isinstance(b, torch.Tensor) for b in bounds)
+    if None not in bounds:
+        return "clamp_cpu" if tensors else "clamp_scalar_cpu"
+    low = bounds[1] is None
+    if tensors:
+        return "maximum_cpu" if low else "minimum_cpu"
+    return "clamp_min_scalar_cpu" if low else "clamp_max_scalar_cpu"
+
+
 def _refused(kernel: str, dtype: DType, args: Any) -> NotImplementedError:
     name = _NAMES.get(kernel) or kernel.removeprefix("special_") + "_cpu"
     if dtype.is_floating_point:
@@ -171,13 +182,7 @@ def _refused(kernel: str, dtype: DType, args: Any) -> NotImplementedError:
     elif kernel == "round" and len(args) > 1 and args[1]:
         name = "round_cpu"
     elif kernel.startswith("clamp"):
-        bounds = {"clamp_min": (args[1], None), "clamp_max": (None, args[1])}.get(kernel, args[1:3])
-        tensor = any(isinstance(b, torch.Tensor) for b in bounds)
-        both = None not in bounds
-        if tensor:
-            name = "clamp_cpu" if both else "maximum_cpu" if bounds[1] is None else "minimum_cpu"
-        elif not both:
-            name = "clamp_%s_scalar_cpu" % ("min" if bounds[1] is None else "max")
+        name = _clamp_name(kernel, args)
     elif kernel.endswith("softmax") and args[1] % max(args[0].dim(), 1) != max(args[0].dim(), 1) - 1:
         name = name.replace("lastdim_", "")
     return NotImplementedError("\"%s\" not implemented for '%s'" % (name, dtype._scalar_type))
@@ -189,7 +194,7 @@ def _letter(kernel: str, dtype: DType, args: Any) -> str:
             return "-"
         if kernel == "div" and len(args) > 2 and args[2]:
             return "-"
-    how = _HOW.get(kernel, "---")[0 if dtype in _UNSIGNED else 2 if dtype.is_complex else 1]
+    how = _HOW.get(kernel, "---")[(dtype not in _UNSIGNED) + dtype.is_complex]
     if kernel == "count_nonzero" and not dtype.is_complex and args[1] is None:
         return "-"
     if kernel in ("sum", "cumsum") and how == "-" and not (args[0].numel() and (args[0].dim() or kernel == "sum")):
