@@ -111,6 +111,29 @@ MEANT = [
         0,
         "the fused loss saves its input, where PyTorch saves the logarithm of the softmax",
     ),
+    Meant(
+        "grad's presence|type|value|grad",
+        "native_group_norm",
+        "",
+        0,
+        "PyTorch loses the gradient of a group's mean, and gives that of its deviation in its place",
+        order=1,
+    ),
+    Meant(
+        "raises NotImplementedError, RuntimeError",
+        "",
+        "PyTorch .* is not supported for complex.*, torchlite unsupported operation: more than one element",
+        0,
+        "both refuse a complex tensor whose elements share memory, which check comes first differs",
+    ),
+    Meant(
+        "stride",
+        "sgn",
+        "",
+        0,
+        "PyTorch's gradient of sgn is zeros without memory, which lie contiguous in the end",
+        order=1,
+    ),
     Meant("raises RuntimeError, nothing", "", "INTERNAL ASSERT FAILED", 0, "a mistake of PyTorch's own"),
     Meant(
         "value|grad",
@@ -180,7 +203,7 @@ MEANT = [
     Meant(
         "raises (AttributeError|TypeError), (nothing|RuntimeError)",
         "register_hook",
-        "PyTorch .*'?NoneType'?.*, torchlite (nothing|The differentiated Tensor at index|element 0 of)",
+        "PyTorch .*'?NoneType'?.*, torchlite (nothing|The differentiated Tensor at index|element 0 of|one of the var)",
         0,
         "PyTorch calls the hook of a part of split with None where no gradient reaches that part",
     ),

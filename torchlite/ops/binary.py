@@ -231,7 +231,7 @@ def _pow_exponent(g, x, e, result):
         zero = (x == 0) & (torch.imag(e) == 0) & (torch.real(e) >= 0)
     else:
         zero = (x == 0) & (e >= 0)
-    return g * torch.where(zero, 0.0, (result * x.to(result.dtype).log()).conj())
+    return g * torch.where(zero, 0.0, (result * x.to(torch.result_type(x, e)).log()).conj())
 
 
 @op(

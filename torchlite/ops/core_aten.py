@@ -74,7 +74,7 @@ def _to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_forma
 @_aten("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", samples=lambda t: [(t(2, 3), t(3))])
 def copy(self, src, non_blocking):
     """`src`, broadcast to the shape of `self` and cast to its dtype."""
-    return torch.empty_like(self).copy_(src)
+    return self.clone().copy_(src)
 
 
 @_aten(

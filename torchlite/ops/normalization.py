@@ -92,7 +92,7 @@ def _softmax_backward_data(grad_output, output, dim, input_dtype):
 )
 def _log_softmax_backward_data(grad_output, output, dim, input_dtype):
     """Gradient of log_softmax: g - exp(y) * sum(g)."""
-    return (grad_output - output.exp() * grad_output.sum(dim, True)).to(input_dtype)
+    return (grad_output.contiguous() - output.exp() * grad_output.sum(dim, True)).to(input_dtype)
 
 
 @op(
@@ -380,7 +380,7 @@ def native_batch_norm_backward(
     dx = None
     if output_mask[0]:
         dx = (_row_grads(h, xhat, rstd, dims) if train else h * rstd).to(input.dtype)
-        dx = dx if input.dim() > 3 else dx.contiguous()  # as the kernel's
+        dx = dx.contiguous(memory_format=suggested_format(input))  # as the kernel's
     return (dx, (grad_out * xhat).sum(dims) if output_mask[1] else None, grad_out.sum(dims) if output_mask[2] else None)
 
 

@@ -104,7 +104,7 @@ def special_ndtri(self):
     out=True,
     tags="pointwise",
     module="special",
-    grad={"self": lambda c, g: g / torch.special.erfcx(c.self * -math.sqrt(0.5)) * math.sqrt(2 / math.pi)},
+    grad={"self": lambda c, g: g * math.sqrt(2 / math.pi) / torch.special.erfcx(c.self * -math.sqrt(0.5))},
     samples=_line,
 )
 def special_log_ndtr(self):

@@ -204,7 +204,10 @@ def conj_physical(self):
 @op("conj_physical_(Tensor(a!) self) -> Tensor(a!)", tags="pointwise expanded")  # copy_ refuses an expanded one
 def conj_physical_(self):
     """In-place conj_physical."""
-    return self.copy_(torch._conj_physical(self)) if self.is_complex() else self
+    if self.is_complex():
+        return self.copy_(torch._conj_physical(self))
+    self._bump_version()
+    return self
 
 
 def _angle_grad(c, g):

@@ -277,7 +277,7 @@ KERNEL(k_geqrf)
   TlTensor *a = ARG(0);
   if (matrices(k->name, a)) return NULL;
   const tl_dtype w = wide(a->dtype);
-  const int64_t m = M(a), n = N(a), r = m < n ? m : n, nb = batches(a);
+  const int64_t m = M(a), n = N(a), r = m < n ? m : n, nb = r ? batches(a) : 0;
   TlTensor *t[2] = {copy_of(a, w), batched(a, 1, r, 0, w)};
   bool ok = t[0] && t[1];
   for (int64_t b = 0; ok && b < nb; b++) {

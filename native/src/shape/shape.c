@@ -90,7 +90,11 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   if (stack && !unsqueezed) nd--; /* until the end, the dims are those of the cat */
   memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
   if (!stack) shape[dim] = 0; /* added up below */
-  else shape[dim] = unsqueezed ? count : count * shape[dim];
+  else if (unsqueezed) shape[dim] = count;
+  else if (__builtin_mul_overflow(count, shape[dim], &shape[dim])) {
+    tl_sizes_overflow();
+    goto end;
+  }
   for (Py_ssize_t i = 0; i < count; i++) {
     TlTensor *t = ITEM(i);
     if (stack) {

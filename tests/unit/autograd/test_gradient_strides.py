@@ -38,6 +38,11 @@ torch.ones(()).expand(2, 2) * Z.detach(), Z.detach() * torch.ones(()).expand(2, 
 torch.autograd.grad(torch.autograd.grad(A.abs().sum(), [A], create_graph=True)[0].square().sum(), [A])[0].stride(),
     G(A.sgn())[0].stride()
 [torch.autograd.grad(A.logcumsumexp(d).sum(), [A], create_graph=True)[0] for d in (0, 1)]
+X = torch.arange(24.).reshape(2, 3, 2, 2).cos().to(memory_format=torch.channels_last).requires_grad_();
+    [torch.autograd.grad(f(X), X, g, create_graph=c)[0].stride() for f in (lambda x: F.log_softmax(x, 1), F.softplus,
+    lambda x: F.batch_norm(x, None, None, training=True), lambda x: F.batch_norm(x, torch.zeros(3), torch.ones(3)))
+    for c in (False, True) for g in (torch.ones(2, 3, 2, 2), torch.ones_like(X), torch.ones(()).expand(2, 3, 2, 2))]
+G(torch.special.log_ndtr(A)), torch.autograd.grad(torch.special.log_ndtr(A), A, torch.ones(()).double().expand(2, 2))
 G(torch.tensordot(A, B, 2)), G(torch.tensordot(A, B, 1)), G(torch.tensordot(A, A, ([0, 1], [1, 0])))
 x=torch.arange(8.).reshape(2,2,1,2).to(memory_format=torch.channels_last).requires_grad_(); y=torch.tensordot(x,x,4);
     torch.autograd.grad(y,[x]), y._is_view()

@@ -89,6 +89,7 @@ WRONG = [
     (lambda: torch.nn.functional.one_hot(torch.tensor([2**63 - 1])), "Class values must be smaller than num_classes."),
     (lambda: torch.combinations(ones(5), 10**6, True), "no memory"),
     (lambda: torch.combinations(ones(5), 2**62, True), "no memory"),
+    (lambda: torch.stack([ones(1).as_strided((0, 2**62), (1, 1))] * 2, 1), "overflowed"),
     (
         lambda: hidden("_max_pool_backward")(ones(1, 1, 2), index(1, 1, 3), [1, 1, 4], 1),
         "_max_pool_backward(): expected indices of shape [1, 1, 2], got [1, 1, 3]",
@@ -120,7 +121,7 @@ WRONG = [
         "non-zero size for non-batch dim",
     ),
     (
-        lambda: torch.ops.aten._cross_entropy_backward(
+        lambda: torch.ops.functions._cross_entropy_backward(
             ones(4), ones(4, 0), index(4), None, ones(4), ones(), 0, -100, 0.5
         ),
         None,
