@@ -1,7 +1,10 @@
 """torch.func: function transforms built on autograd, and functional calls of modules."""
 
+import contextlib
+
 import torchlite as torch
 
+from . import _C
 from .autograd._node import edge
 from .utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
@@ -45,6 +48,20 @@ def _fresh(leaves):
     return [t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in leaves]
 
 
+@contextlib.contextmanager
+def _transform(fresh):
+    """While a transformed function runs: it may write to its own inputs (`fresh`) and to what it makes itself."""
+    outer = _C.func_level()
+    _C.func_level(outer + 1)
+    levels = [_C.storage_level(t, outer + 1) for t in fresh]
+    try:
+        yield
+    finally:
+        for t, level in reversed([*zip(fresh, levels)]):
+            _C.storage_level(t, level)
+        _C.func_level(outer)
+
+
 def _outside(tensors, fresh):
     """Whether their history leads to another leaf than those of `fresh`:
     to an outer transform's, or to one that a function closes over."""
@@ -67,6 +84,10 @@ def _shown(tree, fresh, keep):
     for t in leaves:
         if not isinstance(t, torch.Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(t)}")
+        level = _C.func_level()  # the caller's now: another transform does not write to it
+        old = _C.storage_level(t, level)
+        if old < level:
+            _C.storage_level(t, old)
     return tree_unflatten([t if keep and _outside([t], fresh) else t.detach() for t in leaves], spec)
 
 
@@ -115,7 +136,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
             call = list(args)
             for n, tree in zip(nums, tree_unflatten(fresh, spec)):
                 call[n] = tree
-            out, aux = _two(func(*call, **kwargs), has_aux, name)
+            with _transform(fresh):
+                out, aux = _two(func(*call, **kwargs), has_aux, name)
             if not isinstance(out, torch.Tensor):
                 raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
             if out.dim() != 0:
@@ -164,7 +186,8 @@ def vjp(func, *primals, has_aux=False):
     recorded = torch.is_grad_enabled()
     with torch.enable_grad():
         ins = _fresh(flat)
-        out, aux = _two(func(*tree_unflatten(ins, spec)), has_aux, "vjp(f, *primals)")
+        with _transform(ins):
+            out, aux = _two(func(*tree_unflatten(ins, spec)), has_aux, "vjp(f, *primals)")
     outs, out_spec = _checked(out, "vjp(f, *primals)")
     for t in outs:
         if not (t.is_floating_point() or t.is_complex()):
@@ -204,7 +227,8 @@ def _forward(func, primals, has_aux=False, strict=False):
     recorded = torch.is_grad_enabled()
     with torch.enable_grad():
         ins = _fresh(flat)
-        out, aux = _two(func(*tree_unflatten(ins, spec)), has_aux, name)
+        with _transform(ins):
+            out, aux = _two(func(*tree_unflatten(ins, spec)), has_aux, name)
         outs, out_spec = _checked(out, name)
         if strict and not all(o.requires_grad for o in outs):
             raise RuntimeError(

@@ -5,6 +5,7 @@
 
 TlRegistry tl_reg;
 TL_THREAD bool tl_grad_mode = true, tl_inference_mode = false, tl_below_autograd = false;
+TL_THREAD uint8_t tl_func_level = 0;
 
 int tl_wrap_dim(int64_t dim, int ndim, int *out) {
   int lim = ndim > 0 ? ndim : 1;
@@ -45,7 +46,7 @@ int tl_ints(PyObject *o, int64_t *out, int *n) {
   if (PyTuple_Check(o)) {
     Py_ssize_t m = PyTuple_Size(o);
     if (m > TL_DIM_LIMIT) {
-      PyErr_Format(PyExc_RuntimeError, "at most %d dimensions are supported, got %zd", TL_DIM_LIMIT, m);
+      PyErr_Format(PyExc_RuntimeError, "only tensors with up to %d dims are supported, got %zd", TL_DIM_LIMIT, m);
       return -1;
     }
     for (Py_ssize_t i = 0; i < m; i++)
@@ -259,6 +260,23 @@ static PyObject *set_inference_mode(PyObject *m, PyObject *a) {
   tl_inference_mode = PyObject_IsTrue(a) == 1;
   return PyBool_FromLong(old);
 }
+static PyObject *func_level(PyObject *m, PyObject *args) {
+  (void)m;
+  uint8_t old = tl_func_level, level = old;
+  if (!PyArg_ParseTuple(args, "|b", &level)) return NULL;
+  tl_func_level = level;
+  return PyLong_FromLong(old);
+}
+static PyObject *storage_level(PyObject *m, PyObject *args) {
+  (void)m;
+  PyObject *t;
+  unsigned char level;
+  if (!PyArg_ParseTuple(args, "O!b", tl_TensorBase, &t, &level)) return NULL;
+  TlStorage *s = ((TlTensor *)t)->storage;
+  uint8_t old = s->level;
+  s->level = level;
+  return PyLong_FromLong(old);
+}
 static PyObject *default_dtype(PyObject *m, PyObject *a) {
   (void)m;
   (void)a;
@@ -309,6 +327,10 @@ PyMethodDef tl_args_functions[] = {
   {"is_grad_enabled", grad_mode, METH_NOARGS, "True when operations are recorded."},
   {"set_grad_enabled", set_grad_mode, METH_O, "Sets grad mode, returns the old one."},
   {"is_inference_mode_enabled", inference_mode, METH_NOARGS, "True inside inference_mode()."},
+  {"func_level", func_level, METH_VARARGS, "func_level([new]): how many function transforms run."},
+  {"storage_level", storage_level, METH_VARARGS,
+   "storage_level(tensor, new): in which function transform the tensor's memory was made; sets it, returns the old "
+   "one."},
   {"set_inference_mode", set_inference_mode, METH_O, "Sets inference mode, returns the old one."},
   {"get_default_dtype", default_dtype, METH_NOARGS, "The dtype of tensors made from Python floats."},
   {0}};

@@ -25,6 +25,9 @@ TlVersion *tl_version(TlTensor *t);
 void tl_bump(TlTensor *t);
 int tl_check_inference(
   const TlTensor *t); /* -1 with PyTorch's message for a tensor of inference mode that is written outside of it */
+/* -1 where t is none of the tensors that the function that torch.func transforms was given or made; schema: of the op
+ * that is about to write, NULL for a copy */
+int tl_check_captured(const TlTensor *t, PyObject *schema);
 TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset,
                    bool share_version);
 /* -1 with PyTorch's message where elements of a geometry would lie outside of the storage */
@@ -49,7 +52,8 @@ extern TlRegistry tl_reg;
 #define TL_THREAD _Thread_local
 #endif
 extern TL_THREAD bool tl_grad_mode, tl_inference_mode,
-  tl_below_autograd; /* below: inside an op that the recorder runs */
+  tl_below_autograd;                    /* below: inside an op that the recorder runs */
+extern TL_THREAD uint8_t tl_func_level; /* how many function transforms of torch.func run, one in the other */
 
 PyObject *tl_dtype_object(tl_dtype d); /* new reference */
 PyObject *tl_size_object(int n, const int64_t *v);

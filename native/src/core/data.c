@@ -484,8 +484,8 @@ static PyObject *py_copy(PyObject *m, PyObject *args) {
   PyObject *dst, *src;
   int bump = 1;
   if (!PyArg_ParseTuple(args, "O!O!|p", tl_TensorBase, &dst, tl_TensorBase, &src, &bump) ||
-      tl_check_inference((TlTensor *)dst) < 0 || check_copy((TlTensor *)dst, (TlTensor *)src) < 0 ||
-      tl_copy((TlTensor *)dst, (TlTensor *)src) < 0)
+      tl_check_inference((TlTensor *)dst) < 0 || tl_check_captured((TlTensor *)dst, NULL) < 0 ||
+      check_copy((TlTensor *)dst, (TlTensor *)src) < 0 || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0)
     return NULL;
   if (bump) tl_bump((TlTensor *)dst);
   return Py_NewRef(dst);
@@ -533,7 +533,7 @@ static PyObject *py_fill(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *t, *value;
   if (!PyArg_ParseTuple(args, "O!O", tl_TensorBase, &t, &value) || tl_check_inference((TlTensor *)t) < 0 ||
-      tl_fill((TlTensor *)t, value) < 0)
+      tl_check_captured((TlTensor *)t, NULL) < 0 || tl_fill((TlTensor *)t, value) < 0)
     return NULL;
   tl_bump((TlTensor *)t);
   return Py_NewRef(t);

@@ -253,6 +253,7 @@ static PyObject *made_complex(Overload *ov, PyObject *const *a, int *at) {
 static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {
   bool grad = s.grad && tl_grad_mode && !tl_inference_mode && has_normal(ov, a);
   if ((ov->flags & F_INPLACE) && tl_check_inference((TlTensor *)a[0]) < 0) return NULL;
+  if ((ov->flags & F_INPLACE) && tl_func_level && tl_check_captured((TlTensor *)a[0], ov->schema) < 0) return NULL;
   if (ov->flags & F_INPLACE)
     return grad ? vcall_with(tl_reg.record_inplace, ov, a, NULL) : tl_op_run_inplace(ov, a, s.other);
   if (grad && !(ov->flags & F_NODIFF)) {

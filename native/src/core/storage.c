@@ -172,6 +172,7 @@ TlStorage *tl_storage_new(int64_t nbytes) {
   }
   s->data = data;
   s->nbytes = (size_t)nbytes;
+  s->level = tl_func_level;
   bytes_live += s->nbytes;
   if (bytes_live > bytes_peak) bytes_peak = bytes_live;
   return s;
@@ -184,6 +185,7 @@ TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes) {
     return NULL;
   }
   s->device = (uint8_t)device;
+  s->level = tl_func_level;
   s->nbytes = (size_t)nbytes;
   s->owner = owner;
   tl_any_device = true;
@@ -211,6 +213,7 @@ static PyObject *storage_from_buffer(PyObject *mod, PyObject *arg) {
   s->data = view->buf;
   s->nbytes = (size_t)view->len;
   s->borrowed = 1;
+  s->level = tl_func_level;
   s->owner = PyCapsule_New(view, "tl.buffer", NULL);
   if (!s->owner) {
     PyBuffer_Release(view);

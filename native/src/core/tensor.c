@@ -2,6 +2,7 @@
  * strides in geometry.c, attribute access that Python code sees in attr.c, views in shape/view.c. */
 #include "core/core.h"
 #include "core/geometry.h"
+#include <stdio.h>
 
 const uint8_t tl_itemsize[TL_NUM_DTYPES] = {
 #define X(code, name, scalar, cpp, ctype, comp) sizeof(ctype),
@@ -35,7 +36,7 @@ PyTypeObject *tl_TensorBase, *tl_TensorClass;
 /* ---- tensor ----------------------------------------------------------------------------------------------------- */
 static int too_many(int ndim) {
   if (ndim <= TL_DIM_LIMIT) return 0;
-  PyErr_Format(PyExc_RuntimeError, "tensors of at most %d dimensions are supported, got %d", TL_DIM_LIMIT, ndim);
+  PyErr_Format(PyExc_RuntimeError, "only tensors with up to %d dims are supported, got %d", TL_DIM_LIMIT, ndim);
   return -1;
 }
 
@@ -267,6 +268,22 @@ int tl_check_inference(const TlTensor *t) {
     PyExc_RuntimeError,
     "Inplace update to inference tensor outside InferenceMode is not allowed.You can make a clone to get a normal "
     "tensor before doing inplace update.See https://github.com/pytorch/rfcs/pull/17 for more details.");
+  return -1;
+}
+
+int tl_check_captured(const TlTensor *t, PyObject *schema) {
+  if (t->storage->level >= tl_func_level) return 0;
+  char name[96];
+  const char *text = schema ? PyUnicode_AsUTF8AndSize(schema, NULL) : "copy_";
+  if (!text) return -1;
+  int base = (int)strcspn(text, ".("), all = (int)strcspn(text, "(");
+  bool inplace = base && text[base - 1] == '_';
+  snprintf(name, sizeof name, "%.*s%s%.*s", base, text, inplace ? "" : "_", all - base, text + base);
+  PyErr_Format(PyExc_RuntimeError,
+               "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call in-place "
+               "operation (aten::%s) that would mutate a captured Tensor. This is not supported; please rewrite "
+               "the function being transformed to explicitly accept the mutated Tensor(s) as inputs.",
+               name);
   return -1;
 }
 

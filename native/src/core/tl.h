@@ -206,9 +206,9 @@ enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2 };
 typedef struct {
   PyObject_HEAD char *data; /* host bytes (CPU), else NULL */
   size_t nbytes;
-  PyObject *owner; /* exporter of borrowed memory (memoryview), or the device's buffer handle */
-  uint8_t device, borrowed;
-  int32_t exports; /* buffers handed out: the memory must stay where it is */
+  PyObject *owner;                 /* exporter of borrowed memory (memoryview), or the device's buffer handle */
+  uint8_t device, borrowed, level; /* level: of the function transforms (torch.func) that it was made in */
+  int32_t exports;                 /* buffers handed out: the memory must stay where it is */
 } TlStorage;
 
 /* version counter, shared by a tensor and all its views */

@@ -176,7 +176,7 @@ static int plan_dims(tl_plan *p, const TlTensor *self, const uint8_t *indexed, i
   p->nouter = p->ninner = 1;
   for (int d = 0; d < self->ndim; d++) p->nshape += !indexed[d];
   if (p->nshape + bdims > TL_DIM_LIMIT) {
-    PyErr_Format(PyExc_RuntimeError, "tensors of at most %d dimensions are supported, got %d", TL_DIM_LIMIT,
+    PyErr_Format(PyExc_RuntimeError, "only tensors with up to %d dims are supported, got %d", TL_DIM_LIMIT,
                  p->nshape + bdims);
     return -1;
   }
