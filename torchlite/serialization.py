@@ -554,6 +554,29 @@ def storage_facts(saved_id: tuple[Any, ...]) -> tuple[DType, str, str, int, list
     return dtype, key, location, count, rest
 
 
+def _check_version(reader: Reader) -> None:
+    """Refuses an archive of a format that this version does not know, as PyTorch does."""
+    if "version" not in reader:
+        return
+    text = reader.read("version", 20).decode("latin-1")
+    try:
+        number = int(text)
+    except ValueError:
+        raise RuntimeError(f"Couldn't parse the version {text} as Long Long.") from None
+    if number < 1:
+        raise RuntimeError(
+            f"Attempted to read a PyTorch file with version {number}, but the minimum supported version for reading "
+            "is 1. Your PyTorch script module file is too old. Please regenerate it with latest version of PyTorch to "
+            "mitigate this issue."
+        )
+    if number > 10:
+        raise RuntimeError(
+            f"Attempted to read a PyTorch file with version {number}, but the maximum supported version for reading "
+            "is 10. The version of your PyTorch installation may be too old, please upgrade PyTorch to latest version "
+            "to mitigate this issue."
+        )
+
+
 def _load_zip(
     reader: Reader,
     map_location: Any,
@@ -564,6 +587,7 @@ def _load_zip(
 ) -> Any:
     import io
 
+    _check_version(reader)
     restore = _restorer(map_location)
     to_meta = isinstance(map_location, (str, torch.device)) and str(map_location).startswith("meta")
     order = reader.read("byteorder", 100).decode() if "byteorder" in reader else "little"

@@ -198,6 +198,7 @@ def legacy_load(file: Any, map_location: Any, base: Any, weights_only: Any, pick
             _s.swap_bytes(view, dtype.itemsize // (2 if dtype.is_complex else 1))
     if missing:
         raise RuntimeError(f"unexpected EOF: {len(missing)} storages have no bytes in the file")
+    file.seek(start + stream.tell())  # where another torch.save may have gone on
     if moved:
         # a storage is moved only once it is complete, so the object is built a second time
         filled = True

@@ -82,6 +82,24 @@ def _default_allowed() -> dict[str, Any]:
     return _allowed
 
 
+class _Unusable(dict):  # type: ignore[type-arg]
+    """What the user allowed, where one thing in the list has no name: an error once a name is looked up."""
+
+    error: Exception
+
+    def __contains__(self, path: Any) -> bool:
+        raise self.error
+
+
+def _user_globals_later() -> dict[Any, Any]:
+    try:
+        return _user_globals()
+    except (AttributeError, TypeError, ValueError) as error:
+        unusable = _Unusable()
+        unusable.error = error
+        return unusable
+
+
 def _user_globals() -> dict[Any, Any]:
     found = {}
     for item in _user_allowed:
@@ -128,7 +146,7 @@ class Unpickler:
         memo: list[Any] = []
         sparse: dict[int, Any] = {}
         end = len(data)
-        defaults, user = _default_allowed(), _user_globals()
+        defaults, user = _default_allowed(), _user_globals_later()
         allowed_by_user = {id(v) for v in user.values()}
         allowed = allowed_by_user.union(map(id, defaults.values()))
         # bytes that objects took since the budget was last told, and at which number it must be told
