@@ -389,13 +389,6 @@ MEANT = [
         "PyTorch's group_norm reads a weight that is not contiguous as if it were, beyond its end too",
     ),
     Meant(
-        "graph|(grad's )?stride|value|grad|type|raises nothing, RuntimeError",
-        r"\.logical_\w+_\(",
-        "",
-        0,
-        "a logical op in place has the gradient 0 here and is refused on a leaf; PyTorch acts as if it had not been",
-    ),
-    Meant(
         r"raises \w+, TypeError",
         "",
         "torchlite Cannot convert a WebGPU Tensor to float64",

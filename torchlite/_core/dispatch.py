@@ -188,6 +188,10 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
             o.copy_(r)  # the result has the op's history
         else:
             _C.copy(o, r)
+            if recorded and spec.grad == {} and o.is_floating_point() and any(t.requires_grad for t in ins):
+                from ..autograd._inplace import refuse
+
+                refuse(o, "aten::" + name, *ins)  # as in place
     if len(outs) == 1:
         return out
     from .. import return_types

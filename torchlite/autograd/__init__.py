@@ -231,6 +231,10 @@ def backward(
         grad_tensors = grad_variables
     if inputs is not None and len(_tensors(inputs)) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    tensors = _tensors(tensors)
+    grads = _tensors(grad_tensors) if grad_tensors is not None else (None,) * len(tensors)
+    grads = _make_grads(tensors, grads)
+    roots = _roots(tensors)
     if create_graph:
         _C.warn_once(
             "Using backward() with create_graph=True will create a reference cycle between the parameter and its "
@@ -239,10 +243,6 @@ def backward(
             "to None after use to break the cycle and avoid the leak.",
             3,
         )
-    tensors = _tensors(tensors)
-    grads = _tensors(grad_tensors) if grad_tensors is not None else (None,) * len(tensors)
-    grads = _make_grads(tensors, grads)
-    roots = _roots(tensors)
     if retain_graph is None:
         retain_graph = create_graph
     if inputs is None:

@@ -347,9 +347,10 @@ def accumulate(t: Any, g: Any, create_graph: bool) -> None:
             t._raw_grad = g if g._raw_grad_fn is None and not g._leaf_flag else g.detach()
             return
         g = g if create_graph else g.detach()
-        if strides is None:
+        if strides is None and not (create_graph and g.requires_grad and _apart(t)):
             t._raw_grad = g.clone(memory_format=_contiguous_format())
-        else:
+        else:  # in a graph PyTorch's node is that of a copy
+            strides = t.stride() if strides is None else strides
             t._raw_grad = _torch().empty_strided(t.shape, strides, dtype=g.dtype, device=g.device).copy_(g)
     elif create_graph:
         t._raw_grad = have + g
@@ -363,6 +364,11 @@ def _grad_strides(t: Any) -> Any:
         return None
     strides = t.stride()
     return strides if _C.empty_like(t).stride() == strides else None
+
+
+def _apart(t: Any) -> Any:
+    """Whether t is dense, each element in a place of its own."""
+    return t.is_contiguous() or _C.empty_like(t).stride() == t.stride()
 
 
 def _lies_so(g: Tensor, strides: Any) -> bool:

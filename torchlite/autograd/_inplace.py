@@ -76,6 +76,8 @@ def check_inplace(t: Tensor) -> None:
 def record_inplace(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     """op_(self, ...) with a gradient: runs it, then rebases self's history."""
     spec, self = ov.spec, args[0]
+    if spec.name in _KEEPS_HISTORY:
+        return _C.call_inplace_below_autograd(ov, args)
     check_inplace(self)
     if spec.grad is None and spec.differentiable:
         if spec.body is None:
@@ -133,8 +135,9 @@ def before_change(t: Tensor) -> Tensor:
     return old_value(t)
 
 
-# comparisons have a gradient in PyTorch, of zeros; logical ops have none
+# comparisons have a gradient in PyTorch, of zeros; logical ops in place are not recorded there, on leaves neither
 _ZERO_GRADIENT = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+_KEEPS_HISTORY = frozenset(("logical_and", "logical_or", "logical_xor", "logical_not"))
 
 
 class Zeros(Node):
@@ -182,6 +185,9 @@ def refuse(t: Tensor, op: Any, *sources: Any) -> None:
     node = NotDifferentiable([edge(t), *(edge(s) for s in sources if isinstance(s, _C.TensorBase))])
     node.op = op
     set_geometry_history(t, node, 0)
+
+
+NotDifferentiable.__name__ = NotDifferentiable.__qualname__ = "NotImplemented"
 
 
 class CopyBackwards(Node):

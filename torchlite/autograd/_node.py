@@ -134,6 +134,9 @@ class Node(_C.NodeBase):
     def _sequence_nr(self) -> int:
         return self.seq
 
+    def _set_sequence_nr(self, number: int) -> None:
+        self.seq = int(number)
+
     def __call__(self, *grads: Any) -> Any:
         return self.apply(grads)
 
@@ -326,6 +329,8 @@ def _used(fn: Any, names: set[str], seen: set[Callable[..., Any]]) -> None:
 
 
 def _node_name(spec: Any, schema: str) -> str:
+    if spec.grad == {}:
+        return "NotImplemented"
     if spec.node:
         return spec.node[spec.schemas.index(schema)] if isinstance(spec.node, tuple) else spec.node
     base = _schema.split(schema)[0].strip("_")
@@ -334,6 +339,13 @@ def _node_name(spec: Any, schema: str) -> str:
 
 
 def _node_class(name: str) -> type:
+    if name == "NotImplemented":  # PyTorch's name of it is another one
+        fields = {
+            "__slots__": (),
+            "__module__": "torch.autograd",
+            "name": lambda node: "torch::autograd::NotImplemented",
+        }
+        return type(name, (OpNode,), fields)
     return type(name, (OpNode,), {"__slots__": (), "__module__": "torch.autograd"})
 
 
@@ -475,46 +487,6 @@ def _field(arg: Any, name: str) -> Any:
     if isinstance(arg, (list, tuple)):
         return [getattr(t, name) for t in arg]
     return getattr(arg, name, None)
-
-
-class SavedTensor:
-    """What a node saved, before it is unpacked: takes a pair of hooks of its own."""
-
-    __slots__ = ("node", "at", "output")
-    __module__ = "torch._C._autograd"
-    node: Any
-    at: int
-    output: Any
-
-    def __init__(self, *args: Any) -> None:
-        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
-
-    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
-        kept = self.node.kept
-        if kept is FREED:
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. "
-                "Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
-                "Specify retain_graph=True if you need to backward through the graph a second time or if you need "
-                "to access saved variables after calling backward."
-            )
-        if not (callable(pack_hook) and callable(unpack_hook)):
-            raise TypeError(
-                "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
-                "    1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: "
-                "collections.abc.Callable) -> None"
-            )
-        if kept[self.at] is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        value, version = kept[self.at]
-        if type(value) is _Packed:
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
-                "only one pair of hooks is allowed at a time."
-            )
-        if version is None:
-            raise RuntimeError("Calling register_hooks on a saved number is not possible")
-        kept[self.at] = _Packed(value, self.output is not None, (pack_hook, unpack_hook)), -1
 
 
 class OpNode(Node):
@@ -661,29 +633,15 @@ class OpNode(Node):
 
     def __dir__(self) -> list[str]:
         """With what is saved, by PyTorch's names: tools that draw graphs ask for these."""
-        rec = self.rec
-        kept = [n for n, *_ in (*rec.saved, *rec.results)]
-        names = kept + [n for n, _ in rec.plain] + [n[:-6] + "_sym_sizes" for n, _ in rec.shapes]
-        return [*super().__dir__(), *("_saved_" + n for n in names), *("_raw_saved_" + n for n in kept)]
+        from ._saved import names
+
+        return [*super().__dir__(), *names(self)]
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_raw_saved_"):
-            rec = self.rec
-            outputs = [None] * len(rec.saved) + [i for _, i, _ in rec.results]
-            for at, (field, *_) in enumerate((*rec.saved, *rec.results)):
-                if field == name[11:]:
-                    found = SavedTensor.__new__(SavedTensor)
-                    found.node, found.at, found.output = self, at, outputs[at]
-                    return found
-        if name.startswith("_saved_"):
-            if self.kept is FREED or self.plain is FREED:
-                raise freed_error()
-            field = name[7:-10] + "_shape" if name.endswith("_sym_sizes") else name[7:]
-            try:
-                found = getattr(self.make_context({}), field)
-                return tuple(found) if isinstance(found, (list, tuple)) else found
-            except AttributeError:
-                pass
+        if name.startswith(("_saved_", "_raw_saved_")):
+            from ._saved import get
+
+            return get(self, name)
         raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
 
 

@@ -36,6 +36,7 @@ class Out:
            silent   an out of another shape is resized without a warning
            factory  silent, and computed in the dtype of out
            default  factory, whose argument dtype has a default: it gives way
+           repeats  factory, whose out may be an expanded tensor
            flat     an out of another shape, but with as many elements, keeps it
            counts   flat, with a warning of its own where their numbers differ
            dtype    computed in the dtype of out where none is named

@@ -41,7 +41,7 @@ def empty(size, dtype, layout, device, pin_memory, memory_format, requires_grad=
     f"zeros(SymInt[] size, *, {_OPT}) -> Tensor",
     kernel="zeros",
     variants="function",
-    out=Out(tags="factory"),
+    out=Out(tags="factory repeats"),
     grad=None,
     differentiable=False,
 )
@@ -54,7 +54,7 @@ def zeros(size, dtype, layout, device, pin_memory, requires_grad=False):
     f"ones(SymInt[] size, *, {_OPT}) -> Tensor",
     kernel="ones",
     variants="function",
-    out=Out(tags="factory"),
+    out=Out(tags="factory repeats"),
     grad=None,
     differentiable=False,
 )
@@ -67,7 +67,7 @@ def ones(size, dtype, layout, device, pin_memory, requires_grad=False):
     f"full(SymInt[] size, Scalar fill_value, *, {_OPT}) -> Tensor",
     kernel="full",
     variants="function",
-    out=Out(tags="factory"),
+    out=Out(tags="factory repeats"),
     grad=None,
     differentiable=False,
 )
@@ -90,7 +90,7 @@ def empty_strided(size, stride, dtype, layout, device, pin_memory, requires_grad
             "as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride))
         )
     span = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride))
-    return torch.empty((span,), dtype=dtype, device=device).as_strided(size, stride)
+    return torch.empty((span,), dtype=dtype, device=device).as_strided(size, stride).detach()  # a view of nothing
 
 
 @op(

@@ -1,6 +1,7 @@
 """Indexing with tensors: advanced indexing, gather and scatter, the index_* family, masks, take and put."""
 
 import math
+from collections.abc import Sequence
 
 import torchlite as torch
 
@@ -422,7 +423,6 @@ def argwhere(self):
 @op(
     "where(Tensor condition) -> Tensor[]",
     variants="function",
-    out=Out("Expected out type to be {r} but got {o}", "ordered"),
     grad=None,
     differentiable=False,
 )
@@ -544,7 +544,7 @@ def isin(elements, test_elements, assume_unique=False, invert=False):
 
 
 @op(
-    "unravel_index(Tensor indices, int[1] shape) -> Tensor[]",
+    "unravel_index(Tensor indices, Any shape) -> Tensor[]",
     variants="function",
     grad=None,
     differentiable=False,
@@ -554,8 +554,14 @@ def unravel_index(indices, shape):
     """The coordinates, a tensor for each dim, of flat positions in a tensor of the given shape."""
     if indices.is_complex() or indices.is_floating_point() or indices.dtype == torch.bool:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if isinstance(shape, torch.Tensor) or not isinstance(shape, (int, Sequence)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    for s in shape:
+        if not isinstance(s, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(s)}")
     if any(s < 0 for s in shape):
-        raise ValueError(f"'shape' cannot have negative values, but got {tuple(shape)}")
+        raise ValueError(f"'shape' cannot have negative values, but got {shape}")
     out, indices = [], indices.long()
     for s in reversed(shape):
         out.append(indices.remainder(s))

@@ -550,7 +550,9 @@ def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, g
     g = grad_out.reshape(N, C, HxW)
     h = (g if weight is None else g * weight.view(1, C, 1)).reshape(N, group, C // group * HxW)
     return (
-        _row_grads(h, xhat, rstd_x, -1).view(input.shape) if output_mask[0] else None,
+        _row_grads(h, xhat, rstd_x, -1).view(input.shape).contiguous(memory_format=suggested_format(input))
+        if output_mask[0]
+        else None,
         (g * xhat.view(N, C, HxW)).sum((0, 2)) if output_mask[1] else None,
         g.sum((0, 2)) if output_mask[2] else None,
     )

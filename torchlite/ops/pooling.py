@@ -44,6 +44,25 @@ def _max_pool_backward(grad_output, indices, input_size, dims, window, last):
     return bodies.in_format(g.reshape(input_size), last)
 
 
+def _check_rows(size, kernel_size, stride, padding, dilation, ceil_mode):
+    """The errors of max_pool1d, whose words are not those of the pair with indices."""
+    given = kernel_size, stride or kernel_size, padding, dilation
+    if any(not isinstance(v, int) and len(v) != 1 for v in given):
+        return
+    k, s, p, d = (v if isinstance(v, int) else v[0] for v in given)
+    for name, v in (("kernel_size", k), ("stride", s), ("dilation", d)):
+        if v <= 0:
+            raise RuntimeError(f"max_pool1d() {name} must be greater than zero, but got {v}")
+    if p > k // 2:
+        raise RuntimeError(
+            f"max_pool1d() padding should be at most half of kernel size, but got padding={p} and kernel_size={k}"
+        )
+    for n in size:
+        span = n + 2 * p - d * (k - 1) - 1 + (s - 1 if ceil_mode else 0)
+        if span < 0:
+            raise RuntimeError(f"max_pool1d() Invalid computed output size: {span // s + 1}")
+
+
 def _declare_max(n):
     where = "" if n == 1 else "_nn"
     args = (
@@ -75,6 +94,8 @@ def _declare_max(n):
     )(with_indices)
 
     def pool(self, kernel_size, stride=(), padding=0, dilation=1, ceil_mode=False):
+        if n == 1:
+            _check_rows(self.shape[-1:], kernel_size, stride, padding, dilation, ceil_mode)
         return pair(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
     pool.__name__ = f"max_pool{n}d"

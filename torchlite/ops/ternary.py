@@ -12,18 +12,30 @@ def _conj(x):
 
 @op(
     "where.self(Tensor condition, Tensor self, Tensor other) -> Tensor",
-    "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
-    "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
-    "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
     kernel="where",
     out=Out("Expected out type to be {r} but got {o}", "ordered"),
     tags="pointwise",
     variants="function",
     grad={"self": lambda c, g: torch.where(c.condition, g, 0), "other": lambda c, g: torch.where(c.condition, 0, g)},
-    samples=lambda t: [(t(3, 4) > 0, t(3, 4), t(4)), (t(3, 4) > 0, t(4), 1.5)],
+    samples=lambda t: [(t(3, 4) > 0, t(3, 4), t(4))],
 )
 def where(condition, self, other):
     """self where the condition holds, else other."""
+
+
+@op(
+    "where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor",
+    "where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor",
+    "where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
+    kernel="where",
+    tags="pointwise",
+    variants="function",
+    node="WhereBackward0",
+    grad={"self": lambda c, g: torch.where(c.condition, g, 0), "other": lambda c, g: torch.where(c.condition, 0, g)},
+    samples=lambda t: [(t(3, 4) > 0, t(4), 1.5)],
+)
+def where_numbers(condition, self, other):
+    """self where the condition holds, else other; one of them, or both, is a number."""
 
 
 @op(

@@ -109,8 +109,23 @@ static int input(TlPool *c, const char *op, int nd, int ndim, const int64_t *sha
   return 0;
 }
 
+/* of max_pool1d_with_indices, which pools rows as images of height 1 */
+static int input_rows(TlPool *c, const TlTensor *x) {
+  const int n = x->ndim;
+  if (n < 2 || n > 3)
+    FAIL("Expected 2 to 3 dimensions, but got %d-dimensional tensor for argument #1 'self' (while checking arguments "
+         "for max_pool1d)",
+         n);
+  int64_t shape[4];
+  memcpy(shape, x->shape, (size_t)n * sizeof *shape);
+  shape[n] = shape[n - 1];
+  shape[n - 1] = 1;
+  return input(c, "max_pool2d", 2, n + 1, shape, true);
+}
+
 static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, PyObject *p, PyObject *d, bool ceil_mode,
-                  int64_t lead) {
+                  int64_t lead, bool rows) {
+  const bool own = nd == 1 && d && !rows; /* max_pool1d has words of its own, where rows are not pooled as images */
   if (spread(op, "kernel_size", k, nd, c->k, NULL) || spread(op, "stride", s, nd, c->s, c->k) ||
       spread(op, "padding", p, nd, c->p, NULL) || (d && spread(op, "dilation", d, nd, c->d, NULL)))
     return -1;
@@ -118,7 +133,7 @@ static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, P
   for (int i = 3 - nd; i < 3; i++) {
     if (c->k[i] > INT32_MAX || c->s[i] > INT32_MAX || c->p[i] > INT32_MAX || c->d[i] > INT32_MAX)
       FAIL("integer out of range");
-    if (nd == 1 && d) { /* max_pool1d has words of its own */
+    if (own) {
       const int64_t v[3] = {c->k[i], c->s[i], c->d[i]};
       static const char *const what[3] = {"kernel_size", "stride", "dilation"};
       for (int j = 0; j < 3; j++)
@@ -160,7 +175,7 @@ static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, P
   if (below && nd == 3 && !d)
     FAIL("input image (T: %lld H: %lld W: %lld) smaller than kernel size (kT: %lld kH: %lld kW: %lld)", LL(c->in[0]),
          LL(c->in[1]), LL(c->in[2]), LL(c->k[0]), LL(c->k[1]), LL(c->k[2]));
-  if (small && nd == 1 && d) FAIL("max_pool1d() Invalid computed output size: %lld", LL(c->out[2]));
+  if (small && own) FAIL("max_pool1d() Invalid computed output size: %lld", LL(c->out[2]));
   if (small) {
     char b1[128], b2[128];
     if (nd == 1) nd = 2; /* PyTorch pools rows as images of height 1 */
@@ -244,8 +259,9 @@ KERNEL(k_max)
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL, *idx = NULL;
   TlPool c;
   const char *op = names[nd - 1];
-  if (input(&c, op, nd, x->ndim, x->shape, true) ||
-      window(&c, op, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1]))
+  const bool rows = nd == 1 && with;
+  if ((rows ? input_rows(&c, x) : input(&c, op, nd, x->ndim, x->shape, true)) ||
+      window(&c, op, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1], rows))
     return NULL;
   if (nd == 1 && !with && (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)))
     return unsupported("max_pool1d_impl", x->dtype);
@@ -308,7 +324,7 @@ KERNEL(k_avg)
   TlTensor *x = ARG(0), *xc = NULL, *y = NULL;
   TlPool c;
   if (input(&c, k->name, nd, x->ndim, x->shape, true) || (nargs > 6 && divisor(&c, args[6])) ||
-      window(&c, k->name, nd, args[1], args[2], args[3], NULL, args[4] == Py_True, x->shape[x->ndim - nd - 1]))
+      window(&c, k->name, nd, args[1], args[2], args[3], NULL, args[4] == Py_True, x->shape[x->ndim - nd - 1], false))
     return NULL;
   static const char *const names[] = {"avg_pool2d", "avg_pool2d", "avg_pool3d_out_frame"}; /* in PyTorch's messages */
   if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64))
@@ -343,7 +359,7 @@ KERNEL(k_avg_backward)
     return NULL;
   }
   if (input(&c, "avg_pool", kn, n, shape, false) || divisor(&c, args[7]) ||
-      window(&c, "avg_pool", kn, args[2], args[3], args[4], NULL, args[5] == Py_True, 1))
+      window(&c, "avg_pool", kn, args[2], args[3], args[4], NULL, args[5] == Py_True, 1, false))
     return NULL;
   c.include_pad = args[6] == Py_True;
   for (int i = 0; i < n; i++) kk[i] = i < n - kn ? shape[i] : c.out[3 - (n - i)];

@@ -132,3 +132,17 @@ x.sort()[0], x.sort(stable=True)[0]
 """)
 def test_nodes_have_names_of_their_overloads(line):
     alike("x = torch.ones(1, 2, 2, requires_grad=True); [type(y.grad_fn).__name__ for y in (" + line + ")]")
+
+
+@cases("""
+n = F.linear(x, x).grad_fn; n._saved_self, n._saved_mat2, n._saved_mat2_sym_sizes
+n = F.linear(x, torch.arange(6.).view(3, 2), torch.ones(3)).grad_fn; n._saved_mat1, n._saved_mat2, n._saved_mat2_sym_sizes
+n = (x @ x).grad_fn; n._saved_self, n._saved_mat2, n._saved_self_sym_sizes
+n = (x @ torch.ones(2)).grad_fn; n._saved_vec, n._saved_self
+n = (x[0] @ x[1]).grad_fn; n._saved_self, n._saved_tensor
+(x @ x).grad_fn._raw_saved_mat2
+n = (x @ x).grad_fn; n._raw_saved_mat2.register_hooks(lambda t: t * 2, lambda t: t); n._saved_mat2
+n = (x * x).grad_fn; n._set_sequence_nr(7); n._sequence_nr()
+""")
+def test_what_products_save_by_pytorchs_names(line):
+    assert shown(torchlite, line) == shown(torch, line)
