@@ -8,9 +8,11 @@ import torchlite
 from alike import alike, cases, outcome, torch
 
 REWRITE = (
-    "import io, zipfile; b = io.BytesIO(); torch.save(torch.ones(2), b); z = zipfile.ZipFile(b); o = io.BytesIO(); "
+    "import io, zipfile; b = io.BytesIO(); torch.save(torch.ones(2), b); "
+    "z = zipfile.ZipFile(b); o = io.BytesIO(); "
     "w = zipfile.ZipFile(o, 'w'); "
-    "[w.writestr(n, {} if n.endswith('/version') else z.read(n)) for n in z.namelist()]; w.close(); o.seek(0); torch.load(o)"
+    "[w.writestr(n, {} if n.endswith('/version') else z.read(n)) for n in z.namelist()]; "
+    "w.close(); o.seek(0); torch.load(o)"
 )
 
 
@@ -26,7 +28,7 @@ OLD = "import io; b = io.BytesIO(); s = lambda x: torch.save(x, b, _use_new_zipf
 
 @cases("""
 s(torch.ones(2)); s([torch.zeros(3)]); b.seek(0); torch.load(b), torch.load(b)
-b.write(b"abc"); s(torch.ones(2)); s({"a": torch.zeros(3)}); s(3); b.seek(3); torch.load(b), torch.load(b, map_location="cpu"), torch.load(b)
+b.write(b"abc"); s({"a": torch.zeros(3)}); s(3); b.seek(3); torch.load(b, map_location="cpu"), torch.load(b)
 s(torch.ones(2)); b.write(b"more"); b.seek(0); torch.load(b), b.read()
 """)
 def test_one_old_file_holds_several_objects(line):
