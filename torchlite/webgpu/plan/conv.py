@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..._types import Tensor
 
 
-_sums = {}
+_sums: dict[Any, int] = {}
 _plan = family("conv", "pass", "dtype", "kernel", "stride", "padding", "dilation", "bias")
 
 
@@ -31,13 +31,14 @@ def _pass(
     """One pass of the kernel, which gives a tensor of the shape `out`. sizes, window: as conv_plan gives them."""
     a = geometry(first if first.is_contiguous() else contiguous(first))
     b = geometry(second if second.is_contiguous() else contiguous(second))
-    buffers, at = (a[0], b[0]), (a[3], b[3])
+    buffers, at = [a[0], b[0]], [a[3], b[3]]
     if bias is not None:
         c = geometry(contiguous(bias))
-        buffers, at = (*buffers, c[0]), (*at, c[3])
+        buffers.append(c[0])
+        at.append(c[3])
     plan, words = _plan(kind, first.dtype, *window, bias is not None), (*sizes, *at, 0)
     if kind != "weight":
-        return product(plan, buffers, words, out, first.dtype, 2)
+        return product(plan, tuple(buffers), words, out, first.dtype, 2)
     r, handle = fresh(out, first.dtype)
     launch(plan, (*[ready(x) for x in buffers], handle), words)
     return r
