@@ -46,6 +46,7 @@ export type Grid = readonly [number, number, number];
 /** Binding i of group 0 is bindings[i]; the uniform block, if there are words, is binding 0 of group 1. */
 export interface Kernel {
   readonly key: string;
+  /** Put together each time it is asked for: a plan needs the bindings and words of kernels that never run. */
   readonly wgsl: string;
   readonly bindings: readonly Binding[];
   readonly uniforms: readonly UniformWord[];

@@ -48,9 +48,10 @@ export interface BuiltKernel {
 const FEATURES: Readonly<Record<string, GPUFeatureName>> = { subgroups: "subgroups", f16: "shader-f16" };
 
 export function sourceOf(kernel: BuiltKernel): KernelSource {
-  const features = [...kernel.wgsl.matchAll(/^enable (\w+);/gm)].flatMap(([, name]) => FEATURES[name ?? ""] ?? []);
+  const { wgsl } = kernel; // made when it is asked for
+  const features = [...wgsl.matchAll(/^enable (\w+);/gm)].flatMap(([, name]) => FEATURES[name ?? ""] ?? []);
   return {
-    wgsl: kernel.wgsl,
+    wgsl,
     access: kernel.bindings.map((b) => (b.access === "read" ? "r" : "w")).join(""),
     uniformWords: kernel.uniforms.length,
     words: kernel.uniforms,

@@ -227,7 +227,9 @@ ${outputs
     key: kernelKey("fused", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(Math.ceil(value(u, "n") / per)),
   };
 }

@@ -193,7 +193,9 @@ ${adaptiveLoops(`    ${bounds}\n    r += ld_gy(p.gyo + ${outAt}) / f32(${width})
     key: kernelKey("pool", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main: head + body }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main: head + body });
+    },
     workgroups: (u) => linearGrid(value(u, "planes") * many * product(range(nd).map((d) => value(u, `${own}${d}`)))),
   };
 }

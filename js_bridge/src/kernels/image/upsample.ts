@@ -127,7 +127,9 @@ ${backward ? back : forward}
     key: kernelKey("upsample", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(value(u, "planes") * product(D.map((d) => value(u, `${own}${d}`)))),
   };
 }

@@ -85,7 +85,9 @@ ${each}
     key: kernelKey("compact", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(Math.ceil(value(u, "n") / PIECE)),
   };
 }

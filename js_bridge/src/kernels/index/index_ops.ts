@@ -123,7 +123,9 @@ export function gather(params: GatherParams): Kernel {
     key: kernelKey("gather", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(value(u, "n")),
   };
 }
@@ -229,7 +231,9 @@ export function scatter(params: ScatterParams): Kernel {
     key: kernelKey("scatter", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(value(u, "n")),
   };
 }
@@ -271,7 +275,9 @@ ${unravelText(ndim)}
     key: kernelKey("join", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(value(u, "n")),
   };
 }
@@ -319,7 +325,9 @@ ${range(ndim)
     key: kernelKey("pad", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(value(u, "n")),
   };
 }
@@ -378,7 +386,9 @@ ${open.join("\n")}
     key: kernelKey("pad", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(image(u)),
   };
 }

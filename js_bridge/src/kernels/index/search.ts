@@ -58,7 +58,9 @@ export function search(params: SearchParams): Kernel {
     key: kernelKey("search", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(value(u, "n")),
   };
 }

@@ -66,7 +66,9 @@ export function segment(params: SegmentStage): Kernel {
       key: kernelKey("segment", params),
       bindings,
       uniforms,
-      wgsl: buildModule({ bindings, uniforms, globals, main }),
+      get wgsl() {
+        return buildModule({ bindings, uniforms, globals, main });
+      },
       workgroups: (u) => linearGrid(value(u, "n")),
     };
   }
@@ -109,7 +111,9 @@ fn join(a: ${type}, b: ${type}) -> ${type} { return ${JOIN[mode][cls]}; }`;
     key: kernelKey("segment", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(value(u, "n") * (wide ? value(u, "cols") : 1)),
   };
 }

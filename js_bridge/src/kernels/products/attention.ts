@@ -200,7 +200,9 @@ ${outs.flatMap((o) => range(4).map((j) => putElement(o, j))).join("\n")}
     key: kernelKey("attention", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main, workgroup: QUERIES * LANES }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main, workgroup: QUERIES * LANES });
+    },
     workgroups: (u) => linearGrid(value(u, "B") * value(u, "H") * Math.ceil(value(u, "L") / QUERIES), 1),
   };
 }

@@ -109,7 +109,9 @@ ${quads.flatMap((c) => putQuad(r, c)).join("\n")}
     key: kernelKey("attention", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main, workgroup: GROUP }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main, workgroup: GROUP });
+    },
     workgroups: (u) => linearGrid(value(u, "B") * value(u, "H") * Math.ceil(value(u, "L") / EACH), GROUP),
   };
 }

@@ -175,7 +175,9 @@ ${down.flatMap((r) => four.map((q) => `  store(mt + ${r}, nt + ${q}, at${q}, c${
     key: kernelKey("conv", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main, workgroup: GROUP }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main, workgroup: GROUP });
+    },
     workgroups: (u) =>
       linearGrid(
         Math.ceil(value(u, "M") / high) *

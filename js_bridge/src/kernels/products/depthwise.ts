@@ -167,7 +167,9 @@ ${
     key: kernelKey("depthwise", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals: globals + extra, main, subgroups }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals: globals + extra, main, subgroups });
+    },
     workgroups: (u) => {
       const image = (t: "x" | "y"): number => product(range(nd).map((d) => value(u, `${t}${d}`)));
       const filters = value(u, "channels") * value(u, "mult");

@@ -216,7 +216,9 @@ ${sums.map(({ name, m, n }) => `  store4(${m}, ${n}, ${name});`).join("\n")}`;
     key: kernelKey(s.family, s.params),
     bindings: s.bindings,
     uniforms: s.uniforms,
-    wgsl: buildModule({ bindings: s.bindings, uniforms: s.uniforms, globals, main, workgroup: threads }),
+    get wgsl() {
+      return buildModule({ bindings: s.bindings, uniforms: s.uniforms, globals, main, workgroup: threads });
+    },
     workgroups: (u) => {
       const tiles = Math.ceil(value(u, "M") / bm) * Math.ceil(value(u, "N") / bn);
       return linearGrid(tiles * value(u, "batches") * (s.split ? value(u, "splits") : 1), 1);

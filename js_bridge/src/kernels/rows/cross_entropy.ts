@@ -125,14 +125,16 @@ ${smooth ? blockSum(params, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""
     key: kernelKey("crossEntropy", params),
     bindings,
     uniforms,
-    wgsl: buildModule({
-      bindings,
-      uniforms,
-      globals,
-      main,
-      workgroup: rowGroup(params),
-      subgroups: params.subgroups ?? false,
-    }),
+    get wgsl() {
+      return buildModule({
+        bindings,
+        uniforms,
+        globals,
+        main,
+        workgroup: rowGroup(params),
+        subgroups: params.subgroups ?? false,
+      });
+    },
     workgroups: (u) => linearGrid(value(u, "rows") * lanes, rowGroup(params)),
   };
 }

@@ -218,7 +218,9 @@ ${partial ? putState : outputs.map(putResult).join("\n")}
     bindings,
     uniforms,
     ...(outputs.some((o) => ["var", "std", "rstd"].includes(o.op)) && { general: true }),
-    wgsl: buildModule({ bindings, uniforms, globals, main, workgroup, subgroups }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main, workgroup, subgroups });
+    },
     workgroups: (u) =>
       value(u, "rows") === 0 ? [0, 1, 1] : linearGrid(value(u, "rows") * chunksOf(u) * lanes, workgroup),
   };

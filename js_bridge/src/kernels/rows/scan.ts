@@ -165,7 +165,9 @@ ${chunked === "totals" ? "" : write}
     key: kernelKey("scan", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(value(u, "rows") * (chunked ? value(u, "chunks") : 1) * lanes),
   };
 }

@@ -73,14 +73,16 @@ ${store(result)}`;
     key: kernelKey("softmax", params),
     bindings,
     uniforms,
-    wgsl: buildModule({
-      bindings,
-      uniforms,
-      globals,
-      main,
-      workgroup: rowGroup(params),
-      subgroups: params.subgroups ?? false,
-    }),
+    get wgsl() {
+      return buildModule({
+        bindings,
+        uniforms,
+        globals,
+        main,
+        workgroup: rowGroup(params),
+        subgroups: params.subgroups ?? false,
+      });
+    },
     workgroups: (u) => linearGrid(value(u, "rows") * lanes, rowGroup(params)),
   };
 }

@@ -171,13 +171,15 @@ fn save(slot: u32, part: u32, pieces: u32) {
     key: kernelKey("sort", params),
     bindings,
     uniforms,
-    wgsl: buildModule({
-      bindings,
-      uniforms,
-      globals,
-      main,
-      ...(stage === "runs" || stage === "whole" ? { workgroup: BLOCK / 2 } : {}),
-    }),
+    get wgsl() {
+      return buildModule({
+        bindings,
+        uniforms,
+        globals,
+        main,
+        ...(stage === "runs" || stage === "whole" ? { workgroup: BLOCK / 2 } : {}),
+      });
+    },
     workgroups: (u) => {
       const rows = value(u, "rows"),
         n = value(u, "n");

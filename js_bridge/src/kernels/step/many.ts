@@ -59,7 +59,9 @@ export function many(params: ManyParams): Kernel {
       key: kernelKey("many", params),
       bindings,
       uniforms,
-      wgsl: buildModule({ bindings, uniforms, main }),
+      get wgsl() {
+        return buildModule({ bindings, uniforms, main });
+      },
       workgroups: (u) => linearGrid(tags.reduce((sum, k) => sum + Math.ceil(value(u, `n${k}`) / 4), 0)),
     };
   }
@@ -88,7 +90,9 @@ ${tags
     key: kernelKey("many", params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, globals, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, globals, main });
+    },
     workgroups: (u) => linearGrid(value(u, "groups") * WORKGROUP),
   };
 }

@@ -65,7 +65,9 @@ ${one(k)}
     key: kernelKey(family, params),
     bindings,
     uniforms,
-    wgsl: buildModule({ bindings, uniforms, main }),
+    get wgsl() {
+      return buildModule({ bindings, uniforms, main });
+    },
     workgroups: (u) => linearGrid(vectors(u)),
   };
 }
