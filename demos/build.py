@@ -21,7 +21,10 @@ MODULES = HERE / "node_modules"
 WHEELS = HERE.parent / "wheels" / "dist"
 DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 
-PAGES = ["sw.js", "index.html", "home.js", "home.css", "style.css", "icon.svg", "shared", "digits", "pyscript"]
+PAGES = [
+    *("sw.js", "index.html", "home.js", "snippet.py", "home.css", "style.css", "icon.svg"),
+    *("shared", "digits", "pyscript"),
+]
 LEFT_OUT = {"make_data.py", "editor.js"}  # editor.js is bundled
 PYODIDE = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"]
 TOOL_WHEELS = ["micropip", "packaging"]  # PyScript installs wheels with these; the Digits page does without

@@ -5,20 +5,11 @@ import { createEditor } from "./shared/editor.js";
 import { Engine } from "./shared/engine.js";
 import { prepareOffline } from "./shared/offline.js";
 
-const SNIPPET = `import torch
-
-x = torch.linspace(0, 1, 5, requires_grad=True)
-y = (x ** 3).sum()
-y.backward()
-
-print(x.grad)          # 3 x^2
-print(torch.eye(2) @ torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-`;
-
 const $ = (id) => document.getElementById(id);
 const engine = new Engine();
 const output = new Console($("console"));
-const editor = createEditor($("editor"), { text: SNIPPET, label: "Snippet", onRun: run });
+const snippet = await (await fetch("snippet.py")).text();
+const editor = createEditor($("editor"), { text: snippet, label: "Snippet", onRun: run });
 const offline = prepareOffline();
 
 engine.addEventListener("output", ({ detail }) => output.write(detail.text, detail.stream));

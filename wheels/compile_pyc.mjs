@@ -19,29 +19,6 @@ for (const [at, dir] of [
   py.FS.mkdir(at);
   py.FS.mount(py.FS.filesystems.NODEFS, { root: dir }, at);
 }
-py.globals.set("names", names);
-py.globals.set("site", site);
-const chosen = py.runPython(`
-import importlib._bootstrap_external as external, importlib.util, json, os, pathlib, sys, traceback
-tag = sys.implementation.cache_tag
-sys.dont_write_bytecode = True
-names = json.loads(names)
-sys.path.insert(0, "/src")
-try:
-    import torchlite
-    files = {getattr(m, "__file__", None) for m in list(sys.modules.values())}
-    chosen = [n for n in names if "/src/" + n in files]
-    error = ""
-except BaseException:
-    chosen, error = names, traceback.format_exc()
-for name in chosen:
-    source = pathlib.Path("/src", name).read_bytes()
-    code = compile(source, f"{site}/{name}", "exec", dont_inherit=True, optimize=0)
-    data = external._code_to_hash_pyc(code, importlib.util.source_hash(source), False)
-    p = pathlib.Path("/out", name)
-    target = p.parent / "__pycache__" / f"{p.stem}.{tag}.pyc"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    target.write_bytes(data)
-json.dumps({"names": chosen, "error": error})
-`);
+py.runPython(readFileSync(new URL("compile_pyc.py", import.meta.url), "utf8"));
+const chosen = py.globals.get("compile_loaded")(names, site);
 process.stdout.write("\nCHOSEN " + chosen + "\n");

@@ -135,6 +135,7 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
         *(x for n, b in sorted(sources.items()) for x in (n, b)),
         (HERE / "package-lock.json").read_bytes(),
         (HERE / "compile_pyc.mjs").read_bytes(),
+        (HERE / "compile_pyc.py").read_bytes(),
     )
     cache = ROOT / ".build" / "pyc" / f"{target.name}.{key}"
     if not (cache / "done").exists():
