@@ -362,11 +362,11 @@ def _choose(name_of: Callable[..., Any]) -> Callable[..., Any]:
     return make
 
 
-def _refusing(op: str, arguments: list[tuple[int, str]], make: Callable[..., Any]) -> Callable[..., Any]:
+def _refusing(spec: Any, arguments: list[tuple[int, str]], make: Callable[..., Any]) -> Callable[..., Any]:
     """For ops with arguments whose `grad` is None: these must not require a gradient."""
 
     def checked(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> Any:
-        name = "nll_loss2d_forward" if op == "nll_loss_forward" and args[0].dim() == 4 else op
+        name = spec.called(args) if spec.called else spec.name
         refuse_gradient(name, **{n: args[i] for i, n in arguments})
         return make(rec, args, edges)
 
@@ -479,7 +479,7 @@ class Recorder:
         self.context = type("Context", (), {"__slots__": tuple(names)})
         self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
         if refused:
-            self.node_type = _refusing(spec.name, [(self.params[n], n) for n in refused], self.node_type)
+            self.node_type = _refusing(spec, [(self.params[n], n) for n in refused], self.node_type)
 
 
 def _field(arg: Any, name: str) -> Any:

@@ -80,6 +80,7 @@ class Spec:
         "function",
         "recorders",
         "formal",
+        "called",
     )
     name: str
     schemas: tuple[str, ...]
@@ -104,6 +105,7 @@ class Spec:
     function: bool
     recorders: dict[Any, Any]
     formal: str
+    called: Callable[..., str] | None
 
 
 def _has_body(fn: Callable[..., Any]) -> bool:
@@ -142,6 +144,7 @@ def op(
     tol: Any = None,
     tags: str = "",
     formal: str = "",
+    called: Callable[..., str] | None = None,
 ) -> Any:
     """Decorator that declares an op; see the module's text and the contributor page for the options."""
 
@@ -151,6 +154,7 @@ def op(
         s.nondiff, s.samples, s.tol, s.differentiable = nondiff, samples, tol, differentiable
         s.doc, s.body = fn.__doc__, fn if _has_body(fn) else None
         s.inplace, s.namespace, s.recorders, s.formal = inplace, module, {}, formal
+        s.called = called
         s.out = ANY if out is True else out or None
         s.name = schemas[0].partition("(")[0].partition(".")[0]
         s.alias = (alias,) if isinstance(alias, str) else alias

@@ -305,6 +305,7 @@ def _picked(x, target, weight, ignore_index):
     kernel="nll_loss_forward",
     nondiff=(1,),
     node=lambda a: "NllLoss2DBackward0" if a[0].dim() == 4 else "NllLossBackward0",
+    called=lambda a: "nll_loss2d_forward" if a[0].dim() == 4 else "nll_loss_forward",
     grad={
         "self": lambda c, g: torch._C._nn.nll_loss_backward(
             g[0], c.self, c.target, c.weight, c.reduction, c.ignore_index, c.result1
