@@ -1,9 +1,18 @@
 """Parameters, buffers and their lazy (shape not yet known) forms."""
 
 import torchlite as torch
+from torchlite._core.tensor import _TensorMeta
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    _Base = torch.Tensor  # what the mixin becomes a part of
+else:
+    _Base = object
 
 
-class _ParameterMeta(type(torch.Tensor)):
+class _ParameterMeta(_TensorMeta):
     def __instancecheck__(self, instance):
         # a tensor subclass may pose as a parameter by carrying `_is_param`
         if super().__instancecheck__(instance):
@@ -18,7 +27,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
     """
 
     # results of operations on parameters are plain tensors
-    __torch_function__ = getattr(torch._C, "_disabled_torch_function_impl", None)
+    __torch_function__: "Any" = getattr(torch._C, "_disabled_torch_function_impl", None)
 
     def __new__(cls, data=None, requires_grad=True):
         if data is None:
@@ -43,7 +52,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         memo[id(self)] = result
         return result
 
-    def __repr__(self):
+    def __repr__(self):  # type: ignore[override]  # as in PyTorch
         return "Parameter containing:\n" + super().__repr__()
 
     def __reduce_ex__(self, proto):
@@ -52,7 +61,7 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
         return _reduce_parameter(self, proto)
 
 
-class _BufferMeta(type(torch.Tensor)):
+class _BufferMeta(_TensorMeta):
     def __instancecheck__(self, instance):
         if self is Buffer:
             return isinstance(instance, torch.Tensor) and getattr(instance, "_is_buffer", False)
@@ -74,7 +83,7 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
         return t
 
 
-class UninitializedTensorMixin:
+class UninitializedTensorMixin(_Base):
     """A tensor whose shape is not known yet; `materialize` gives it one."""
 
     cls_to_become: type
@@ -122,7 +131,7 @@ class UninitializedTensorMixin:
             "parameters before calling `module.share_memory()`."
         )
 
-    def __repr__(self):
+    def __repr__(self):  # type: ignore[override]  # as in PyTorch
         return f"<{type(self).__name__}>"
 
     def __reduce_ex__(self, proto):

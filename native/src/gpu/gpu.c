@@ -516,8 +516,8 @@ static PyObject *f_hook(PyObject *m, PyObject *args) {
     PyObject **slot;
   } table[] = {
 #define H(n) {#n, &gpu.n}
-    H(send),     H(claim),  H(open),  H(raise_lost), H(raise_if_void),
-    H(describe), H(on_cpu), H(drain), H(last_check), H(void_ranges),
+    H(send),     H(claim),       H(open),  H(raise_lost), H(raise_if_void),
+    H(describe), H(cpu_operand), H(drain), H(last_check), H(void_ranges),
 #undef H
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)

@@ -84,7 +84,7 @@ typedef struct {
   PyObject *raise_lost;    /* (buffer): raises DeviceLostError */
   PyObject *raise_if_void; /* (buffer): raises the index error that made its contents void, if one did */
   PyObject *describe;      /* (text): the number of a new kernel's plan */
-  PyObject *on_cpu;        /* (tensor): a CPU tensor as an operand, or an error */
+  PyObject *cpu_operand;   /* (tensor): a CPU tensor as an operand, or an error */
   PyObject *drain;         /* (): waits until the GPU has caught up, where Python can wait */
   PyObject *last_check;    /* [number of the last launch that checks indices] */
   PyObject *void_ranges;   /* [(first, last, ...)]: buffers written between these numbers are void */

@@ -275,8 +275,8 @@ bool gpu_geometry(const TlTensor *t, int ndim, const int *order, int64_t *shape,
 PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *order) {
   TlBuffer *b = (TlBuffer *)t->storage->owner;
   if (t->device != TL_WEBGPU || !b || Py_TYPE(b) != tl_Buffer) {
-    GPU_HOOK(gpu.on_cpu, NULL);
-    return PyObject_CallFunctionObjArgs(gpu.on_cpu, (PyObject *)t, NULL);
+    GPU_HOOK(gpu.cpu_operand, NULL);
+    return PyObject_CallFunctionObjArgs(gpu.cpu_operand, (PyObject *)t, NULL);
   }
   if (t->ndim > ndim) {
     PyErr_SetString(PyExc_RuntimeError, "operand: a tensor of more dims than the expression");

@@ -333,7 +333,21 @@ class ConvTranspose3d(_ConvTransposeNd):
     __init__ = _init_transpose(_triple)
 
 
-class _LazyConvXdMixin(LazyModuleMixin):
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    class _Lazy(LazyModuleMixin, _ConvNd):
+        """What the mixin becomes a part of."""
+
+        weight: "Any"
+        bias: "Any"
+
+else:
+    _Lazy = LazyModuleMixin
+
+
+class _LazyConvXdMixin(_Lazy):
     def reset_parameters(self):
         if not self.has_uninitialized_params() and self.in_channels != 0:
             super().reset_parameters()

@@ -20,6 +20,12 @@ def _check_padding_idx(padding_idx, num_embeddings):
     return padding_idx
 
 
+def _fill_padding(self):
+    if self.padding_idx is not None:
+        with torch.no_grad():
+            self.weight[self.padding_idx].fill_(0)
+
+
 class Embedding(Module):
     """A table of `num_embeddings` vectors of `embedding_dim`: indices (*) -> (*, embedding_dim)."""
 
@@ -70,10 +76,7 @@ class Embedding(Module):
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
-    def _fill_padding_idx_with_zero(self):
-        if self.padding_idx is not None:
-            with torch.no_grad():
-                self.weight[self.padding_idx].fill_(0)
+    _fill_padding_idx_with_zero = _fill_padding
 
     def forward(self, input):
         return F.embedding(
@@ -174,7 +177,7 @@ class EmbeddingBag(Module):
         init.normal_(self.weight)
         self._fill_padding_idx_with_zero()
 
-    _fill_padding_idx_with_zero = Embedding._fill_padding_idx_with_zero
+    _fill_padding_idx_with_zero = _fill_padding
 
     def forward(self, input, offsets=None, per_sample_weights=None):
         return F.embedding_bag(

@@ -87,8 +87,8 @@ def _settle(words: list[int], upto: int) -> Any:
         for number in [k for k in open_checks if k <= upto]:
             del open_checks[number]
         return
-    number, which = next((k for k in open_checks if k & MASK == code >> 3), None), code & 7
-    range_error = open_checks.get(number)
+    first = next((k for k in open_checks if k & MASK == code >> 3), 0)
+    range_error, which = open_checks.get(first), code & 7
     value = low | high << 32
     value -= (value >> 63) << 64
     error = (
@@ -98,7 +98,7 @@ def _settle(words: list[int], upto: int) -> Any:
     )
     if len(void_ranges) > 64:
         void_ranges[:2] = [(void_ranges[0][0], void_ranges[1][1], *void_ranges[1][2:])]
-    void_ranges.append((number or min(open_checks, default=0), last_check[0], type(error), str(error)))
+    void_ranges.append((first or min(open_checks, default=0), last_check[0], type(error), str(error)))
     last_check[0] += 1
     open_checks.clear()
     if stream.status_buffer[0] is not None:

@@ -34,7 +34,7 @@ def _describe(text: str) -> int:
     return _bridge.current.plan(text)
 
 
-def on_cpu(t: Tensor) -> Any:
+def _cpu_operand(t: Tensor) -> Any:
     """A CPU tensor among operands on webgpu: a number if it has no dims, else PyTorch's error."""
     if t.dim():
         raise two_devices()
@@ -42,7 +42,7 @@ def on_cpu(t: Tensor) -> Any:
 
 
 core.hook("describe", _describe)
-core.hook("on_cpu", on_cpu)
+core.hook("cpu_operand", _cpu_operand)
 
 
 def store(node: Node, buffer: Buffer, strides: tuple[int, ...], offset: int) -> None:

@@ -6,16 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 from ... import _C
-from . import stream
-from .expression import Leaf, Node, coalesce
+from . import expression, stream
+from .expression import coalesce
 from .stream import float_word, fresh, launch, ready  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..._types import DType, Tensor
+    from ..._types import DType, Leaf, Node, Tensor
+else:
+    Leaf, Node = expression.Leaf, expression.Node
 
 
-Tensor = _C.TensorBase
 geometry = _C.geometry
 _device_tensor = _C.device_tensor
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 def _expanded(self: Tensor, indices: tuple[Tensor | None, ...]) -> Any:
     """One index tensor or None for each dim, masks replaced by the positions where they are true;
     None where that fails."""
-    out = []
+    out: list[Tensor | None] = []
     for t in indices:
         if t is None:
             out.append(None)

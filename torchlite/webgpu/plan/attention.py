@@ -51,13 +51,13 @@ def _attention(ov: Any, a: Any) -> Any:
         buffer, own, strides, offset, _, _, _ = geometry(mask)
         handles.append(ready(buffer))
         words += (offset, *(0,) * (4 - len(own)), *[0 if n == 1 else s for n, s in zip(own, strides)])
-    order = back = range(len(shape))
+    order = back = [*range(len(shape))]
     if len(shape) == 4 and all([t.stride(3) == 1 for t in (q, k, v)]):
         # as the queries: rows of all heads lie together where they do there, which the projection that follows wants
         order, back = laid_out(_C.empty_like(q, torch.uint8).stride())
     out = (*shape[:-1], depth)
     y, handle = fresh(tuple([out[d] for d in order]), dtype)
-    y = laid_back(y, [*back])
+    y = laid_back(y, back)
     strides = (0,) * (4 - len(shape)) + y.stride()[:-1]
     handles.append(handle)
     lse, handle = fresh(shape[:-1], torch.float32)

@@ -169,8 +169,8 @@ def _batch_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     ndim = x.dim()
     if not training:
         shape = tuple(x.shape)
-        var = tree("add", along(running_var, ndim, 1), Number(eps, "float32"), shape=shape)
-        y = _affine(x, running_mean, tree("rsqrt", var, shape=shape), weight, bias)
+        moved = tree("add", along(running_var, ndim, 1), Number(eps, "float32"), shape=shape)
+        y = _affine(x, running_mean, tree("rsqrt", moved, shape=shape), weight, bias)
         return (y, empty((0,), stats), empty((0,), stats)) if both else y
     mean, var = _over_channels((0,), [x], [], (("mean", 0, f32), ("var", 0, f32)))
     invstd = _update(mean, var, running_mean, running_var, momentum or 0.0, x.numel() // max(x.shape[1], 1), eps)

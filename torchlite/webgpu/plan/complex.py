@@ -23,9 +23,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
     from ..._types import DType, Leaf, Node, Overload, Tensor
+else:
+    Tensor = _C.TensorBase
 
 
-Tensor = _C.TensorBase
 complex64, float32, boolean = torch.complex64, torch.float32, torch.bool
 FUNCTIONS = frozenset(
     """square reciprocal sgn exp exp2 expm1 log log2 log10 log1p sqrt rsqrt sinh cosh tanh sin cos tan asin acos
@@ -173,8 +174,8 @@ def _polar(p: Any, r: Any, angle: Any) -> Any:
 
 
 def _conj(p: Parts, x: Tensor) -> Node:
-    x = p.both(x)
-    return p.node("where", p.which, p.node("neg", x), x)
+    parts = p.both(x)
+    return p.node("where", p.which, p.node("neg", parts), parts)
 
 
 BUILD: dict[str, Any] = {

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from ..._types import DType, Overload, Tensor
 
 
-Tensor = _C.TensorBase
 geometry, grid_words = _C.geometry, _C.grid_words
 # moving elements only needs types of their size, and keeps every bit
 MOVE = {"float32": "int32", "float16": "int16", "bfloat16": "int16", "complex64": "int64", "bool": "uint8"}

@@ -25,6 +25,13 @@ f32 = torch.float32
 _plan = family("crossEntropy", "dtype", "weight", "smooth", "nll", "backward")
 
 
+def _classes(x: Tensor) -> tuple[int, int, int]:
+    """(rows, classes, inner) of a contiguous tensor of scores."""
+    axis = _axis(tuple(x.shape), 1 if x.dim() > 1 else 0)
+    assert axis is not None
+    return axis
+
+
 # ---- pairs -----------------------------------------------------------------------------------------------------------
 def _element(row: Any, d: Node, p: Any, shape: Any) -> Node:
     """One element's loss of the difference d."""
@@ -109,7 +116,7 @@ def _cross_entropy(ov: Overload, args: tuple[Any, ...]) -> Any:
     if dtype not in FLOATS:
         return NotImplemented
     x, labels = contiguous(x), contiguous(labels)
-    rows, n, inner = _axis(tuple(x.shape), 1 if x.dim() > 1 else 0)
+    rows, n, inner = _classes(x)
     handles, words = [], [rows, n, inner, ignore]
     if smoothing > 0:
         words.append(float_word(smoothing))
@@ -168,7 +175,7 @@ def _cross_entropy_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     if reduction == 1:
         g = result(tree("div", operand(g, ()), operand(total, ()), shape=()), f32)
     g, x, labels, lse = contiguous(g), contiguous(x), contiguous(labels), contiguous(lse)
-    rows, n, inner = _axis(tuple(x.shape), 1 if x.dim() > 1 else 0)
+    rows, n, inner = _classes(x)
     handles, words = [], [rows, n, inner, ignore, 0 if reduction else 1]
     if smoothing > 0:
         words.append(float_word(smoothing))
@@ -218,7 +225,7 @@ def _nll_loss(ov: Overload, args: tuple[Any, ...]) -> Any:
         return cpu_error(ov, args) if x.numel() else NotImplemented
     dtype = x.dtype
     x, labels = contiguous(x), contiguous(labels)
-    rows, n, inner = _axis(tuple(x.shape), 1 if x.dim() > 1 else 0)
+    rows, n, inner = _classes(x)
     handles, words = [], [rows, n, inner, ignore]
     keep = [x, labels] if weight is None else [x, labels, contiguous(weight)]
     for t in keep:
@@ -252,7 +259,7 @@ def _nll_loss_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     if reduction == 1:
         g = result(tree("div", operand(g.reshape(()), ()), operand(_cast(total, f32).reshape(()), ()), shape=()), f32)
     g, labels = contiguous(g), contiguous(labels)
-    rows, n, inner = _axis(tuple(x.shape), 1 if x.dim() > 1 else 0)
+    rows, n, inner = _classes(x)
     handles, words = [], [rows, n, inner, ignore, 0 if reduction else 1]
     keep = [labels, *([] if weight is None else [contiguous(weight)]), g]
     for t in keep:

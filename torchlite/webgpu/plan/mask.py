@@ -43,8 +43,8 @@ def positions(x: Tensor) -> Tensor:
     if not nd:
         return empty((int(bool(x.item())), 0), torch.int64)
     x = contiguous(x)
-    ends, total = _counted(x)
-    total = int(total.item())
+    ends, count = _counted(x)
+    total = int(count.item())
     r = empty((total, nd), torch.int64)
     if total:
         buffer = geometry(r)[0]
@@ -163,8 +163,8 @@ def _both(self: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, tuple[int, ...]] 
 def _select(x: Tensor, mask: Tensor) -> Tensor:
     if not mask.numel():
         return empty((0,), x.dtype)
-    ends, total = _counted(mask)
-    total = int(total.item())
+    ends, count = _counted(mask)
+    total = int(count.item())
     r = empty((total,), x.dtype)
     if total:
         data = MOVE.get(x.dtype.name, x.dtype.name)
@@ -229,7 +229,7 @@ def _one_hot(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         if low.item() < 0:
             raise RuntimeError("Class values must be non-negative.")
         classes = int(high.item()) + 1
-        known = (0, classes - 1)
+        known: tuple[int, int] | None = (0, classes - 1)
     else:
         known = known_bounds(geometry(self)[0], 8)
     shape = (*self.shape, classes)

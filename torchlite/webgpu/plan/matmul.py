@@ -60,7 +60,7 @@ def multiply(
     if len(sa) == 2:
         m = sa[0]
         am, ak = ta
-        shape = (m, n) if nb == 2 else (m,)
+        shape: tuple[int, ...] = (m, n) if nb == 2 else (m,)
     elif len(sa) == 1:
         m, am, ak = 1, 0, ta[0]
         shape = (n,) if nb == 2 else ()
@@ -149,7 +149,7 @@ def multiply(
 
 
 def _later(
-    plan: int, buffers: tuple[Buffer, Buffer], words: tuple[int, ...], shape: tuple[int, ...], dtype: DType
+    plan: int, buffers: tuple[Buffer, ...], words: tuple[int, ...], shape: tuple[int, ...], dtype: DType
 ) -> Tensor:
     """The product, lazy where an epilogue can follow it in its kernel."""
     if dtype in FLOATS:
@@ -211,7 +211,7 @@ def _batched(a: Tensor, b: Tensor, bt: bool, added: Tensor | None, alpha: int, b
             outer, ab0, bb0, eb0 = dims[0]
             batches = outer * inner
     words = [m, n, k, batches, inner, ao, am, ak, ab0, ab1, bo, bk, bn, bb0, bb1, 0, n, 1, inner * m * n, m * n]
-    buffers = (pa, pb)
+    buffers: tuple[Any, ...] = (pa, pb)
     if added is not None:
         buffers = (pa, pb, pe)
         words += (eo, em, en, eb0, eb1)

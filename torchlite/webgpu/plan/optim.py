@@ -117,7 +117,9 @@ def sgd(
         [b if u else None for b, u in zip(weights + speeds, usable + usable)],
     )
     numbers = [float_word(x) for x in (lr, weight_decay, momentum, 1 - dampening)]
-    left, done, jobs = [], [], ([], [])
+    left: list[int] = []
+    done: list[Tensor] = []
+    jobs: tuple[list[Any], list[Any]] = [], []
     for i in range(n):
         if not usable[i]:
             left.append(i)
@@ -177,7 +179,9 @@ def adam(
             1 - beta2,
         )
     ]
-    left, done, jobs = [], [], {}
+    left: list[int] = []
+    done: list[Tensor] = []
+    jobs: dict[Any, list[Any]] = {}
     for i in range(n):
         if not usable[i] or counts[i] is None:
             left.append(i)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..._types import DType, Overload, Tensor
 
 
-_shapes = {}
+_shapes: dict[Any, tuple[int, ...]] = {}
 MOST = 4096
 
 
@@ -95,7 +95,7 @@ def _forward(
     handles = [ready(buffer)]
     r, handle = fresh(shape, dtype)
     handles.append(handle)
-    ends = (offset, 0)
+    ends: tuple[int, ...] = (offset, 0)
     if positions:
         index, handle = fresh(shape, torch.int64)
         handles.append(handle)
@@ -271,8 +271,7 @@ def _col2im(ov: Overload, a: tuple[Any, ...]) -> Any:
 
 # ---- interpolation ---------------------------------------------------------------------------------------------------
 _MODES = ("nearest", "nearest-exact", "linear", "cubic")
-_upsamples = {}
-_tables = {}
+_tables: dict[Any, Tensor] = {}
 
 
 def _scales(

@@ -51,7 +51,7 @@ def own(t: Tensor) -> Tensor:
 
 
 # ---- sums ------------------------------------------------------------------------------------------------------------
-_sums = {}
+_sums: dict[Any, Any] = {}
 
 
 def _sum_spec(row: Any, given: Any, dtype: DType | None) -> Any:

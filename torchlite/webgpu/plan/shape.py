@@ -227,7 +227,9 @@ def _repeat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         return cpu_result(ov, a)
     x = moved(self)
     _, own, strides, offset, _, _, _ = geometry(x)
-    sizes, steps, shape = [], [], []
+    sizes: list[int] = []
+    steps: list[int] = []
+    shape: list[int] = []
     for i, r in enumerate(repeats):
         n, s = (own[i - lead], strides[i - lead]) if i >= lead else (1, 0)
         sizes.extend((r, n))

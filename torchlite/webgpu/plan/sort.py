@@ -194,14 +194,15 @@ def _runs(starts: Tensor, source: Tensor | None, inverse: bool, counts: bool, sh
     element i of the order comes from source[i] (None: from i)."""
     n = starts.numel()
     places = starts.nonzero().reshape(-1)
+    where, sizes = _none(), _none()
     if inverse:
         rank = starts.cumsum(0) - 1
         ranks = rank if source is None else empty((n,), int64).scatter_(0, source, rank)
-        inverse = own(ranks.reshape(shape))
+        where = own(ranks.reshape(shape))
     if counts:
         ends = torch.cat([places[1:], torch.full((1,), n, device=places.device)])
-        counts = ends - places
-    return places, _none() if inverse is False else inverse, _none() if counts is False else counts
+        sizes = ends - places
+    return places, where, sizes
 
 
 def _flat(t: Any, order: bool, inverse: bool, counts: bool) -> Any:
