@@ -174,10 +174,10 @@ static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t 
     c->y[i] = a->transposed ? in : out[j];
     whole = c->x[i] + 2 * c->p[i] + 1;
     xpad[i] = whole;
-    if (whole > 0 && c->s[i] > whole) c->s[i] = whole; /* there is one window, whatever the stride */
+    if (whole > 0 && c->s[i] > whole) c->s[i] = whole; /* larger strides also give one window */
     ypad[i] = c->y[i] + 2 * ((whole + (span > 0 ? span : 0)) / c->s[i] + 1);
   }
-  for (int side = 0; side < 2 && !small; side++) { /* the loops pad copies of the images */
+  for (int side = 0; side < 2 && !small; side++) { /* the loops need padded copies, whose size must not overflow */
     const int64_t *v = side ? ypad : xpad;
     if (tl_product(6, (int64_t[]){c->n, c->groups, side ? c->yc : c->xc, v[0], v[1], v[2]}, NULL)) return -1;
   }
@@ -193,15 +193,14 @@ static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t 
   return 0;
 }
 
-/* ---- memory format
- * ----------------------------------------------------------------------------------------------------------- */
-/* dense: an input of one spatial dim is made contiguous before it is asked */
+/* ---- memory format ----------------------------------------------------------------------------------------------- */
+/* PyTorch's suggest_memory_format. dense: t is an input, and those of one spatial dim are made contiguous first */
 static bool suggests(const TlTensor *t, bool dense) {
   const int64_t own[3] = {t->shape[1] * t->shape[2], t->shape[2], 1};
   return tl_suggests_last(t->ndim, t->shape, t->ndim == 3 && dense && !tl_is_contiguous(t) ? own : t->strides);
 }
 
-/* whether PyTorch computes this by oneDNN (with more than one thread, on a processor that has it) */
+/* whether PyTorch would use oneDNN here, given several threads and a processor that oneDNN supports */
 static bool by_onednn(const Args *a, const TlTensor *x, const TlTensor *w) {
   bool big = false;
   const int64_t *k = w->shape + w->ndim - 2,

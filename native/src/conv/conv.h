@@ -24,8 +24,7 @@ int tl_conv_last_weight(const TlConv *c, tl_dtype dt, const void *x, const void 
 /* conv_run.c, shared by both */
 typedef int (*tl_gemm_fn)(const TlGemm *);
 tl_gemm_fn tl_conv_gemm(tl_dtype dt);
-/* copies planes of size `in`, of elements of e bytes, into the middle of planes of size `out`, `lead` from the start,
- * zeros around */
+/* copies planes of size `in`, elements of e bytes, into planes of size `out` at offset `lead`; the rest becomes 0 */
 void tl_conv_pad(char *dst, const char *src, int64_t planes, const int64_t *in, const int64_t *lead, const int64_t *out,
                  size_t e);
 /* offsets of positions 0..n in steps inside planes of size dims, in pixels of `unit` elements; returns how many */
@@ -33,17 +32,18 @@ int64_t tl_conv_table(int32_t *t, int64_t base, const int64_t *n, const int64_t 
                       int64_t unit);
 /* images that go into one product: enough columns, at most 4 MB of padded copies */
 int64_t tl_conv_chunk(int64_t n, int64_t image, int64_t columns, size_t e);
-int tl_conv_large(int64_t elements); /* -1 with an exception where offsets of so many elements do not fit */
-/* how far the gradient of x reaches beyond y: room in front, and the size of y with room around; whether there is any
- */
+int tl_conv_large(int64_t elements); /* raises, and returns -1, if 32-bit offsets cannot reach so many elements */
+/* The padding of y that the gradient of x needs: lead is what comes in front, yp the size of the padded y. False if
+ * there is none. */
 bool tl_conv_reach(const TlConv *c, int64_t *lead, int64_t *yp);
-/* the taps that positions of x of one phase of the stride see: their offsets in the y with room, and their numbers */
+/* For the positions of x in one phase of the stride: the taps that reach them, and the offsets of those in the padded
+ * y. Returns their number. */
 int64_t tl_conv_taps(const TlConv *c, const int64_t *phase, const int64_t *lead, const int64_t *yp, int32_t *off,
                      int32_t *tap);
 
-/* conv_exact.c: y from x, or with data x from y, for weights that are not finite (F32 or F64): no zero from outside is
- * multiplied by them. bias: of the result */
-bool tl_conv_not_finite(tl_dtype dt, const void *p, int64_t n); /* whether one of the numbers is not finite */
+/* conv_exact.c: y from x, or x from y if `data`, for weights (F32 or F64) with infinities or NaN, which must not be
+ * multiplied by padding. bias: of the result */
+bool tl_conv_not_finite(tl_dtype dt, const void *p, int64_t n); /* true if one of them is infinite or NaN */
 int tl_conv_exact(const TlConv *c, tl_dtype dt, bool data, bool last, void *x, const void *w, void *y,
                   const void *bias);
 

@@ -24,7 +24,7 @@ bool tl_conv_not_finite(tl_dtype dt, const void *p, int64_t n) {
   return found;
 }
 
-/* where the images of a side and its channels lie: channels of one group, and pixels */
+/* strides of one side (x or y) between images, between channels of a group, and between pixels */
 typedef struct {
   int64_t image, channel, pixel;
 } Side;

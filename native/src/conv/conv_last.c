@@ -5,7 +5,7 @@
 
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
 
-/* offsets of (tap, channel) pairs: taps at off (in pixels), pixels of `row` elements */
+/* offsets of (tap, channel) pairs; off: of each tap, in pixels of `row` elements */
 static void pairs(int32_t *t, const int32_t *off, int64_t taps, int64_t channels, int64_t row) {
   for (int64_t i = 0; i < taps; i++)
     for (int64_t c = 0; c < channels; c++) *t++ = (int32_t)(off[i] * row + c);
@@ -14,7 +14,7 @@ static void pairs(int32_t *t, const int32_t *off, int64_t taps, int64_t channels
 typedef struct {
   int64_t K, taps, xt, yt, pix, image, chunk, xp[3];
   bool pad, unit;
-  int32_t *rows, *ko; /* places of pixels of y in x, chunk images of them; places of the (tap, channel) pairs */
+  int32_t *rows, *ko; /* rows: offsets in x of the pixels of y, for a chunk of images; ko: of (tap, channel) pairs */
   char *buf;
 } Plan;
 
@@ -111,8 +111,8 @@ done:
   return rc;
 }
 
-/* x from y, by the phases of tl_conv_data. With one phase pixels are rows; else they are columns, which may lie apart.
- */
+/* x from y, by the phases of tl_conv_data. With one phase, pixels are rows of the product. With several they are
+ * columns, since the pixels of a phase are not adjacent. */
 int tl_conv_last_data(const TlConv *c, tl_dtype dt, const void *y, const void *w, const void *bias, void *x) {
   if (dt == TL_F32 && c->xc == 1 && c->groups > 1) return tl_depthwise_last(c, true, y, w, bias, x);
   static const int64_t one[3] = {1, 1, 1};
@@ -170,7 +170,7 @@ int tl_conv_last_data(const TlConv *c, tl_dtype dt, const void *y, const void *w
                        .c_rs = 1,
                        .coff = co,
                        .row_bias = b};
-        else if (c->k[0] > 1) m.block = 32; /* volumes: many products for each voxel, of both signs */
+        else if (c->k[0] > 1) m.block = 32; /* volumes: long sums with cancellation, so short blocks */
         m.c = (char *)x + (size_t)(n0 * pix * xt + g * c->xc) * e;
         if (tl_conv_gemm(dt)(&m)) goto done;
       }

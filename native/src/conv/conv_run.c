@@ -187,7 +187,7 @@ int tl_conv_data(const TlConv *c, tl_dtype dt, const void *yv, const void *wv, c
                     .c_rs = pix,
                     .c_cs = 1};
         m.coff = whole ? NULL : co;
-        if (whole && c->k[0] > 1) m.block = 32; /* volumes: many products for each voxel, of both signs */
+        if (whole && c->k[0] > 1) m.block = 32; /* volumes: long sums with cancellation, so short blocks */
         m.a = (TlMat){.p = (const char *)wv + (size_t)(g * c->yc * wrow) * e, .ioff = wi, .koff = wo};
         m.b = unit ? (TlMat){.p = y + (size_t)(g * c->yc * plane) * e, .is = 1, .ks = plane}
                    : (TlMat){.p = y + (size_t)(g * c->yc * plane) * e, .ioff = po, .koff = ko};
@@ -230,7 +230,7 @@ int tl_conv_weight(const TlConv *c, tl_dtype dt, const void *xv, const void *yv,
   for (int64_t ch = 0, i = 0; ch < c->xc; ch++) i += tl_conv_table(ko + i, ch * plane, c->k, c->d, xp, 1);
   for (int64_t o = 0; o < c->yc; o++) ro[o] = (int32_t)(o * pix);
   if (pad && !(buf = tl_malloc((uint64_t)(chunk * image) * e))) goto done;
-  /* the side that wastes less of its last panel goes into the narrow panels */
+  /* panels have 8 rows on one side and 4 on the other: choose the sides so that fewer are padding */
   bool swap = (c->yc + 3) / 4 * 4 * ((K + 7) / 8 * 8) > (c->yc + 7) / 8 * 8 * ((K + 3) / 4 * 4);
   if (c->n == 0) memset(wv, 0, (size_t)(c->groups * c->yc * K) * e);
   for (int64_t n0 = 0; n0 < c->n; n0 += chunk) {

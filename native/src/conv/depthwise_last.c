@@ -5,8 +5,8 @@
 
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
 
-/* taps along dim i that reach position `at` of the result, and where each reads; data: the result is x, and y is read
- */
+/* The taps along dim i that reach position `at` of the result, and the positions that they read. data: x is computed
+ * from y, else y from x. */
 static int64_t dim_hits(const TlConv *c, int i, bool data, int64_t at, int64_t *src, int64_t *tap) {
   int64_t n = 0;
   for (int64_t t = 0; t < c->k[i]; t++) {
@@ -20,12 +20,12 @@ static int64_t dim_hits(const TlConv *c, int i, bool data, int64_t at, int64_t *
   return n;
 }
 
-/* the taps that reach each pixel, for one row of pixels after the other */
+/* the taps that reach each pixel, walked pixel by pixel */
 typedef struct {
   const TlConv *c;
   bool data;
-  int64_t n[3], *src[3], *tap[3]; /* by dim, at the present position */
-  int64_t hits, *off, *which;     /* of the present pixel: pixel that is read, tap */
+  int64_t n[3], *src[3], *tap[3]; /* for each dim, at the current position */
+  int64_t hits, *off, *which;     /* for the current pixel: offsets of the pixels that are read, and their taps */
 } Walk;
 
 static int walk_init(Walk *h, const TlConv *c, bool data) {
@@ -134,7 +134,7 @@ done:
   return rc;
 }
 
-/* products of a row of pixels are summed in float, rows in double */
+/* sums within a row of pixels are float, sums of rows double */
 int tl_depthwise_last_weight(const TlConv *c, const float *x, const float *y, float *w) {
   const int64_t taps = vol(c->k), m = c->yc, ch = c->groups * m, n = taps * ch, x_image = vol(c->x) * c->groups;
   Walk h = {0};

@@ -4,7 +4,7 @@
 #include "conv/pool.h"
 #include <math.h>
 
-/* channels-last memory of other types than float is rare: its loops are compiled for size */
+/* channels-last memory of other types than float is rare: these loops are compiled for size */
 #define SMALL_BEGIN _Pragma("clang attribute push(__attribute__((minsize)), apply_to = function)")
 #define SMALL_END _Pragma("clang attribute pop")
 
@@ -61,7 +61,7 @@ static PyObject *unsupported(const char *op, tl_dtype d) {
   return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", op, tl_scalar_type[d]);
 }
 
-/* one int for every dim, or nd of them; dflt: what an empty list stands for */
+/* an int for all dims, or nd of them; an empty list means dflt */
 static int spread(const char *op, const char *arg, PyObject *o, int nd, int64_t *v, const int64_t *dflt) {
   static const char *const number[4] = {"", "one", "two", "three"};
   int64_t all[TL_MAX_DIMS];
@@ -90,7 +90,7 @@ static void clear(TlPool *c) {
   for (int i = 0; i < 3; i++) c->in[i] = c->out[i] = c->k[i] = c->s[i] = c->d[i] = 1;
 }
 
-/* planes and input size; the last nd dims are spatial; full: no empty dim but the batch */
+/* sets planes and input size; the last nd dims are spatial; full: no dim but the batch may be empty */
 static int input(TlPool *c, const char *op, int nd, int ndim, const int64_t *shape, bool full) {
   clear(c);
   if (tl_product(ndim, shape, NULL) < 0) return -1;
@@ -185,8 +185,8 @@ static int window(TlPool *c, const char *op, int nd, PyObject *k, PyObject *s, P
   return 0;
 }
 
-/* Channels last, or contiguous. Volumes without batch have no such format: they are laid out as those of a batch of
- * one. */
+/* A contiguous or channels-last result. A volume without a batch dim has no channels-last format of its own: it gets
+ * the strides of a batch of one. */
 static TlTensor *empty_in(tl_dtype dt, int n, const int64_t *shape, int nd, bool last) {
   int64_t batch[5] = {1}, strides[5];
   if (!last || n != 4 || nd != 3) return tl_empty_format(dt, n, shape, last);
@@ -195,7 +195,7 @@ static TlTensor *empty_in(tl_dtype dt, int n, const int64_t *shape, int nd, bool
   return tl_empty_strided(dt, 4, shape, strides + 1);
 }
 
-/* whether t is such a volume, dense; where it is contiguous too it counts as that */
+/* true for a dense volume without a batch dim in these strides, unless it is contiguous as well */
 static bool volume_last(const TlTensor *t, int nd) {
   int64_t step = 1;
   if (nd != 3 || t->ndim != 4 || tl_is_contiguous(t)) return false;
@@ -221,7 +221,7 @@ static TlTensor *result(TlTensor *x, int nd, tl_dtype dt, const int64_t *spatial
   return empty_in(dt, x->ndim, shape, nd, last);
 }
 
-/* whether an input asks for channels-last results; rows are pooled as images of height 1 */
+/* whether the result shall be channels last; rows are pooled as images of height 1 */
 static bool asks_last(const TlTensor *x, int nd) {
   return x->ndim == nd + 2 && x->numel && tl_suggests_last(x->ndim, x->shape, x->strides);
 }
@@ -376,7 +376,7 @@ KERNEL(k_avg_backward)
   return finish(x, g->dtype, ok);
 }
 
-/* Whether one window covers everything; the sizes may be anything yet. */
+/* Whether the output size is 1 along each dim. The sizes have not been checked yet. */
 static bool single(const TlPool *c) { return c->out[0] == 1 && c->out[1] == 1 && c->out[2] == 1; }
 
 /* adaptive_{avg,max}_poolNd(self, output_size) */
@@ -392,11 +392,11 @@ KERNEL(k_adaptive)
     return NULL;
   if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return unsupported(names[mode != 0][nd - 1], x->dtype);
   const tl_dtype wd = tl_window_dtype(x->dtype);
-  /* of volumes only averages of everything, which are means in PyTorch */
+  /* PyTorch keeps the format of volumes only for averages of everything, which it computes as means */
   const bool last = (nd < 3 || (!mode && single(&c))) && asks_last(x, nd);
   bool ok = (xc = tl_in_format(x, wd, last)) && (y = result(x, nd, wd, c.out, last)) &&
             (!mode || (idx = result(x, nd, TL_I64, c.out, last)));
-  if (ok && y->numel && !x->numel) { /* windows of rows without elements, of which there may be 2**62 */
+  if (ok && y->numel && !x->numel) { /* the input is empty, and there may be 2^62 windows */
     PyErr_Format(PyExc_RuntimeError,
                  "%s(): Expected input to have non-zero size for non-batch dimensions, but input has sizes %s", k->name,
                  tl_fmt_shape(x->ndim, x->shape));

@@ -10,7 +10,7 @@ static int64_t F(first)(const TlPool *c, int i, int64_t o,
   return b;
 }
 
-/* outputs x0 .. x1 of a row whose tap t falls inside */
+/* outputs x0 .. x1 of a row for which tap t reads inside the image */
 static inline void F(range)(const TlPool *c, int64_t t, int64_t *x0, int64_t *x1) {
   int64_t off = t * c->d[2] - c->p[2], s = c->s[2];
   *x0 = off < 0 ? (-off + s - 1) / s : 0;
@@ -18,7 +18,7 @@ static inline void F(range)(const TlPool *c, int64_t t, int64_t *x0, int64_t *x1
   if (*x1 > c->out[2]) *x1 = c->out[2];
 }
 
-/* the taps of a row that some window has inside: with wide padding most have none */
+/* the taps that read inside the image for some window of a row; under wide padding most never do */
 static inline int64_t F(taps)(const TlPool *c, int64_t *t0) {
   int64_t before = c->p[2] - (c->out[2] - 1) * c->s[2], after = (c->in[2] + c->p[2] - 1) / c->d[2] + 1;
   *t0 = before > 0 ? before / c->d[2] : 0;

@@ -76,7 +76,7 @@ int tl_double(PyObject *o, double *out) {
   return 0;
 }
 
-/* a complex number for operands that are real: an error, as its imaginary part would be dropped */
+/* raises for a complex number beside real operands: its imaginary part would be lost */
 int tl_check_real(PyObject *o, tl_dtype d) {
   if (!PyComplex_Check(o) || tl_is_complex(d) || PyComplex_ImagAsDouble(o) == 0) return 0;
   const char *type = tl_cpp_type[d];
@@ -282,7 +282,7 @@ static PyObject *default_dtype(PyObject *m, PyObject *a) {
   (void)a;
   return tl_dtype_object(tl_default_dtype);
 }
-static PyObject *warned; /* the texts that were warned of once; None: warn always */
+static PyObject *warned; /* the texts already warned of; None: warn every time */
 static int warn_once(PyObject *text, int level) {
   if (!warned && !(warned = PySet_New(NULL))) return -1;
   if (warned != Py_None) {

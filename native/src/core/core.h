@@ -8,29 +8,29 @@ TlStorage *tl_storage_new(int64_t nbytes);
 bool tl_is_storage(PyObject *o);
 bool tl_within(const TlTensor *t, int n, const int64_t *shape, const int64_t *strides, int64_t offset);
 int tl_storage_resize(TlStorage *s, int64_t nbytes);
-size_t tl_storage_room(const TlStorage *s); /* bytes; a storage that became smaller keeps its block */
+size_t tl_storage_room(const TlStorage *s); /* bytes of its block, which it keeps when it shrinks */
 /* storages and tensors of any device (device.c) */
 int tl_check_device_code(int device);
 extern bool tl_any_device;
 TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes); /* steals owner */
 TlStorage *tl_device_storage(int device, int64_t nbytes);
-TlTensor *tl_empty_on(int device, tl_dtype dtype, int ndim, const int64_t *shape,
-                      const int64_t *strides); /* strides: NULL for contiguous */
+/* strides: NULL for contiguous */
+TlTensor *tl_empty_on(int device, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);
 TlTensor *tl_empty_like_on(int device, const TlTensor *t, tl_dtype dtype);
-TlTensor *tl_over(TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
-                  int64_t offset); /* steals s */
+/* a tensor over s, which it steals */
+TlTensor *tl_over(TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset);
 int tl_device_copy(TlTensor *dst, TlTensor *src), tl_device_fill(TlTensor *dst, PyObject *value);
 bool tl_args_off_cpu(PyObject *const *a, int n);
 TlVersion *tl_version(TlTensor *t);
 void tl_bump(TlTensor *t);
-int tl_check_inference(
-  const TlTensor *t); /* -1 with PyTorch's message for a tensor of inference mode that is written outside of it */
-/* -1 where t is none of the tensors that the function that torch.func transforms was given or made; schema: of the op
- * that is about to write, NULL for a copy */
+/* raises, and returns -1, if an inference tensor is written outside of inference mode */
+int tl_check_inference(const TlTensor *t);
+/* raises, and returns -1, if t is neither an input of the function that torch.func transforms nor made in it; schema:
+ * of the op that is about to write, NULL for a copy */
 int tl_check_captured(const TlTensor *t, PyObject *schema);
 TlTensor *tl_alias(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset,
                    bool share_version);
-/* -1 with PyTorch's message where elements of a geometry would lie outside of the storage */
+/* raises, and returns -1, if the geometry reaches beyond the storage */
 int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shape, const int64_t *strides,
                       int64_t offset);
 int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
@@ -45,22 +45,22 @@ typedef struct {
     *device_fill, *device_run, *torch_function, *named_result, *unsupported_array, *limited;
 } TlRegistry;
 extern TlRegistry tl_reg;
-/* modes belong to a thread, as in PyTorch; in WASM there is one */
+/* modes are per thread, as in PyTorch; WASM has one thread */
 #if defined(__wasm__)
 #define TL_THREAD
 #else
 #define TL_THREAD _Thread_local
 #endif
-extern TL_THREAD bool tl_grad_mode, tl_inference_mode,
-  tl_below_autograd;                    /* below: inside an op that the recorder runs */
-extern TL_THREAD uint8_t tl_func_level; /* how many function transforms of torch.func run, one in the other */
+/* tl_below_autograd: inside an op that the recorder runs */
+extern TL_THREAD bool tl_grad_mode, tl_inference_mode, tl_below_autograd;
+extern TL_THREAD uint8_t tl_func_level; /* number of nested torch.func transforms that run */
 
 PyObject *tl_dtype_object(tl_dtype d); /* new reference */
 PyObject *tl_size_object(int n, const int64_t *v);
 PyObject *tl_ints_tuple(int n, const int64_t *v);
 
-bool tl_requires_grad(const TlTensor *t);     /* views of a base that an in-place op gave a history included */
-int tl_number(PyObject **v, PyObject **made); /* Python numbers and numpy's (number.c) */
+bool tl_requires_grad(const TlTensor *t);     /* also of a view whose base got a history by an in-place op */
+int tl_number(PyObject **v, PyObject **made); /* of Python or numpy (number.c) */
 bool tl_is_ndarray(PyObject *o), tl_is_numpy_scalar(PyObject *o);
 char tl_numpy_kind(PyObject *o, int *bytes);
 int tl_warn_scalar(const TlTensor *t);

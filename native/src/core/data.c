@@ -76,7 +76,8 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   const char *type = reading_data ? tl_dtype_name[dtype] : range.c_type;
   PyObject *i = NULL;
   if (dtype == TL_U64 && reading_data) return read_u64(p, v);
-  if (!reading_data && (PyFloat_Check(v) || PyComplex_Check(v))) { /* not even a fraction may be beyond the range */
+  if (!reading_data && (PyFloat_Check(v) || PyComplex_Check(v))) {
+    /* compared before it is truncated: PyTorch refuses 127.5 for int8 too */
     double x = PyComplex_RealAsDouble(v);
     if (PyComplex_ImagAsDouble(v) == 0 && x >= range.bottom && x <= range.top) i = PyLong_FromDouble(x);
     else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
@@ -117,7 +118,7 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
 
 int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
   if (tl_is_complex(dtype) && !PyComplex_Check(v) && !TL_CHECK(v) &&
-      tl_is_numpy_scalar(v)) { /* complex64 has __complex__ alone */
+      tl_is_numpy_scalar(v)) { /* numpy's complex64 is no Python complex */
     PyObject *s = PyObject_CallMethod(v, "item", NULL);
     int r = s ? tl_scalar_store(dtype, p, s) : -1;
     Py_XDECREF(s);
@@ -176,7 +177,8 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
   return 0;
 }
 
-/* a CPU copy of a tensor of another device (the device's backend reads it), and of one of pending signs */
+/* A CPU tensor with t's elements in plain memory: copied from another device, or with pending conjugation applied; else
+ * t itself. */
 static TlTensor *to_host(TlTensor *t) {
   TlTensor *d = t->flags & TL_LAZY ? tl_direct(t) : (TlTensor *)Py_NewRef(t), *h = d;
   if (!d || d->device == TL_CPU) return d;
@@ -259,7 +261,7 @@ static int see_numpy(Seen *s, PyObject *o) {
 }
 static bool is_0d_array(PyObject *o) { return tl_is_ndarray(o) && PySequence_Size(o) < 0 && (PyErr_Clear(), true); }
 
-static PyObject *item_of(PyObject *o, bool list, bool tuple, Py_ssize_t i) { /* new reference; which it is was asked */
+static PyObject *item_of(PyObject *o, bool list, bool tuple, Py_ssize_t i) { /* new reference */
   if (list) return Py_XNewRef(PyList_GetItem(o, i));
   return tuple ? Py_XNewRef(PyTuple_GetItem(o, i)) : PySequence_GetItem(o, i);
 }
@@ -272,7 +274,7 @@ static int scan(PyObject *o, int depth, Seen *s) {
   if (PyComplex_CheckExact(o)) return see(s, tl_complex_of(tl_default_dtype));
   if (TL_CHECK(o)) {
     TlTensor *t = (TlTensor *)o;
-    if (t->numel != 1) { /* PyTorch reads tensors in a list as numbers */
+    if (t->numel != 1) { /* tensors in a list count as numbers, as in PyTorch */
       bool index = tl_is_integral(t->dtype);
       PyErr_SetString(index ? PyExc_TypeError : PyExc_ValueError,
                       index ? "only integer tensors of a single element can be converted to an index"

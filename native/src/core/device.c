@@ -4,7 +4,7 @@
 #include "core/geometry.h"
 #include "gpu/gpu_api.h"
 
-bool tl_any_device; /* whether there ever was a storage off the CPU: programs on the CPU do not look for one */
+bool tl_any_device; /* set once a storage off the CPU exists; until then no op looks for devices */
 
 int tl_check_device_code(int device) {
   if (device >= TL_CPU && device <= TL_META) return 0;
@@ -124,8 +124,8 @@ static PyObject *geometry(PyObject *mod, PyObject *o) {
                        (long long)t->numel);
 }
 
-/* A key of all that an op's types depend on: dtype and whether there are dims of each tensor, kinds of numbers. False
- * where values matter: large or negative integers, strings. */
+/* A key of everything that decides an op's types: dtype and whether it has dims for each tensor, the kinds of the
+ * numbers. False if a value matters as well: large or negative integers, strings. */
 bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *out) {
   uint64_t key = (uint64_t)tl_default_dtype << 56;
   if (n > 7) return false;
@@ -151,7 +151,7 @@ bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *out) {
   return true;
 }
 
-/* signature(args): that key of an op's arguments, or None */
+/* signature(args): tl_signature's key, or None */
 static PyObject *signature(PyObject *mod, PyObject *args) {
   (void)mod;
   PyObject *a[7];

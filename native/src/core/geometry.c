@@ -105,7 +105,7 @@ bool tl_suggests_last(int ndim, const int64_t *shape, const int64_t *strides) {
   for (int i = 0; i < ndim; i++) {
     int d = last_dim(ndim, i);
     if (shape[d] == 0 || strides[d] < least) return false;
-    if (d == 0 && least == strides[1]) return false; /* one pixel in one channel, whose strides decide nothing */
+    if (d == 0 && least == strides[1]) return false; /* a single element: its strides say nothing */
     least = shape[d] > 1 ? tl_wrap_mul(strides[d], shape[d]) : strides[d];
   }
   return true;
@@ -115,7 +115,8 @@ bool tl_suggests_channels_last(const TlTensor *t) {
 }
 
 /* ---- order of dims ----------------------------------------------------------------------------------------------- */
-/* Whether dim a, which is inside, has to change places with dim b: below 0 no, above 0 yes, 0 where nothing tells. */
+/* Compares dim a, placed inside, with dim b, placed outside: positive to swap them, negative to keep the order, 0 if no
+ * operand decides. */
 static inline int compare_dims(int nops, const int64_t (*strides)[TL_MAX_DIMS], const int64_t *shape, int a, int b) {
   for (int k = 0; k < nops; k++) {
     int64_t sa = strides[k][a], sb = strides[k][b];

@@ -10,10 +10,11 @@ typedef struct {
   bool begun; /* begin() has run and the `with` is still to come */
 } GradMode;
 
-/* -2 with an exception where o has no truth */
+/* -1 for None, else o's truth; -2 with an exception if it has none */
 static int wanted(PyObject *o) {
-  int r = o == Py_None ? -1 : PyObject_IsTrue(o);
-  return o != Py_None && r < 0 ? -2 : r;
+  if (o == Py_None) return -1;
+  int r = PyObject_IsTrue(o);
+  return r < 0 ? -2 : r;
 }
 
 static PyObject *mode_new(PyTypeObject *tp, PyObject *args, PyObject *kwargs) {

@@ -101,9 +101,9 @@ char tl_numpy_kind(PyObject *o, int *bytes) {
   return kind;
 }
 
-/* 1: *v is a Python number, in place of a numpy scalar a new one in *made; 0: it is neither; -1: an error. As in
- * PyTorch numpy's integers are ints, and all its others floats: bool_ and complex64 too (numpy itself warns of the
- * latter). */
+/* Returns 1 for a number, 0 for anything else, -1 with an exception. A numpy scalar in *v is replaced by a Python
+ * number, a new reference in *made. As in PyTorch, numpy's integers count as ints and all its others as floats, bool_
+ * and complex64 included (numpy itself warns of the latter). */
 int tl_number(PyObject **v, PyObject **made) {
   PyObject *o = *v;
   int bytes;
@@ -123,7 +123,7 @@ static PyObject *call2(int slot, PyObject *a, PyObject *b) {
   return PyObject_Vectorcall(ops[slot], v, 2, NULL);
 }
 
-/* what is neither a tensor nor a number is not ours */
+/* NotImplemented unless the other operand is a tensor or a number */
 static PyObject *binary(int slot, int reflected, PyObject *a, PyObject *b) {
   PyObject *made = NULL, **other = TL_CHECK(a) ? &b : &a, *r;
   if (!TL_CHECK(*other)) {
@@ -167,8 +167,8 @@ static PyObject *nb_pow(PyObject *a, PyObject *b, PyObject *mod) {
   if (mod != Py_None) Py_RETURN_NOTIMPLEMENTED;
   return binary(O_pow, O_rpow, a, b);
 }
-/* Never NotImplemented: a class that inherits __iadd__ has it as sq_inplace_concat too, where that would be the result.
- */
+/* Never returns NotImplemented: a class that inherits __iadd__ also has it as sq_inplace_concat, where NotImplemented
+ * would become the result. */
 static PyObject *nb_iadd(PyObject *a, PyObject *b) {
   PyObject *r = inplace(O_iadd, a, b), *type, *e, *trace;
   if (r != Py_NotImplemented) return r;

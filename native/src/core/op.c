@@ -18,7 +18,7 @@ bool tl_requires_grad(const TlTensor *t) {
   return false;
 }
 
-/* other: a tensor is on another device; check: a device or layout argument says something that Python must look at */
+/* other: a tensor is not on the CPU; check: a device or layout argument needs a look by Python */
 typedef struct {
   bool grad, other, function, check;
 } Scan;
@@ -55,8 +55,8 @@ static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
       if (!d) {
         PyErr_Clear();
         s->check = true;
-        continue;
-      } /* the other path words the error */
+        continue; /* dispatch_other raises the error */
+      }
       if (d != tl_reg.devices[TL_CPU]) {
         PyObject *tp = PyObject_GetAttrString(d, "type");
         if (tp && PyUnicode_CompareWithASCIIString(tp, "cpu")) s->check = true;
@@ -73,8 +73,8 @@ static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
 
 static bool is_normal(PyObject *o) { return !TL_CHECK(o) || !(((TlTensor *)o)->flags & TL_INFERENCE); }
 
-/* Whether an argument is a tensor made outside of inference_mode, or a number in place of one: without any, nothing is
- * recorded. */
+/* Whether an argument is a normal tensor, or a number in its place. If all are inference tensors, nothing is recorded.
+ */
 static bool has_normal(const Overload *ov, PyObject *const *a) {
   bool found = false;
   for (int i = 0; i < ov->nparams && !found; i++) {
@@ -91,8 +91,8 @@ static bool has_normal(const Overload *ov, PyObject *const *a) {
   return found;
 }
 
-/* Kernels see plain memory only: b is a with direct copies of tensors that are TL_INDIRECT. Returns the number of
- * copies, which are in own, or -1. */
+/* Kernels read plain memory: b is a, with TL_INDIRECT tensors replaced by direct copies. Returns the number of copies,
+ * which are in own, or -1. */
 int tl_op_direct_args(Overload *ov, PyObject *const *a, PyObject **b, PyObject **own) {
   int n = 0;
   for (int i = 0; i < ov->nparams; i++) {
@@ -132,7 +132,7 @@ static void mark_views(PyObject *r) {
   }
 }
 
-/* An op's body. F_OWN: a result that is a view of work space, which nobody else can reach, has no base. */
+/* Runs an op's body. F_OWN: a result that is a view of a temporary has no base. */
 static PyObject *run_body(Overload *ov, PyObject *const *a) {
   PyObject *r = PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL);
   if (!r) return NULL;
@@ -150,7 +150,7 @@ static PyObject *run_body(Overload *ov, PyObject *const *a) {
   return r;
 }
 
-/* the kernel, or on another device what the device has for it; views are geometry, the same everywhere */
+/* Runs the kernel, or on another device what that has for the op. Views need no device: they only change geometry. */
 static PyObject *run_kernel(Overload *ov, PyObject *const *a, bool other) {
   PyObject *r = NULL;
   if (!other || ov->kernel->flags & TL_K_GEOMETRY) return ov->kernel->fn(ov->kernel, a, ov->nparams, NULL);
@@ -220,7 +220,7 @@ PyObject *tl_op_dispatch(Overload *ov, PyObject *const *a) {
   scan_args(ov, a, &s);
   if (tl_default_off_cpu && ov->device_at >= 0 && a[ov->device_at] == Py_None && !s.other) s.check = true;
   if (!s.check) return dispatch_on(ov, a, s);
-  /* the arguments with the device filled in, if the result belongs on another device; None for the CPU */
+  /* a tuple of arguments with the device filled in; None: the result belongs on the CPU */
   PyObject *r = vcall_with(tl_reg.dispatch_other, ov, a, NULL), *b[MAX_PARAMS];
   if (!r) return NULL;
   if (r != Py_None) {
@@ -233,8 +233,8 @@ PyObject *tl_op_dispatch(Overload *ov, PyObject *const *a) {
   return result;
 }
 
-/* Where a real tensor meets a complex number, the tensor is made complex first: the gradient of that is real, while
- * those of arithmetic are of the result's kind. NULL without an error where there is nothing to do. */
+/* The real tensor of an op with a complex number, made complex: then its gradient comes out real, which the formulas of
+ * arithmetic would not give. NULL without an error if there is nothing to do. */
 static PyObject *made_complex(Overload *ov, PyObject *const *a, int *at) {
   int tensors = 0;
   bool number = false;
@@ -242,7 +242,7 @@ static PyObject *made_complex(Overload *ov, PyObject *const *a, int *at) {
     if (TL_CHECK(a[i])) {
       tensors++;
       *at = i;
-    } else number = number || (i < 2 && PyComplex_Check(a[i])); /* not alpha, which a real tensor refuses */
+    } else number = number || (i < 2 && PyComplex_Check(a[i])); /* not alpha: a real tensor refuses a complex one */
   }
   if (!number || tensors != 1 || tl_is_complex(((TlTensor *)a[*at])->dtype)) return NULL;
   static const char *const names[TL_NUM_DTYPES] = {[TL_F64] = "cdouble", [TL_F16] = "chalf"};
@@ -273,7 +273,7 @@ static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {
       ov->calls++;
       return run_body(ov, a);
     }
-    return vcall_with(tl_reg.record, ov, a, NULL); /* a primitive without a gradient: an error node */
+    return vcall_with(tl_reg.record, ov, a, NULL); /* a primitive without a gradient: its node raises in backward */
   }
   PyObject *r = tl_op_run(ov, a, s.other);
   if (r && ov->requires_grad_at >= 0 && a[ov->requires_grad_at] == Py_True && TL_CHECK(r)) {
@@ -291,8 +291,7 @@ static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {
   return r;
 }
 
-/* Calls fn(op, positional arguments, keywords[, last]). An `out` that tl_op_call took from args is put back where
- * `out` is not NULL. */
+/* Calls fn(op, positional arguments, keywords[, last]). out: NULL, or the `out` that tl_op_call took out of args. */
 static PyObject *with_call(PyObject *fn, Op *op, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames,
                            PyObject *out, PyObject *last) {
   PyObject *t = PyTuple_New(nargs), *kw = PyDict_New(), *result = NULL;

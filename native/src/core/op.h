@@ -52,13 +52,13 @@ enum {
 };
 
 typedef struct {
-  PyObject_HEAD PyObject *schema, *body, *spec, *params_object,
-    *named; /* named: class of a result with field names, or NULL */
+  PyObject_HEAD PyObject *schema, *body, *spec, *params_object;
+  PyObject *named; /* class of a result with field names, or NULL */
   const TlKernel *kernel;
   Param *params;
   int nparams, npos, flags, ready, vararg_method, vararg_function, requires_grad_at, device_at;
   int64_t calls;
-  void *entries; /* what the webgpu device knows of its calls (gpu_op.c) */
+  void *entries; /* the webgpu device's entries for its calls (gpu_op.c) */
 } Overload;
 
 typedef struct {
@@ -70,7 +70,7 @@ typedef struct {
 extern PyTypeObject *tl_overload_type;
 
 /* op_bind.c */
-int tl_op_compile(Overload *ov); /* its parameters, before the first call */
+int tl_op_compile(Overload *ov); /* parses the schema, once, before the first call */
 int tl_op_bind(Overload *ov, bool method, PyObject *const *args, Py_ssize_t nargs, PyObject *kwnames, PyObject **bound,
                PyObject **made, int *nmade);
 int tl_op_fit(Overload *ov, PyObject *const *from, Py_ssize_t n, PyObject **a, PyObject **made);

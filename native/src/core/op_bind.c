@@ -148,7 +148,8 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
       if (!TL_CHECK(x) && !(p->kind == K_OPT_TENSORS && x == Py_None)) return 0;
     }
     if (PyTuple_Check(o)) return 1;
-    return (*v = *made = PyList_AsTuple(o)) ? 1 : -1; /* reading a later argument may run code that changes the list */
+    /* a copy: converting a later argument may run code that changes the list */
+    return (*v = *made = PyList_AsTuple(o)) ? 1 : -1;
   }
   case K_FLOAT:
     if (PyFloat_Check(o) || PyLong_Check(o)) return 1;
@@ -259,8 +260,8 @@ int tl_op_bind(Overload *ov, bool method, PyObject *const *args, Py_ssize_t narg
     }
   return !(ov->flags & F_INPLACE) || TL_CHECK(bound[0]); /* a number cannot be written to */
 }
-/* The arguments of a call that did not come through tl_op_bind(): a[] for ov's kernel and body, new references in
- * made[]. Returns how many those are; -1 with TypeError where the arguments are not what the schema says. */
+/* Fits arguments that did not come through tl_op_bind(): a[] is for ov's kernel and body, made[] has new references.
+ * Returns the number of those; -1 with TypeError if the schema does not take the arguments. */
 int tl_op_fit(Overload *ov, PyObject *const *from, Py_ssize_t n, PyObject **a, PyObject **made) {
   int nmade = 0, r = n == ov->nparams;
   for (int i = 0; r == 1 && i < ov->nparams; i++) {

@@ -2,8 +2,8 @@
 #include "core/geometry.h"
 #include "core/op.h"
 
-/* Whether PyTorch's triu_ writes into this batch. Where its matrices do not follow each other PyTorch copies a result
- * back, and the copy refuses it. */
+/* Whether PyTorch's triu_ writes to this batch directly: if its matrices do not follow each other, PyTorch copies a
+ * result back, and that copy raises. */
 static bool matrices_follow(const TlTensor *t) {
   int n = t->ndim;
   int64_t next = n < 4 ? 0 : t->shape[n - 1] * t->shape[n - 2];
@@ -40,7 +40,7 @@ static int check_expanded(const Overload *ov, const TlTensor *t) {
 
 static int check_apart(const TlTensor *self, PyObject *const *a, Py_ssize_t n) {
   int rc = 0;
-  if (PyTuple_Check(a[0]) || PyList_Check(a[0])) { /* index_put_: one number where a mask is true is filled in */
+  if (PyTuple_Check(a[0]) || PyList_Check(a[0])) { /* index_put_ with one mask and one number is a fill */
     Py_ssize_t masks = 0, m = PyObject_Size(a[0]);
     const TlTensor *mask = NULL;
     for (Py_ssize_t i = 0; i < m; i++)
@@ -93,7 +93,7 @@ PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other) {
     Py_DECREF(r);
   }
   version = self->version ? self->version->value : 0;
-  for (int i = 1; ov->flags & F_ORDERED && i < ov->nparams; i++) /* written element by element in PyTorch */
+  for (int i = 1; ov->flags & F_ORDERED && i < ov->nparams; i++) /* PyTorch writes while it reads the other arguments */
     if (TL_CHECK(a[i]) && tl_check_overlap(self, (const TlTensor *)a[i]) < 0) return NULL;
   r = tl_op_run(ov, a, other);
 computed:
@@ -101,7 +101,7 @@ computed:
   if (r == (PyObject *)self) {
     tl_bump(self);
     if (self->version && self->version->value != version + 1)
-      self->version->value = version + 1; /* however often its body wrote */
+      self->version->value = version + 1; /* one call is one version, however often the body wrote */
     return r;
   }
   if (!TL_CHECK(r)) {

@@ -224,7 +224,7 @@ static PyType_Spec op_method_spec = {"torchlite._C.OpMethod", sizeof(Op), 0, OP_
                                      op_method_slots};
 
 /* ---- kernels as Python callables */
-/* overloads: of the ops that name the kernel; what they say of the arguments holds for calls by name too */
+/* overloads: those that name the kernel; a call by name checks its arguments against them */
 typedef struct {
   PyObject_HEAD vectorcallfunc vectorcall;
   const TlKernel *k;

@@ -6,10 +6,10 @@
 
 typedef struct {
   int64_t begin, end;     /* nanoseconds; end 0: not yet */
-  int64_t parent, shapes; /* places in their arrays, or -1 */
-  int64_t memory;         /* bytes in CPU storages, at first before, then what the call added */
-  PyObject *name, *stack; /* an op's schema, or a text; where the call came from */
-  int32_t kind, nshapes;  /* 0 an op, 1 an op in place; from 2 on Python's own */
+  int64_t parent, shapes; /* indices into records and shapes, or -1 */
+  int64_t memory;         /* bytes in CPU storages: while the call runs those before it, then those it added */
+  PyObject *name, *stack; /* an op's schema, or a text; the caller's stack, or NULL */
+  int32_t kind, nshapes;  /* 0 an op, 1 an op in place, 2 and above: Python's own kinds */
 } Record;
 
 enum { WITH_SHAPES = 1, WITH_STACK = 2, MOST = 32 };
@@ -17,8 +17,8 @@ enum { WITH_SHAPES = 1, WITH_STACK = 2, MOST = 32 };
 int tl_profiling;
 static TL_THREAD bool mine;
 static Record *records;
-static int64_t nrecords, room, current, lost,
-  session; /* session: in a record's number, so that an old one ends nothing */
+static int64_t nrecords, room, current, lost; /* lost: records that found no memory */
+static int64_t session; /* part of a record's number, so that a number of an earlier recording ends nothing */
 static int64_t *shapes;
 static int64_t nshapes, shapes_room;
 static int flags;
@@ -99,8 +99,8 @@ static bool put_shapes(PyObject *const *a, int n) {
   return true;
 }
 
-/* The record's number, for tl_profile_end; -1 where nothing is recorded. A record that finds no memory is counted. -2
- * with an exception where an interrupt arrived while the stack was looked at; other errors of that are dropped. */
+/* Returns the record's number for tl_profile_end; -1 if nothing is recorded, -2 with an exception if an interrupt
+ * arrived while the stack was read. Other errors of that are dropped. A record that finds no memory is counted. */
 int64_t tl_profile_begin(PyObject *name, int kind, PyObject *const *a, int n) {
   if (!mine) return -1;
   if (!grow((void **)&records, &room, nrecords + 1, sizeof *records)) {
@@ -118,7 +118,7 @@ int64_t tl_profile_begin(PyObject *name, int kind, PyObject *const *a, int n) {
     }
   }
   if (flags & WITH_STACK) {
-    mine = false; /* what the function calls is no part of the program */
+    mine = false; /* the profiler's own calls are not recorded */
     r.stack = PyObject_CallFunctionObjArgs(stack_of, NULL);
     mine = true;
     if (!r.stack) {
@@ -143,7 +143,8 @@ void tl_profile_end(int64_t number) {
   Record *r = &records[at];
   r->end = now();
   r->memory = (int64_t)tl_bytes_live() - r->memory;
-  /* Python that ran while this waited may have begun what is still open, or ended what was begun before */
+  /* code that ran meanwhile may have left records open, or ended earlier ones: the current record is the innermost open
+   * one */
   if (current == at)
     while (current >= 0 && records[current].end) current = records[current].parent;
 }

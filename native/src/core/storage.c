@@ -28,7 +28,7 @@ static void *oom(uint64_t nbytes) {
   return NULL;
 }
 
-/* For tests: the allocation that fails is the n-th from now; 0 for none. */
+/* for tests: the allocation that is to fail, counted from now; 0 for none */
 static int64_t fail_in;
 static inline bool fails_now(void) { return fail_in && --fail_in == 0; }
 
@@ -76,7 +76,7 @@ void *tl_array(int64_t n, int64_t size) {
   return tl_malloc((uint64_t)nbytes);
 }
 
-/* The address sanitizer sees blocks of their exact size that nobody uses a second time. */
+/* the address sanitizer needs blocks of their exact size that are never reused */
 #if defined(__SANITIZE_ADDRESS__)
 #define EXACT 1
 #elif defined(__has_feature)
@@ -266,7 +266,7 @@ static PyObject *storage_ptr(TlStorage *s, PyObject *_) {
   return s->device && s->owner ? PyObject_GetAttrString(s->owner, "address") : PyLong_FromSize_t((size_t)s->data);
 }
 static Py_ssize_t storage_len(TlStorage *s) { return (Py_ssize_t)s->nbytes; }
-/* A smaller size keeps the block: tensors over the storage may still look at it. */
+/* Shrinking keeps the block: tensors over the storage may still read all of it. */
 int tl_storage_resize(TlStorage *s, int64_t nbytes) {
   if (s->borrowed || s->exports) {
     PyErr_SetString(PyExc_RuntimeError, "Trying to resize storage that is not resizable");

@@ -64,8 +64,8 @@ static TlTensor *alloc_tensor_of(PyTypeObject *tp, int ndim) {
 
 static TlTensor *alloc_tensor(int ndim) { return alloc_tensor_of(tl_TensorClass, ndim); }
 
-/* the first byte of misaligned elements is at an odd place for their type: complex numbers are pairs of reals */
 bool tl_any_indirect;
+/* TL_MISALIGNED if the elements' addresses do not fit their type; complex numbers are aligned as their parts */
 static uint16_t misaligned(const TlStorage *s, tl_dtype d) {
   if ((uintptr_t)s->data % tl_itemsize[tl_real_of(d)] == 0) return 0;
   tl_any_indirect = true;
@@ -298,7 +298,7 @@ static TlTensor *alias_of(PyTypeObject *tp, TlTensor *t, int ndim, const int64_t
   v->numel = n;
   v->offset = n || (offset >= 0 && offset <= INT64_MAX / 32)
                 ? offset
-                : 0; /* without elements an offset can have wrapped around */
+                : 0; /* the offset of an empty tensor may have overflowed, so it is 0 */
   v->dtype = t->dtype;
   v->device = t->device;
   memcpy(v->shape, shape, sizeof(int64_t) * (size_t)ndim);

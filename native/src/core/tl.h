@@ -134,9 +134,8 @@ typedef enum {
     TL_NUM_DTYPES
 } tl_dtype;
 
-/* compute class: the tl_dtype a kernel runs in for operands of dtype d */
 extern const uint8_t tl_itemsize[TL_NUM_DTYPES];
-extern const uint8_t tl_compute[TL_NUM_DTYPES];
+extern const uint8_t tl_compute[TL_NUM_DTYPES];         /* the dtype that kernels compute in */
 extern const char *const tl_dtype_name[TL_NUM_DTYPES];  /* "int64" */
 extern const char *const tl_scalar_type[TL_NUM_DTYPES]; /* "Long" */
 extern const char *const tl_cpp_type[TL_NUM_DTYPES];    /* "long int" */
@@ -159,9 +158,8 @@ int tl_number_dtype(PyObject *o); /* dtype a Python number counts as, -1: not a 
 bool tl_can_cast(tl_dtype from, tl_dtype to);
 int tl_check_cast(tl_dtype from, tl_dtype to); /* RuntimeError in PyTorch's words */
 extern tl_dtype tl_default_dtype;              /* torch.get_default_dtype() */
-static inline tl_dtype tl_float_of(tl_dtype d) {
-  return tl_is_integral(d) ? tl_default_dtype : d;
-} /* int -> default float */
+/* the default dtype for an integer type, else d */
+static inline tl_dtype tl_float_of(tl_dtype d) { return tl_is_integral(d) ? tl_default_dtype : d; }
 static inline tl_dtype tl_real_of(tl_dtype d) {
   if (d == TL_C64) return TL_F32;
   if (d == TL_C32) return TL_F16;
@@ -171,7 +169,7 @@ static inline tl_dtype tl_complex_of(tl_dtype d) { /* d: a float type */
   if (d == TL_F16) return TL_C32;
   return d == TL_F64 ? TL_C128 : TL_C64;
 }
-/* what convolutions and pools of real numbers add up in: integers in int64, 16-bit floats in float */
+/* accumulator of convolutions and pools of real numbers: int64 for integers, float for 16-bit floats */
 static inline tl_dtype tl_window_dtype(tl_dtype d) {
   if (tl_is_integral(d)) return TL_I64;
   return d == TL_F64 ? TL_F64 : TL_F32;
@@ -226,23 +224,24 @@ typedef struct {
   int16_t ndim;
   int64_t inline_dims[2 * TL_INLINE_DIMS];
   TlVersion *version;
-  PyObject *grad, *grad_fn, *base, *meta; /* meta: autograd extras (hooks, view info), owned by Python */
-  int32_t output_nr, stamp;               /* stamp: of a view, the version at which grad_fn was last right */
+  PyObject *grad, *grad_fn, *base, *meta; /* meta: autograd's hooks and view information, kept by Python */
+  int32_t output_nr, stamp;               /* stamp of a view: the version for which its grad_fn is valid */
 } TlTensor;
 enum {
   TL_CONTIGUOUS = 1,
   TL_INFERENCE = 2,
   TL_RETAINS_GRAD = 4,
   TL_WRAPPED_NUMBER = 8,
-  TL_ONE_OF_MANY = 16,   /* one of the views that one op returned, or a view of such a one */
-  TL_MISALIGNED = 64,    /* over somebody else's memory */
+  TL_ONE_OF_MANY = 16,   /* one of several views that an op returned, or a view of one */
+  TL_MISALIGNED = 64,    /* over borrowed memory */
   TL_UNRECORDED = 128,   /* a view made under no_grad */
-  TL_OF_INFERENCE = 512, /* one made under inference_mode */
+  TL_OF_INFERENCE = 512, /* a view made under inference_mode */
   TL_CONJ = 32,          /* the elements are the conjugates of what memory holds */
-  TL_NEG = 256,          /* they are its negatives */
+  TL_NEG = 256,          /* the elements are the negatives of what memory holds */
   TL_LAZY = TL_CONJ | TL_NEG,
+  /* kernels cannot read such memory: the dispatcher gives them a copy */
   TL_INDIRECT = TL_LAZY | TL_MISALIGNED
-}; /* not what kernels read: the dispatcher gives them a direct copy */
+};
 
 extern PyTypeObject *tl_TensorBase;  /* the C type */
 extern PyTypeObject *tl_TensorClass; /* the Python class results are made of (torch.Tensor) */
@@ -256,16 +255,16 @@ static inline bool tl_is_contiguous(const TlTensor *t) { return t->flags & TL_CO
 TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape); /* contiguous, CPU */
 TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);
 TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype); /* layout of an element-wise result of t alone */
-TlTensor *tl_empty_preserved(int device, const TlTensor *t,
-                             tl_dtype dtype); /* layout of clone(): a dense t's own strides, else its order of dims */
+/* layout of clone(): a dense t's own strides, else its order of dims */
+TlTensor *tl_empty_preserved(int device, const TlTensor *t, tl_dtype dtype);
 TlTensor *tl_preserved(TlTensor *r, const TlTensor *t); /* r (stolen, may be NULL) in the layout of a clone of t */
 TlTensor *tl_zeros(tl_dtype dtype, int ndim, const int64_t *shape);
-TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides,
-                  int64_t offset); /* same storage and version */
-int tl_restride(TlTensor *t, int ndim, const int64_t *shape,
-                const int64_t *strides); /* a fresh t as a view of itself; -1 on error */
-bool tl_view_strides(const TlTensor *t, int nd, const int64_t *shape,
-                     int64_t *strides);                    /* of view(); false where it needs a copy */
+/* same storage and version */
+TlTensor *tl_view(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides, int64_t offset);
+/* gives a new tensor, which nobody else holds, other sizes and strides; -1 on error */
+int tl_restride(TlTensor *t, int ndim, const int64_t *shape, const int64_t *strides);
+/* strides of t.view(shape); false if that needs a copy */
+bool tl_view_strides(const TlTensor *t, int nd, const int64_t *shape, int64_t *strides);
 TlTensor *tl_contiguous(TlTensor *t);                      /* t itself (new reference) when contiguous already */
 TlTensor *tl_cast(TlTensor *t, tl_dtype dtype);            /* t itself when it has that dtype */
 TlTensor *tl_contiguous_as(TlTensor *t, tl_dtype dtype);   /* contiguous and of that dtype */
@@ -273,46 +272,46 @@ PyObject *tl_scalar_object(tl_dtype dtype, const void *p); /* element -> Python 
 int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v); /* Python number or 0-dim tensor -> element; -1 on error */
 
 /* Memory formats: see geometry.h. */
-TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape,
-                          bool channels_last); /* channels last (of 3 dims too), else contiguous; CPU */
-TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype,
-                       bool channels_last); /* t or a copy, contiguous in the format and of that dtype */
+/* a CPU tensor, channels last (of 3 dims too) or contiguous */
+TlTensor *tl_empty_format(tl_dtype dtype, int ndim, const int64_t *shape, bool channels_last);
+/* t, or a copy of it, contiguous in the format and of that dtype */
+TlTensor *tl_in_format(TlTensor *t, tl_dtype dtype, bool channels_last);
 
-/* wraps around: strides of dims that hold at most one element can be anything */
+/* These wrap around: a stride of a dim of one element can be any number, and is never used. */
 static inline int64_t tl_wrap_mul(int64_t a, int64_t b) { return (int64_t)((uint64_t)a * (uint64_t)b); }
 static inline int64_t tl_wrap_add(int64_t a, int64_t b) { return (int64_t)((uint64_t)a + (uint64_t)b); }
 
 /* copy.c: dst[...] = src, any strides and dtypes, src broadcast to dst's shape; handles overlap. -1 on error. */
 int tl_copy(TlTensor *dst, TlTensor *src);
 int tl_fill(TlTensor *dst, PyObject *value);
-int tl_check_finite(tl_dtype d, PyObject *value); /* -1 with PyTorch's message where a finite number does not fit */
-extern bool tl_any_indirect;      /* whether there ever was a TL_INDIRECT tensor, or a limited dtype in a call */
-TlTensor *tl_direct(TlTensor *t); /* a copy of a TL_INDIRECT tensor that is not; t itself (new reference) otherwise */
+int tl_check_finite(tl_dtype d, PyObject *value); /* raises, -1: a finite number does not fit */
+extern bool tl_any_indirect;      /* set once a TL_INDIRECT tensor exists or a call has a limited dtype */
+TlTensor *tl_direct(TlTensor *t); /* new reference: a plain copy of a TL_INDIRECT tensor, else t itself */
 /* cast n contiguous elements */
 void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n);
 
 /* Scratch memory, 64-byte aligned; NULL with torch.OutOfMemoryError set. */
-void *tl_malloc(uint64_t nbytes);        /* 64 bits on WASM too: a size that wraps around is not seen */
-void *tl_array(int64_t n, int64_t size); /* n elements; sizes may overflow */
+void *tl_malloc(uint64_t nbytes);        /* 64 bits on WASM too, so that a size cannot wrap unnoticed */
+void *tl_array(int64_t n, int64_t size); /* checks the product for overflow */
 void tl_free(void *p);
 
 /* ---- arguments and errors --------------------------------------------------------------------------------------- */
-int tl_wrap_dim(int64_t dim, int ndim,
-                int *out);             /* negative dims; IndexError in PyTorch's words; 0-dim counts as 1-dim */
+/* Makes a negative dim positive; PyTorch's IndexError if it is out of range. A 0-dim tensor has dims 0 and -1. */
+int tl_wrap_dim(int64_t dim, int ndim, int *out);
 int tl_int(PyObject *o, int64_t *out); /* int, 0-dim integer tensor, __index__ */
-int tl_alert(const char *name);        /* use_deterministic_algorithms: warns (0) or raises (-1) that an op is not */
-int tl_warn_once(const char *text); /* once in a process, or always after torch.set_warn_always(True); -1 where filters
-                                       make it an error */
+/* for a nondeterministic op under torch.use_deterministic_algorithms: warns (0) or raises (-1) */
+int tl_alert(const char *name);
+/* warns once in a process, or always after torch.set_warn_always(True); -1 if a filter turns it into an error */
+int tl_warn_once(const char *text);
 int tl_ints(PyObject *o, int64_t *out, int *n); /* int or sequence of ints, at most TL_DIM_LIMIT; None gives n = -1 */
 int tl_double(PyObject *o, double *out);
-int tl_check_real(PyObject *o,
-                  tl_dtype d); /* -1 with the error for a complex number beside values of the real dtype d */
+int tl_check_real(PyObject *o, tl_dtype d); /* raises, -1: a complex number beside values of the real dtype d */
 int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out); /* torch.dtype object or None */
-int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n,
-                 int64_t *out);                    /* RuntimeError in PyTorch's words */
+/* the broadcast of two shapes; PyTorch's RuntimeError if there is none */
+int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n, int64_t *out);
 const char *tl_fmt_shape(int n, const int64_t *v); /* "[2, 3]" in a rotating static buffer, for messages */
-int tl_expect(PyObject *o, int64_t numel,
-              const char *name); /* a tensor (or None) of that many elements; RuntimeError where not */
+/* raises, and returns -1, unless o is None or a tensor of numel elements */
+int tl_expect(PyObject *o, int64_t numel, const char *name);
 extern PyObject *tl_OutOfMemoryError;
 
 /* Long loops call this every few milliseconds of work; -1: an exception (KeyboardInterrupt) is set. */
@@ -335,9 +334,9 @@ struct TlKernel {
 enum {
   TL_K_OUT = 1,
   TL_K_GEOMETRY = 2, /* reads no element itself: serves every device */
-  TL_K_CHECKS = 4,   /* no op's: looks at the number and the types of its arguments itself */
-  TL_K_APART = 8
-}; /* in place, no other argument may share memory with what is written */
+  TL_K_CHECKS = 4,   /* belongs to no op: checks number and types of its arguments itself */
+  TL_K_APART = 8     /* in place, no other argument may share memory with the tensor that is written */
+};
 #define TL_FALLBACK() (Py_NewRef(Py_NotImplemented))
 
 /* each family file ends with its table, closed by {0}; module.c lists the families */

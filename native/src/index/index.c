@@ -2,11 +2,11 @@
 #include "index/index.h"
 #include "core/geometry.h"
 
-/* The strides of an index at the dims of size 1 before and after its own, as a reshape to all dims gives them. */
+/* Fills in the strides at dims where the index has size 1, as a reshape of it to all dims of the result would. */
 static void unit_strides(const tl_plan *p, int mid, int64_t *strides) {
   bool own = mid > p->nbefore;
   int64_t step = own ? strides[mid - 1] : 1, after = step, n = 1;
-  for (int d = mid - 1; d >= p->nbefore; d--) { /* up to the outermost dims that one stride describes */
+  for (int d = mid - 1; d >= p->nbefore; d--) { /* stops at the outermost dims that still share one stride */
     n = tl_wrap_mul(n, p->shape[d]);
     if (d == p->nbefore || p->shape[d - 1] == 1 || strides[d - 1] == tl_wrap_mul(n, step)) continue;
     step = strides[d - 1];
@@ -16,7 +16,8 @@ static void unit_strides(const tl_plan *p, int mid, int64_t *strides) {
     if (p->shape[d] == 1 && (d < p->nbefore || d >= mid)) strides[d] = d < mid ? tl_wrap_mul(n, step) : after;
 }
 
-/* r, the elements of a plan in order, in the layout that the strides of self and of the indices ask for */
+/* Copies r, the contiguous result of a plan, to the layout that PyTorch's result has, given the strides of self and of
+ * the indices. */
 static TlTensor *laid_out(TlTensor *r, const tl_plan *p, PyObject *indices) {
   int64_t in[8][TL_MAX_DIMS], strides[TL_MAX_DIMS];
   int order[TL_MAX_DIMS], n = 1, nd = p->nshape, mid = nd - p->nafter; /* dims of the indices end before mid */
@@ -53,14 +54,14 @@ static PyObject *k_index(const TlKernel *k, PyObject *const *a, Py_ssize_t n, Tl
   return (PyObject *)r;
 }
 
-/* values expanded to the plan's shape, contiguous; one element stays as it is */
+/* values expanded to the plan's shape, contiguous; a single element is left as it is */
 static TlTensor *expand_values(TlTensor *values, const tl_plan *p) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   TlTensor *v, *r;
   int nd, ok, same = values->ndim == p->nshape;
   nd = values->ndim > p->nshape ? values->ndim : p->nshape;
   ok = nd <= TL_MAX_DIMS;
-  for (int i = 0; i < nd && ok; i++) { /* values may have leading 1s more than the result */
+  for (int i = 0; i < nd && ok; i++) { /* values may have more leading dims of size 1 than the result */
     int d = values->ndim - nd + i, e = p->nshape - nd + i;
     int64_t want = e >= 0 ? p->shape[e] : 1;
     ok = d < 0 || values->shape[d] == 1 || values->shape[d] == want;
@@ -86,7 +87,7 @@ typedef struct {
   int size;
   const char *value;
 } mf_ctx;
-/* a blend of bits: a branch on a random mask costs more than the element */
+/* selects by bits: a mispredicted branch on a random mask costs more than the store */
 #define BLEND(T, m, v, s) ((T)(((T)0 - (T)((m) != 0)) & (v)) | (T)(((T)((m) != 0) - (T)1) & (s)))
 #define MF(T) { \
   T v = *(const T *)c->value; \
@@ -160,7 +161,7 @@ static const TlTensor *only_mask(PyObject *indices) {
   return mask && (mask->dtype == TL_BOOL || mask->dtype == TL_U8) && !mask->device ? mask : NULL;
 }
 
-/* x[mask] = one element: it counts as a number, so it may be of another dtype that has room for it */
+/* x[mask] = one element of another dtype: the element counts as a number, and must fit self's dtype */
 static TlTensor *number_for(TlTensor *self, TlTensor *values) {
   PyObject *number = tl_scalar_object((tl_dtype)values->dtype, tl_data(values));
   TlTensor *r = number ? tl_empty((tl_dtype)self->dtype, 0, NULL) : NULL;
@@ -484,7 +485,7 @@ static PyObject *k_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   intptr_t isz = tl_itemsize[self->dtype];
   (void)k;
   if (!fn || accumulate < 0) return NULL;
-  if (!accumulate && tl_alert("put_") < 0) return NULL; /* what is left at an index that comes twice */
+  if (!accumulate && tl_alert("put_") < 0) return NULL; /* of several values for one place, which stays? */
   if (source->dtype != self->dtype && ((TlTensor *)a[1])->dtype == TL_I64) {
     PyErr_Format(
       PyExc_RuntimeError,

@@ -12,8 +12,7 @@ typedef void (*tl_row_fn)(char *d, intptr_t ds, const char *s, intptr_t ss, int6
 enum { TL_ROW_ASSIGN, TL_ROW_ADD, TL_ROW_MUL, TL_ROW_MAX, TL_ROW_MIN };
 tl_row_fn tl_row_op(int mode, tl_dtype dtype); /* NULL with RuntimeError when there is none */
 
-/* Kernels that change a copy of self: the copy, or self itself for the in-place form; then tl_index_end puts it into
- * out. */
+/* For kernels that change a copy of self: begin gives the copy, or self for the in-place form; end puts it into out. */
 TlTensor *tl_index_begin(TlTensor *self, TlTensor *out, bool preserve); /* the copy's layout: self's, or contiguous */
 PyObject *tl_index_end(TlTensor *dst, TlTensor *out);
 TlTensor *tl_dense_clone(TlTensor *t);
@@ -37,12 +36,12 @@ int tl_plan_dim(tl_plan *p, TlTensor *self, int dim, TlTensor *index);
 void tl_plan_free(tl_plan *p);
 /* result (contiguous, of the plan's shape) = self[...] */
 TlTensor *tl_plan_take(tl_plan *p, TlTensor *self);
-/* self[...] (op)= values; values has the plan's shape and is contiguous, or has one element. first: NULL, or for every
- * index a flag that makes the row be assigned instead. */
+/* self[...] (op)= values; values has the plan's shape and is contiguous, or has one element. first: NULL, or a flag for
+ * every index: where it is set the row is assigned. */
 int tl_plan_put(tl_plan *p, TlTensor *self, TlTensor *values, tl_row_fn fn, const uint8_t *first);
 
 TlTensor *tl_nonzero_columns(TlTensor *t); /* (ndim, n) int64 */
-/* contiguous int64 copy of an int32/int64 tensor; NULL with no error set when the dtype is another one */
+/* a contiguous int64 copy of an int32 or int64 tensor; NULL without an error for other dtypes */
 TlTensor *tl_index_i64(TlTensor *t);
 
 PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);

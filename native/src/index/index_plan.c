@@ -9,7 +9,7 @@
   static void NAME(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
     for (; n > 0; n--, d += ds, s += ss) { ACC a = LD(*(T *)d), b = LD(*(const T *)s); *(T *)d = (T)ST(EXPR); } \
   }
-/* the hot ones also get a loop the compiler vectorises */
+/* the common ones also get a loop that the compiler vectorises */
 #define ROW_FAST(NAME, T, ACC, LD, ST, EXPR) \
   static void NAME(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
     if (ds == (intptr_t)sizeof(T) && ss == (intptr_t)sizeof(T)) { \
@@ -276,7 +276,7 @@ static int expand_indices(TlTensor *self, PyObject *indices, TlTensor **ix) {
       bad = 1;
     } else if (t->dtype == TL_BOOL || t->dtype == TL_U8) {
       TlTensor *cols = NULL;
-      if (!t->ndim) { /* indexing by brackets gives such a mask, and the tensor, a dim first */
+      if (!t->ndim) { /* x[mask] adds a dim to such a mask and to x before it comes here */
         Py_DECREF(o);
         if (!self->ndim) goto many;
         PyErr_SetString(PyExc_IndexError, "index(): a mask without dimensions indexes no dimension");
@@ -365,7 +365,7 @@ int tl_plan_index(tl_plan *p, TlTensor *self, PyObject *indices) {
       PyErr_SetString(PyExc_IndexError, "index is out of bounds for dimension with size 0");
       goto end;
     }
-    if (!p->nouter || !p->ninner) continue; /* nothing is read: no index is looked at */
+    if (!p->nouter || !p->ninner) continue; /* the result is empty: the index values are not checked */
     if (add_offsets(p, ix[i], order++, self->shape[i], self->strides[i], bdims, bshape) < 0) goto end;
   }
   rc = 0;
@@ -392,7 +392,7 @@ void tl_plan_free(tl_plan *p) {
   p->off = NULL;
 }
 
-/* after dims merged where they are contiguous: n dims left, innermost last; at least one */
+/* Coalesces the dims after the index; returns how many remain, at least one, innermost last. */
 static int merge_after(const tl_plan *p, int64_t *size, int64_t *stride) {
   int n = 0;
   for (int d = 0; d < p->nafter; d++) {

@@ -99,7 +99,7 @@ fail:
   return (PyObject *)r;
 }
 
-/* element /= count, rounding down for integers */
+/* *p /= count, rounded towards minus infinity for integers */
 static void divide(char *p, tl_dtype dt, int64_t c) {
   switch (dt) {
   case TL_F32: *(float *)p /= (float)c; break;
@@ -135,8 +135,8 @@ static int reduce_mode(PyObject *o, int *mode) {
   return 0;
 }
 
-/* dst[index] (op)= src along dim. counts: NULL, or how often each element of (contiguous) dst was hit; a first hit
- * assigns when `fresh`. */
+/* dst[index] (op)= src along dim. counts: NULL, or for a contiguous dst the number of writes to each element; if
+ * `fresh`, the first write to an element assigns. */
 static int scatter_run(TlTensor *dst, int dim, TlTensor *ix, const char *src, TlTensor *st, tl_row_fn fn,
                        int64_t *counts, int fresh) {
   int64_t pos[TL_MAX_DIMS] = {0}, isz = tl_itemsize[dst->dtype], n, la, lb, sd;
@@ -698,8 +698,8 @@ static double round_to(double v, tl_dtype d) {
 
 /* embedding_renorm(self, indices, max_norm, norm_type): rows that are looked up get a p-norm of at most max_norm */
 PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  TlTensor *self = (TlTensor *)a[0], *ix, *w = NULL,
-           *given = NULL; /* from `given`, so that a row named twice is scaled once */
+  /* rows are scaled from the copy `given`, so that a row that is named twice is scaled once */
+  TlTensor *self = (TlTensor *)a[0], *ix, *w = NULL, *given = NULL;
   double max_norm, p;
   (void)k;
   (void)n_;

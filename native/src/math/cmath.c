@@ -16,7 +16,7 @@ static cz exp_times(double x, cz v) {
   return cz_scale(v, exp(x));
 }
 
-/* |a| == inf: its parts as 1 and 0 with their signs; else NaN parts as 0 */
+/* a part of an infinite (inf) number becomes 1 or 0 with its sign; of others, NaN becomes 0 */
 static double unit(double x, bool inf) {
   if (inf) return copysign(isinf(x) ? 1 : 0, x);
   return isnan(x) ? copysign(0, x) : x;
@@ -37,7 +37,7 @@ cz cz_exp(cz z) {
 
 cz cz_expm1(cz z) {
   double s = sin(z.im / 2);
-  bool finite = isfinite(exp(z.re)); /* beyond that, NaN where PyTorch's formula has it */
+  bool finite = isfinite(exp(z.re)); /* where exp overflows, PyTorch's formula gives NaN, and so does this one */
   if (z.im == 0 && finite) return cz_of(expm1(z.re), z.im);
   if (finite && isfinite(z.re) && !(fabs(z.re) < 40)) return cz_sub(cz_exp(z), cz_of(1, 0));
   return cz_of(expm1(z.re) * cos(z.im) - 2 * s * s, exp(z.re) * sin(z.im));
@@ -115,7 +115,7 @@ cz cz_tanh(cz z) {
   return cz_of(b * r * s / d, t / d);
 }
 
-/* first quadrant; beyond huge_z asinh is log 2z, and the square roots below would overflow */
+/* log 2z, which asinh and acosh equal for huge z; their square roots would overflow there. First quadrant only. */
 static cz log_2z(cz z) { return cz_of(log(hypot(z.re / 2, z.im / 2)) + 2 * LN2, atan2(z.im, z.re)); }
 
 cz cz_asinh(cz z) {
@@ -134,7 +134,7 @@ cz cz_asinh(cz z) {
   return like(r, z);
 }
 
-/* acos of x + i |y|, with the sign of its imaginary part turned: also acosh with its parts exchanged */
+/* acos(x + i |y|) with its imaginary part negated; with the parts exchanged that is acosh */
 static cz acos_upper(cz z) {
   double x = z.re, y = fabs(z.im);
   if (isnan(x)) return cz_of(NAN, isinf(y) ? y : NAN);

@@ -54,7 +54,7 @@ double sp_zeta(double s, double q) {
   double p = pow(a, -s), fact = s / a;
   sum += p * a / (s - 1) + 0.5 * p;
   for (int k = 0; k < 9; k++) {
-    double factorial = 1; /* (2k + 2)! against the rising product of s */
+    double factorial = 1; /* (2k + 2)!, over which `fact` has the rising factorial of s */
     for (int j = 2; j <= 2 * k + 2; j++) factorial *= j;
     double t = b2k[k] / factorial * fact * p;
     sum += t;
@@ -70,7 +70,7 @@ double sp_polygamma(int64_t n, double x) {
   return (n % 2 ? 1.0 : -1.0) * exp(lgamma((double)n + 1)) * sp_zeta((double)n + 1, x);
 }
 
-/* y with erfc(y) = q and erf(y) = x, for 0 < q <= 1: the smaller one counts */
+/* y with erfc(y) = q and erf(y) = x = 1 - q, for 0 < q <= 1; the smaller of q and x is the accurate one */
 static double erfc_inverse(double q, double x) {
   double y;
   if (q > 0.1) { /* Winitzki's start, Halley steps */
@@ -287,7 +287,7 @@ static double gamma_prefix(double a, double x) {
   if (a < 20 || fabs(m) > 0.5) return exp(a * log(x) - x - lgamma(a));
   return sqrt(a / (2 * PI)) * exp(-a * log1p_gap(m) - (1.0 / 12 - z * (1.0 / 360 - z * (1.0 / 1260 - z / 1680))) / a);
 }
-/* very large a: Temme's expansion, of which one term is left; the lower function, or the upper one */
+/* for very large a the first term of Temme's uniform expansion is exact enough; upper: the complement */
 static double gamma_normal(double a, double x, bool upper) {
   double m = (x - a) / a, g = log1p_gap(m), e = copysign(sqrt(2 * g), m);
   double c = fabs(m) < 1e-4 ? m / 12 - 1.0 / 3 : 1 / m - 1 / e, r = c * exp(-a * g) / sqrt(2 * PI * a);
@@ -352,7 +352,7 @@ double sp_poly(int kind, double x, int64_t n) {
     }
   if (n > 10000000 && kind != SP_CHEBYSHEV_U && kind != SP_CHEBYSHEV_V && kind != SP_CHEBYSHEV_W &&
       kind != SP_CHEBYSHEV_T)
-    return NAN; /* nothing is left of the recurrence's precision */
+    return NAN; /* the recurrence has no correct digit left */
   double p = 1, q;
   switch (kind) {
   case SP_CHEBYSHEV_U:

@@ -185,8 +185,7 @@ done:
   return (PyObject *)dx;
 }
 
-/* ---- losses of pairs
- * ----------------------------------------------------------------------------------------------------- */
+/* ---- losses of pairs --------------------------------------------------------------------------------------------- */
 #define PAIR(NAME, T, EXPR) \
   static double NAME(const T *a, const T *b, T *y, int64_t n, T p) { \
     double total = 0; \

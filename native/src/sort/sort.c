@@ -185,8 +185,7 @@ done:
   return tl_pack2(values, index);
 }
 
-/* ---- one position per row
- * ---------------------------------------------------------------------------------------------- */
+/* ---- one position per row ---------------------------------------------------------------------------------------- */
 static bool row_nan(const Rows *w, const char *p, int64_t i) {
   int64_t q = i * w->ax.inner;
   if (w->loop == TL_F32) return isnan(((const float *)p)[q]);
@@ -236,8 +235,8 @@ TIE_SORT(tie_sort64, TlItem64, KEY64, tl_sort64)
 enum { KTH, MEDIAN, NANMEDIAN, MODE };
 #define TL_FEW 16
 
-/* The order that std::sort leaves of few numbers where some are NaN: those compare as neither smaller nor larger, and
- * stay. False for more numbers, or without NaN. */
+/* The order in which std::sort leaves up to TL_FEW numbers with NaN among them: its comparison finds NaN neither
+ * smaller nor larger, so they stay. False for more numbers, or if none is NaN. */
 static bool nan_order(Rows *w, const char *p, int64_t *order) {
   const TlRow *r = &w->row;
   bool nan[TL_FEW], any = false;

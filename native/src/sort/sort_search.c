@@ -4,8 +4,7 @@
 
 static TlTensor *empty1(tl_dtype d, int64_t n) { return tl_empty(d, 1, &n); }
 
-/* ---- unique
- * ----------------------------------------------------------------------------------------------------------- */
+/* ---- unique ------------------------------------------------------------------------------------------------------ */
 static bool is_nan(tl_dtype d, const char *p, int64_t i) {
   if (d == TL_F32) return isnan(((const float *)p)[i]);
   return d == TL_F64 && isnan(((const double *)p)[i]);
@@ -167,8 +166,7 @@ done:
   return tl_pack3(values, inverse, counts);
 }
 
-/* ---- searchsorted
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- searchsorted ------------------------------------------------------------------------------------------------ */
 #define SEARCH(NAME, T) \
   static int64_t NAME(const T *a, const int64_t *sorter, int64_t n, T v, bool right) { \
     int64_t lo = 0, hi = n; \
@@ -325,8 +323,7 @@ done:
   return (PyObject *)res;
 }
 
-/* ---- histc, bincount
- * -------------------------------------------------------------------------------------------------------- */
+/* ---- histc, bincount --------------------------------------------------------------------------------------------- */
 #define HISTC(NAME, T) \
   static int NAME(const T *p, int64_t n, T *h, int64_t bins, double lo_arg, double hi_arg) { \
     T lo = (T)lo_arg, hi = (T)hi_arg; \
