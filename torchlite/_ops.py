@@ -163,10 +163,23 @@ def _add_out(spec: Any) -> None:
             _add(_schemas.with_out(_without_generator(ov.schema), form, outs), ov, outs)
 
 
+def _add_aliases(spec: Any) -> None:
+    """Other names of the same overloads: multiply, special_erf. A name with a namespace has no form in place."""
+    for alias in spec.alias:
+        space, _, short = alias.rpartition(".")
+        if space == "Tensor":
+            continue
+        for mark in ("",) if space else ("", "_"):
+            name = (space + "_" if space else "") + short + mark
+            for entry in list(_index.get(spec.name + mark, {}).values()):
+                if entry.overload.spec is spec:
+                    _add(name + entry.schema[len(spec.name + mark) :], entry.overload, entry.outs, entry.inplace)
+
+
 def _refresh() -> None:
     specs = _declared.specs[_indexed[0] :]
     _indexed[0] = len(_declared.specs)
-    for add in (_add_declaration, _add_out):
+    for add in (_add_declaration, _add_out, _add_aliases):
         for space in _SPACES:
             for spec in specs:
                 if spec.namespace == space:

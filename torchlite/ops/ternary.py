@@ -72,7 +72,12 @@ def addcmul(self, tensor1, tensor2, value=1):
 )
 def addcdiv(self, tensor1, tensor2, value=1):
     """self + value * tensor1 / tensor2."""
-    return self + value * tensor1.to((self + tensor1 + tensor2).dtype) / tensor2
+    dtype = (self + tensor1 + tensor2).dtype
+    quotient = value * tensor1.to(dtype) / tensor2
+    if not dtype.is_complex:
+        return self + quotient
+    x, y = self.to(dtype), quotient.to(dtype)  # added by parts: + multiplies by alpha, and 0 times infinity is NaN
+    return torch.complex(torch.real(x) + torch.real(y), torch.imag(x) + torch.imag(y))
 
 
 def _lerp_dtype(args, result, out, i):

@@ -199,6 +199,8 @@ import copy; copy.deepcopy(torch.ops.aten._upsample_bilinear2d_aa) is torch.ops.
 import copy; copy.deepcopy(torch.ops.aten.linalg_det) is torch.ops.aten.linalg_det
 torch.ops.aten.linalg_det(torch.eye(2))
 torch.ops.aten.special_erf(torch.ones(2))
+torch.ops.aten.multiply(torch.ones(2),3), torch.ops.aten.subtract_.Scalar(torch.ones(2),3)
+sorted(torch.ops.aten.divide.overloads()), str(torch.ops.aten.not_equal.Scalar_out._schema)
 torch.ops.aten.fft_rfft(torch.ones(4))
 """)
 def test_names_of_aten(line):
