@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from ._core import dtypes as _dtypes
+from ._core import device as _device, dtypes as _dtypes
 from ._core.tensor import Tensor
 
 TYPE_CHECKING = False
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
     from ._types import Device
 
-_state: dict[str, Any] = {"enabled": False, "dtype": _dtypes.bfloat16, "told": False}
+_state: dict[str, Any] = {"enabled": False, "dtypes": {}, "told": False}
 
 
 class autocast:
@@ -23,9 +23,17 @@ class autocast:
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         if not isinstance(device_type, str):
             raise ValueError("Expected `device_type` of type `str`, got: `%s`" % type(device_type))
-        self.device, self.fast_dtype = device_type, dtype or _dtypes.bfloat16
+        self.device, self.fast_dtype = device_type, get_autocast_dtype(device_type) if dtype is None else dtype
+        self._cache_enabled = True if cache_enabled is None else cache_enabled
         if enabled and device_type == "cuda":
             warnings.warn("CUDA is not available or torch_xla is imported. Disabling autocast.", stacklevel=2)
+            enabled = False
+        elif enabled and device_type == "cpu" and self.fast_dtype not in (_dtypes.bfloat16, _dtypes.float16):
+            warnings.warn(
+                "In CPU autocast, but the target dtype is not supported. Disabling autocast.\n"
+                "CPU Autocast only supports dtypes of torch.bfloat16, torch.float16 currently.",
+                stacklevel=2,
+            )
             enabled = False
         elif enabled and not _state["told"]:
             _state["told"] = True
@@ -64,12 +72,13 @@ def set_autocast_enabled(device_type, enabled=True):
     """Kept for compatibility; see autocast."""
 
 
-def get_autocast_dtype(device_type="cpu"):
-    return _state["dtype"]
+def get_autocast_dtype(device_type):
+    kind = _device.device(device_type).type
+    return _state["dtypes"].get(kind, _dtypes.float16 if kind in ("cuda", "mps") else _dtypes.bfloat16)
 
 
 def set_autocast_dtype(device_type, dtype):
-    _state["dtype"] = dtype
+    _state["dtypes"][_device.device(device_type).type] = dtype
 
 
 class GradScaler:

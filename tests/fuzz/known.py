@@ -40,13 +40,6 @@ MEANT = [
         1e-6,
         "PyTorch's derivative of celu in place has alpha as a float32",
     ),
-    Meant(
-        "version",
-        r"out=",
-        "",
-        0,
-        "an op that PyTorch composes of others counts a write to out= not at all, or several times",
-    ),
     Meant("raises NotImplementedError, nothing", "", r"PyTorch \"\w+\" not implemented for 'Complex", 0, "it is here"),
     Meant(
         "graph",
@@ -79,6 +72,7 @@ MEANT = [
         r"PyTorch \[-?0\.0(, -?0\.0)*\] at",
         0,
         "PyTorch's gradient at NaN is 0 in its loop over vectors, and that of the result in the one over what is left",
+        order=1,
     ),
     Meant(
         "value|grad",

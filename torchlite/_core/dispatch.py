@@ -187,7 +187,9 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
         if copied and (r.requires_grad or o.requires_grad):
             o.copy_(r)  # the result has the op's history
         else:
-            _C.copy(o, r)
+            _C.copy(o, r, "uncounted" not in tags)
+            if "twice" in tags:
+                o._bump_version()
             if recorded and spec.grad == {} and o.is_floating_point() and any(t.requires_grad for t in ins):
                 from ..autograd._inplace import refuse
 

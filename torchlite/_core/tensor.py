@@ -550,7 +550,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return self if dtype is None else self.to(dtype)
 
     def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("sparse tensors are not supported by torchlite")
+        raise NotImplementedError(
+            "sparse tensors are not supported by torchlite: every tensor is torch.strided. Leave it dense, or keep "
+            "t.nonzero() and t[t != 0]"
+        )
 
     to_sparse_csr = to_sparse_csc = to_sparse_coo = to_sparse
 

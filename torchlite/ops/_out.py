@@ -33,6 +33,8 @@ class Out:
            copied   the result is copied into out with its history, which a leaf that requires a gradient refuses
            late     dtypes are looked at before gradients
            plain    an out of another shape becomes contiguous; it takes the layout of the result otherwise
+           uncounted  the write does not count: PyTorch's version of out stays (kron)
+           twice    it counts twice (nanmean)
            silent   an out of another shape is resized without a warning
            factory  silent, and computed in the dtype of out
            default  factory, whose argument dtype has a default: it gives way

@@ -10,7 +10,12 @@ from ._out import EXACT, Out
 @op("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", samples=lambda t: [(t(3, 4), t(3, 4)), (t(3, 4), t(4), 1)])
 def dist(self, other, p=2):
     """The p-norm of self - other."""
-    return torch.linalg.vector_norm(self - other, p)
+    apart = self - other
+    if not (apart.is_floating_point() or apart.is_complex()):
+        raise RuntimeError(
+            f"norm(): input dtype should be either floating point or complex. Got {apart.dtype._scalar_type} instead."
+        )
+    return torch.linalg.vector_norm(apart, p)
 
 
 @op(

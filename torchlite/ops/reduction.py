@@ -137,7 +137,7 @@ def mean_dim(self, dim, keepdim=False, dtype=None):
 
 @op(
     "nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-    out=Out(_nansum_dtype, by="nansum"),
+    out=Out(_nansum_dtype, "twice", by="nansum"),
     tags="reduction",
     samples=lambda t: [(t(3, 4),), (t(3, 4), 1)],
 )

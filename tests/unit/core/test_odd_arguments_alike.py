@@ -87,3 +87,18 @@ y = torch.ones(2, requires_grad=True); y.sum().backward(create_graph=True); y.gr
 """)
 def test_gradients_with_a_graph(line):
     alike(LAYOUT + line)
+
+
+@cases("""
+o = torch.zeros(1, 4); torch.kron(torch.ones(2), torch.ones(1, 2), out=o), o._version
+o = torch.zeros(0); torch.nanmean(torch.ones(2, 3), 1, out=o), o._version
+o = torch.zeros(2); torch.mean(torch.ones(2, 3), 1, out=o); torch.mv(torch.ones(2, 3), torch.ones(3), out=o), o._version
+torch.arange(3).dist(torch.arange(3))
+torch.autocast("cpu", dtype=torch.float32)._enabled
+torch.autocast("cpu", dtype=torch.int32).fast_dtype
+torch.autocast("cuda").fast_dtype, torch.get_autocast_dtype("cpu"), torch.get_autocast_dtype("cuda")
+torch.autocast("cpu", dtype=torch.float64, cache_enabled=False)._cache_enabled
+torch.autocast(3)
+""")
+def test_versions_of_out_and_autocast(line):
+    alike(line)
