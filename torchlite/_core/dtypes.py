@@ -180,9 +180,9 @@ NAMES.update(
     cfloat=complex64,
     cdouble=complex128,
     chalf=complex32,
-    bit=NAMES_ONLY[5],
 )
 NAMES.update((d.name, d) for d in NAMES_ONLY)
+NAMES["bit"] = NAMES["uint1"]
 globals().update((d.name, d) for d in NAMES_ONLY)
 
 # (bits, eps, max, smallest normal, decimal resolution)
@@ -259,7 +259,7 @@ class finfo(_info):
             )
         real = type_.to_real()
         if real.name not in _FLOATS:
-            raise NotImplementedError("finfo is not implemented for '%s'" % real._scalar_type)
+            raise TypeError("torch.finfo() has no limits of torch.%s" % real.name)
         bits, eps, largest, smallest, resolution = _FLOATS[real.name]
         self._fields = {
             "resolution": resolution,
@@ -288,6 +288,8 @@ class iinfo(_info):
             and type_._code < 0
         ):
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
+        if type_.name.startswith("q"):
+            raise NotImplementedError("\"dtype\" not implemented for '%s'" % type_._scalar_type)
         if type_ is bool:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         bits = 8 * type_.itemsize

@@ -214,7 +214,7 @@ def _letter(kernel: str, dtype: DType, args: Any) -> str:
     return how
 
 
-_FACTORIES = frozenset(_TABLE.split(":")[1].split("\n")[0].split())
+_FACTORIES = _TABLE.split(":")[1].split("\n")[0].split()  # and cat and stack
 
 
 def _given(kernel: str, args: Any) -> DType | None:
@@ -295,6 +295,34 @@ def _bad_index(ov: Any, args: Any) -> Any:
     return None
 
 
+def _off_cpu(args: Any) -> Any:
+    """The device other than the CPU that a call is on, or None."""
+    asked = next((a for a in args if isinstance(a, torch.device)), None)
+    if asked is None:
+        asked = next((t.device for t in _tensors(args) if not t.is_cpu), None)
+    return None if asked is None or asked.type == "cpu" else asked
+
+
+def _run_on(device: Any, ov: Any, args: Any, dtype: DType) -> Any:
+    """A call on another device, which only stores limited dtypes: bytes may move there, new tensors come from the CPU."""
+    kernel = ov.kernel
+    if kernel in _FACTORIES[:-2]:
+        sizes = [tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in args]
+        of = torch.full if "full" in kernel else torch.zeros if "zeros" in kernel else torch.ones
+        at = sizes[1] if kernel.startswith("new_") else sizes[0]
+        value = [args[1 + kernel.startswith("new_")]] if of is torch.full else []
+        return of(at, *value, dtype=dtype, device="cpu").to(device)
+    tensors = list(_tensors(args))
+    if "b" in _HOW.get(kernel, "") or (kernel in ("cat", "stack") and all(t.dtype is dtype for t in tensors)):
+        changed, back = _as_bytes(ov, args, dtype)
+        result = _call(ov, changed, ov.inplace)
+        return args[0] if ov.inplace else _of_results(result, back)
+    raise NotImplementedError(
+        "%s: %s only stores %s; use x.cpu() for this, or convert: x.cpu().to(dtype).to('%s')"
+        % (ov.schema.partition("(")[0], device.type, dtype, device.type)
+    )
+
+
 def run(ov: Any, args: Any) -> Any:
     """The result of a kernel's op, or NotImplemented where the kernel itself shall run."""
     kernel = ov.kernel
@@ -314,6 +342,9 @@ def run(ov: Any, args: Any) -> Any:
         kernel = "mm"
     if kernel == "flip" and all(args[0].shape[d] <= 1 for d in args[1]):
         return args[0].clone()
+    away = _off_cpu(args)
+    if away is not None:
+        return _run_on(away, ov, args, dtype)
     how = _letter(kernel, dtype, args)
     if any(p[0] == "repeats" and isinstance(a, torch.Tensor) and _is_limited(a.dtype) for p, a in zip(ov.params, args)):
         how = "-"

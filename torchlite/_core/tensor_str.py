@@ -182,6 +182,8 @@ def _zeroed(data: Any, small: float) -> Any:
 
 def _tensor_str(t: Any, indent: Any) -> str:
     """The bracketed elements of `t`, continued lines indented by `indent`."""
+    if t.dtype is torch.float4_e2m1fn_x2:  # two in a byte: PyTorch shows the byte
+        t = t.view(torch.uint8).double()
     n = t.numel()
     if n == 0:
         return "[]"

@@ -73,7 +73,32 @@ def contiguous(t: Tensor) -> Tensor:
     return t if t.is_contiguous() else copy_of(t)
 
 
+# the limited dtypes are only stored: integers of their size move in their place
+_BYTES = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
+
+
+def _is_limited(dtype: DType) -> bool:
+    return dtype._code > torch.complex128._code
+
+
+def _as_bytes(t: Tensor) -> Tensor:
+    t = t.detach()
+    if t.is_conj() or t.is_neg():
+        raise NotImplementedError("webgpu has no conjugates of %s; use x.cpu().resolve_conj()" % t.dtype)
+    return t.view(_BYTES[t.itemsize])
+
+
+def _no_conversion(dtype: DType, to: DType) -> NotImplementedError:
+    only, other = (dtype, to) if _is_limited(dtype) else (to, dtype)
+    return NotImplementedError(
+        "webgpu stores %s but does not convert it to or from %s; convert on the CPU: x.cpu().to(%s).to('webgpu')"
+        % (only, other, to)
+    )
+
+
 def copy_of(t: Tensor) -> Tensor:
+    if _is_limited(t.dtype):
+        return copy_of(_as_bytes(t)).view(t.dtype)
     shape = tuple(t.shape)
     if not t.numel() or t.dtype.is_complex:
         r = empty(shape, t.dtype)
@@ -152,6 +177,9 @@ def device_fill(t: Tensor, value: Any) -> None:
     """t[...] = value below autograd."""
     probe = _C.empty((1,), t.dtype)
     _C.fill(probe, value)  # the core's conversion and its errors
+    if _is_limited(t.dtype):
+        device_fill(_as_bytes(t), probe.view(_BYTES[t.itemsize]).item())
+        return
     if t.dtype.is_complex:
         device_copy(t, _C.fill(_C.empty(tuple(t.shape), t.dtype), value))
         return
@@ -203,6 +231,11 @@ def device_copy(dst: Tensor, src: Any) -> None:
         return
     if src.is_cpu:
         copy_in(dst, src)
+        return
+    if _is_limited(dst.dtype) or _is_limited(src.dtype):
+        if dst.dtype is not src.dtype:
+            raise _no_conversion(src.dtype, dst.dtype)
+        device_copy(_as_bytes(dst), _as_bytes(src))
         return
     buffer, shape, strides, offset, dtype, dense, numel = _C.geometry(dst)
     from_, own, own_strides, own_offset, own_dtype, own_dense, _ = _C.geometry(src)

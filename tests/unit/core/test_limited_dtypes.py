@@ -256,3 +256,55 @@ def test_result_types_with_numbers_and_0_dim_tensors(name):
     for full in FULL:
         line = f"torch.result_type(torch.zeros(2, dtype=torch.{full}), torch.zeros((), dtype=torch.{name}))"
         assert outcome(torchlite, line)[0] == outcome(torch, line)[0], line
+
+
+@pytest.mark.parametrize("name", [*LIMITED, "float4_e2m1fn_x2"])
+def test_files_of_either_library_are_read_by_the_other(name, tmp_path):
+    x = torch.arange(6, dtype=torch.uint8).repeat(8)[: 6 * getattr(torch, name).itemsize].view(getattr(torch, name))
+    x = x.reshape(2, 3)
+    for kwargs in ({}, {"_use_new_zipfile_serialization": False}):
+        torch.save({"x": x, "y": x.t()[1:]}, tmp_path / "a.pt", **kwargs)
+        read = torchlite.load(tmp_path / "a.pt")
+        assert bits(read["x"], torchlite) == bits(x, torch) and read["x"].dtype is getattr(torchlite, name)
+        assert bits(read["y"], torchlite) == bits(x.t()[1:], torch) and read["y"].stride() == x.t().stride()
+        torchlite.save(read, tmp_path / "b.pt", **kwargs)
+        again = torch.load(tmp_path / "b.pt")
+        assert bits(again["y"], torch) == bits(x.t()[1:], torch) and again["x"].dtype is x.dtype
+
+
+def test_safetensors():
+    safetensors = pytest.importorskip("safetensors.torch")
+    from torchlite.utils.safetensors import load, save
+
+    x = {n: torch.arange(16, dtype=torch.uint8).view(getattr(torch, n)) for n in LIMITED[:-2]}
+    read = load(safetensors.save(x))
+    assert {n: (str(t.dtype), bits(t, torchlite)) for n, t in read.items()} == {
+        n: (str(t.dtype), bits(t, torch)) for n, t in x.items()
+    }
+    again = safetensors.load(save(read))
+    assert all(again[n].dtype is t.dtype and bits(again[n], torch) == bits(t, torch) for n, t in x.items())
+
+
+def test_what_a_dtype_says():
+    names = [n for n in dir(torch) if isinstance(getattr(torch, n), torch.dtype)]
+    for name in names:
+        for f in ("{}", "{}.itemsize", "{}.is_floating_point, {}.is_complex", "{}.is_signed", "{}.abbr", "{}.to_real()"):
+            alike(f.replace("{}", "torch." + name))
+        if name != "float4_e2m1fn_x2":
+            alike(f"torch.finfo(torch.{name})")
+        alike(f"torch.iinfo(torch.{name})")
+        alike(f"torch.{name}.to_complex()")
+        alike(f"import copy, pickle; copy.deepcopy(torch.{name}) is pickle.loads(pickle.dumps(torch.{name}))")
+
+
+@cases("""
+torch.empty(2, dtype=torch.qint8)
+torch.zeros(2, dtype=torch.quint4x2)
+torch.ones(2).to(torch.bits8)
+torch.ones(2).view(torch.int3)
+torch.tensor([1], dtype=torch.uint7)
+torch.ones(2).sum(dtype=torch.quint8)
+""")
+def test_dtypes_without_tensors_say_so(line):
+    kind, text = outcome(torchlite, line)[0]
+    assert kind == "NotImplementedError" and "has this dtype's name only" in text
