@@ -1,9 +1,12 @@
-"""uint16, 8-bit floats and their like on webgpu: stored, moved and viewed there, converted on the CPU, never silently."""
+"""uint16, 8-bit floats and their like on webgpu: stored, moved and viewed there; the rest is an error."""
 
 import pytest
 import torchlite as torch
 
-pytestmark = [pytest.mark.usefixtures("bridge"), pytest.mark.filterwarnings("error", "ignore:ComplexHalf", "ignore:Casting")]
+pytestmark = [
+    pytest.mark.usefixtures("bridge"),
+    pytest.mark.filterwarnings("error", "ignore:ComplexHalf", "ignore:Casting"),
+]
 NAMES = ["uint16", "uint32", "uint64", "float8_e4m3fn", "float8_e8m0fnu", "complex32"]
 
 
@@ -34,7 +37,9 @@ def test_storage(name):
     z[0].copy_(x[1])
     z[1].fill_(2)
     assert z.cpu().tolist() == torch.stack([x[1], torch.full((3,), 2, dtype=x.dtype)]).tolist()
-    assert torch.empty_like(y).device.type == "webgpu" and torch.ones_like(y).cpu().tolist() == torch.ones_like(x).tolist()
+    assert (
+        torch.empty_like(y).device.type == "webgpu" and torch.ones_like(y).cpu().tolist() == torch.ones_like(x).tolist()
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)

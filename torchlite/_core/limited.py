@@ -30,7 +30,7 @@ nnn:empty zeros ones full empty_like zeros_like ones_like full_like new_empty ne
 nnn:where eq ne mul isnan isinf isfinite conj_physical complex polar one_hot
 n-n:multinomial frexp
 -n-:eye eye_m
-bbb:roll repeat repeat_interleave embedding diag_embed fill_diagonal_ constant_pad_nd index
+bbb:roll repeat repeat_interleave embedding diag_embed fill_diagonal_ constant_pad_nd index pad_circular flip
 -bb:index_put index_select masked_select
 --b:masked_fill index_fill index_copy tril triu
 --w:index_add nonzero nonzero_numpy conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
@@ -188,6 +188,12 @@ def _refused(kernel: str, dtype: DType, args: Any) -> NotImplementedError:
     return NotImplementedError("\"%s\" not implemented for '%s'" % (name, dtype._scalar_type))
 
 
+def _turns_innermost(t: Tensor, dims: Any) -> bool:
+    """Whether a flip reverses neighbours in memory, for which PyTorch has a kernel of its own."""
+    inner = [d for d in range(t.dim()) if t.shape[d] > 1]
+    return bool(inner) and min(inner, key=lambda d: (t.stride(d), -d)) in [d % t.dim() for d in dims]
+
+
 def _letter(kernel: str, dtype: DType, args: Any) -> str:
     if dtype in _UNSIGNED:
         if kernel == "round" and len(args) > 1 and args[1]:
@@ -195,6 +201,8 @@ def _letter(kernel: str, dtype: DType, args: Any) -> str:
         if kernel == "div" and len(args) > 2 and args[2]:
             return "-"
     how = _HOW.get(kernel, "---")[(dtype not in _UNSIGNED) + dtype.is_complex]
+    if kernel == "flip" and _turns_innermost(*args[:2]):
+        return "-"
     if kernel == "count_nonzero" and not dtype.is_complex and args[1] is None:
         return "-"
     if kernel in ("sum", "cumsum") and how == "-" and not (args[0].numel() and (args[0].dim() or kernel == "sum")):
@@ -304,14 +312,16 @@ def _off_cpu(args: Any) -> Any:
 
 
 def _run_on(device: Any, ov: Any, args: Any, dtype: DType) -> Any:
-    """A call on another device, which only stores limited dtypes: bytes may move there, new tensors come from the CPU."""
+    """A call on another device, which only stores limited dtypes: bytes move there, new tensors come from the CPU."""
     kernel = ov.kernel
     if kernel in _FACTORIES[:-2]:
         sizes = [tuple(a.shape) if isinstance(a, torch.Tensor) else a for a in args]
-        of = torch.full if "full" in kernel else torch.zeros if "zeros" in kernel else torch.ones
-        at = sizes[1] if kernel.startswith("new_") else sizes[0]
-        value = [args[1 + kernel.startswith("new_")]] if of is torch.full else []
-        return of(at, *value, dtype=dtype, device="cpu").to(device)
+        at = int(kernel.startswith("new_"))
+        if "full" in kernel:
+            made = torch.full(sizes[at], args[1 + at], dtype=dtype, device="cpu")
+        else:
+            made = (torch.ones if "ones" in kernel else torch.zeros)(sizes[at], dtype=dtype, device="cpu")
+        return made.to(device)
     tensors = list(_tensors(args))
     if "b" in _HOW.get(kernel, "") or (kernel in ("cat", "stack") and all(t.dtype is dtype for t in tensors)):
         changed, back = _as_bytes(ov, args, dtype)
@@ -338,10 +348,8 @@ def run(ov: Any, args: Any) -> Any:
     asked = next((a for a in args if isinstance(a, torch.dtype)), None)
     if kernel in _WITH_DTYPE and asked is not None and not _is_limited(asked):
         return _call(ov, (args[0].to(asked), *args[1:]), ov.inplace)
-    if kernel == "matmul" and args[0].dim() == args[1].dim() == 2:
+    if kernel == "matmul" and args[0].dim() >= 2 and args[1].dim() == 2:
         kernel = "mm"
-    if kernel == "flip" and all(args[0].shape[d] <= 1 for d in args[1]):
-        return args[0].clone()
     away = _off_cpu(args)
     if away is not None:
         return _run_on(away, ov, args, dtype)

@@ -105,8 +105,10 @@ def fft_c2r(self, dim, normalization, last_dim_size):
 
 # ---- arguments -------------------------------------------------------------------------------------------------------
 def _promoted(x, complex_too=False):
-    if x.dtype in (torch.float16, torch.bfloat16):
+    if x.dtype.is_floating_point and x.dtype not in (torch.float32, torch.float64):
         raise RuntimeError(f"Unsupported dtype {x.dtype._scalar_type}")
+    if x.dtype is torch.complex32:
+        raise RuntimeError("MKL FFT doesn't support tensors of type: Half")
     if not (x.is_floating_point() or x.is_complex()):
         x = x.to(torch.get_default_dtype())
     if complex_too and not x.is_complex():

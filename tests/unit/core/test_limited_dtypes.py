@@ -288,7 +288,14 @@ def test_safetensors():
 def test_what_a_dtype_says():
     names = [n for n in dir(torch) if isinstance(getattr(torch, n), torch.dtype)]
     for name in names:
-        for f in ("{}", "{}.itemsize", "{}.is_floating_point, {}.is_complex", "{}.is_signed", "{}.abbr", "{}.to_real()"):
+        for f in (
+            "{}",
+            "{}.itemsize",
+            "{}.is_floating_point, {}.is_complex",
+            "{}.is_signed",
+            "{}.abbr",
+            "{}.to_real()",
+        ):
             alike(f.replace("{}", "torch." + name))
         if name != "float4_e2m1fn_x2":
             alike(f"torch.finfo(torch.{name})")
