@@ -1,5 +1,6 @@
 """Ops take the limited dtypes that PyTorch's take, with results of the same dtypes: the declarations' samples."""
 
+import functools
 import warnings
 
 import pytest
@@ -50,6 +51,10 @@ def changed(x, change):
     return type(x)(changed(v, change) for v in x) if type(x) in (tuple, list) else x
 
 
+def limited(t, base, dtype):
+    return t.detach().to(dtype) if t.dtype is base else t
+
+
 def theirs(x):
     if isinstance(x, torchlite.Tensor):
         raw = bytearray(bytes(memoryview(x.contiguous().clone().untyped_storage())))
@@ -90,7 +95,7 @@ def test_ops_take_what_pytorchs_take(name):
             real, known = resolve(torch, path(spec)), MORE.get(ident(spec), "") + LESS.get(ident(spec), "")
             base, found = samples(spec, BASES[kind]) if real is not None and kind not in known else (None, [])
             for args, kwargs in found:
-                args, kwargs = changed((args, kwargs), lambda t: t.detach().to(dtype) if t.dtype is base else t)  # noqa: B023
+                args, kwargs = changed((args, kwargs), functools.partial(limited, base=base, dtype=dtype))
                 got = outcome(declared_function(spec), args, kwargs, torchlite)
                 want = outcome(real, theirs(args), theirs(kwargs), torch)
                 if got != want:
