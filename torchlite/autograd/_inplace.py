@@ -439,9 +439,11 @@ def changed_error(t: Tensor, version: int, node: Any, output: int | None) -> Any
         "Half": "HalfTensor",
         "BFloat16": "BFloat16Tensor",
         "Long": "LongTensor",
-        "Bool": "BoolTensor",
     }.get(t.dtype._scalar_type, t.dtype._scalar_type + "Tensor")
+    name = "CPUBoolType" if t.dtype._scalar_type == "Bool" else "torch." + kind  # as PyTorch's has it
     where = ""
+    if output in getattr(node, "rec_nondiff", ()):
+        output = None
     if output is not None or t._raw_grad_fn is not None:
         # a view that was written is recorded anew, as a strided view of its base
         made = t.grad_fn or node if output is None or t._is_view() else node
@@ -459,6 +461,6 @@ def changed_error(t: Tensor, version: int, node: Any, output: int | None) -> Any
     )
     return RuntimeError(
         "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        "[torch.%s %s]%s is at version %d; expected version %d instead. %s"
-        % (kind, list(t.shape), where or "", t._version, version, hint)
+        "[%s %s]%s is at version %d; expected version %d instead. %s"
+        % (name, list(t.shape), where or "", t._version, version, hint)
     )

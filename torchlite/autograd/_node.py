@@ -382,6 +382,7 @@ class Recorder:
         "params",
         "saved",
         "plain",
+        "lists",
         "results",
         "shapes",
         "types",
@@ -440,6 +441,9 @@ class Recorder:
         every = {name for _, _, name in self.inputs}
         self.saved = [(n, self.params[n], users.get(n)) for n in self.params if n in fields and n in tensors]
         self.plain = [(n, self.params[n]) for n in self.params if n in fields and n not in tensors]
+        self.lists = [
+            at for at, (n, _) in enumerate(self.plain) if n in every
+        ]  # of tensors, which are packed one by one
         outs = {"result": 0} if self.nresults == 1 else {"result%d" % i: i for i in range(self.nresults)}
         self.results = [(n, i, users.get(n)) for n, i in outs.items() if n in fields]
         self.shapes = [(n, self.params[n[:-6]]) for n in fields if n.endswith("_shape") and n[:-6] in every]
@@ -506,6 +510,9 @@ class OpNode(Node):
             for _, i, users in rec.saved
         ]
         self.plain: Any = [args[i] for _, i in rec.plain]  # or FREED
+        for at in rec.lists:
+            if self.plain[at] is not None:
+                self.plain[at] = [t if t is None else pack(t, False) for t in self.plain[at]]
         if rec.shapes:
             self.plain += [_field(args[i], "shape") for _, i in rec.shapes]
         if rec.types:
@@ -556,13 +563,21 @@ class OpNode(Node):
         for name, i, _ in rec.results:
             item = next(kept)
             setattr(c, name, None if item is None else unpack(item, self, i))
-        plain = iter(self.plain)
+        plain = iter(self._unpacked() if rec.lists else self.plain)
         for part in (rec.plain, rec.shapes, rec.types, rec.layouts, rec.strides):
             for name, *_ in part:
                 setattr(c, name, next(plain))
         for name, arg in rec.needs:
             setattr(c, name, needs.get(arg, False))
         return c
+
+    def _unpacked(self) -> list[Any]:
+        """What is no single tensor, with the tensors of lists after their version checks."""
+        found = [*self.plain]
+        for at in self.rec.lists:
+            if found[at] is not None:
+                found[at] = [t if t is None else unpack(t, self) for t in found[at]]
+        return found
 
     def apply(self, grads: Any, wanted: Any = None) -> Any:
         """`wanted`: which edges lead to something, where not all do and some argument has no derivative."""
