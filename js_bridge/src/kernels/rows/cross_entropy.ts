@@ -4,21 +4,9 @@
  * mean divides by the sum of weights.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
 import { CHECK, resolver, STATUS } from "../index/index_ops";
-import { blockSum, rowGroup, rowHead, rowJoin, type RowLanes, rowTools } from "./row";
-import {
-  type Binding,
-  computeOf,
-  type DType,
-  type Kernel,
-  kernelKey,
-  linearGrid,
-  offsets,
-  uniform,
-  UnsupportedKernelError,
-  value,
-} from "../spec";
+import { blockSum, rowHead, rowJoin, type RowLanes, rowTools, rowKernel } from "./row";
+import { type Binding, computeOf, type DType, type Kernel, offsets, uniform, UnsupportedKernelError } from "../spec";
 
 export interface CrossEntropyParams extends RowLanes {
   readonly dtype: DType;
@@ -121,20 +109,5 @@ ${smooth ? blockSum(params, "spread", (r) => `${w(r)} * (total - ${x(r)})`) : ""
     st_counts(p.countso + row, share);
   }`;
   const main = backward ? back : forward;
-  return {
-    key: kernelKey("crossEntropy", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({
-        bindings,
-        uniforms,
-        globals,
-        main,
-        workgroup: rowGroup(params),
-        subgroups: params.subgroups ?? false,
-      });
-    },
-    workgroups: (u) => linearGrid(value(u, "rows") * lanes, rowGroup(params)),
-  };
+  return rowKernel("crossEntropy", params, { bindings, uniforms, globals, main });
 }

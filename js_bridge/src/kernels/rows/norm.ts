@@ -3,19 +3,8 @@
  * and bias, and batch_norm, are reductions and element-wise kernels; Python composes them.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
-import { blockSum, rowGroup, rowHead, type RowLanes, rowTools } from "./row";
-import {
-  computeOf,
-  type DType,
-  type Kernel,
-  kernelKey,
-  linearGrid,
-  offsets,
-  uniform,
-  UnsupportedKernelError,
-  value,
-} from "../spec";
+import { blockSum, rowHead, type RowLanes, rowTools, rowKernel } from "./row";
+import { computeOf, type DType, type Kernel, offsets, uniform, UnsupportedKernelError } from "../spec";
 
 export interface LayerNormParams extends RowLanes {
   readonly dtype: DType;
@@ -75,20 +64,5 @@ ${store(gradient)}`;
   const main = `${rowHead(params)}
   let base = row * i32(p.n);
 ${backward ? back : forward}`;
-  return {
-    key: kernelKey("layerNorm", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({
-        bindings,
-        uniforms,
-        globals,
-        main,
-        workgroup: rowGroup(params),
-        subgroups: params.subgroups ?? false,
-      });
-    },
-    workgroups: (u) => linearGrid(value(u, "rows") * lanes, rowGroup(params)),
-  };
+  return rowKernel("layerNorm", params, { bindings, uniforms, globals, main });
 }

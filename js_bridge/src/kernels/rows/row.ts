@@ -2,7 +2,8 @@
  * Helpers for kernels that work on whole rows. `lanes` invocations share a row. Its sums and maxima are joined by a
  * tree in workgroup memory, or through subgroups; then each row has a workgroup of its own.
  */
-import { WORKGROUP } from "../spec";
+import { buildModule, type ModuleParts } from "../../wgsl/module";
+import { type Kernel, kernelKey, linearGrid, value, WORKGROUP } from "../spec";
 import { extreme, SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup";
 
 export interface RowLanes {
@@ -74,4 +75,22 @@ export function blockSum(by: RowLanes, target: string, value: (r: string) => str
     ${target} += block;
   }
   ${target} = ${rowJoin(by, "sum", target)};`;
+}
+
+/** The kernel of a family; its rows are its word `rows`. */
+export function rowKernel(
+  family: string,
+  params: RowLanes,
+  parts: Pick<ModuleParts, "bindings" | "uniforms" | "globals" | "main">,
+): Kernel {
+  const workgroup = rowGroup(params);
+  return {
+    key: kernelKey(family, params),
+    bindings: parts.bindings,
+    uniforms: parts.uniforms,
+    get wgsl() {
+      return buildModule({ ...parts, workgroup, subgroups: params.subgroups ?? false });
+    },
+    workgroups: (u) => linearGrid(value(u, "rows") * params.lanes, workgroup),
+  };
 }

@@ -4,18 +4,8 @@
  * PyTorch.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
-import { blockSum, rowGroup, rowHead, rowJoin, type RowLanes, rowTools } from "./row";
-import {
-  computeOf,
-  type DType,
-  type Kernel,
-  kernelKey,
-  linearGrid,
-  uniform,
-  UnsupportedKernelError,
-  value,
-} from "../spec";
+import { blockSum, rowHead, rowJoin, type RowLanes, rowTools, rowKernel } from "./row";
+import { computeOf, type DType, type Kernel, uniform, UnsupportedKernelError } from "../spec";
 
 export interface SoftmaxParams extends RowLanes {
   readonly log: boolean;
@@ -69,20 +59,5 @@ ${blockSum(params, "sum", (r) => `tl_exp(${x(r)} - top)`)}
   ${log ? "let shift = tl_log(sum);" : ""}
 ${store(result)}`;
   const main = backward ? back : forward;
-  return {
-    key: kernelKey("softmax", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({
-        bindings,
-        uniforms,
-        globals,
-        main,
-        workgroup: rowGroup(params),
-        subgroups: params.subgroups ?? false,
-      });
-    },
-    workgroups: (u) => linearGrid(value(u, "rows") * lanes, rowGroup(params)),
-  };
+  return rowKernel("softmax", params, { bindings, uniforms, globals, main });
 }
