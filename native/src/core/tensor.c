@@ -135,12 +135,8 @@ static int check_device_dtype(int device, tl_dtype dtype) {
   return -1;
 }
 
-static TlTensor *empty_dense(int device, tl_dtype dtype, int ndim, const int64_t *shape) {
-  if (tl_is_limited(dtype) && note_limited(dtype) < 0) return NULL;
-  if (device && check_device_dtype(device, dtype) < 0) return NULL;
-  int64_t n = tl_count(ndim, shape), nbytes;
-  if (n < 0) return NULL;
-  if (__builtin_mul_overflow(n, (int64_t)tl_itemsize[dtype], &nbytes)) nbytes = INT64_MAX;
+/* a tensor of n elements on a storage of its own, still without shape and strides */
+static TlTensor *with_storage(int device, tl_dtype dtype, int ndim, int64_t n, int64_t nbytes) {
   TlStorage *s = device ? tl_device_storage(device, nbytes) : tl_storage_new(nbytes);
   if (!s) return NULL;
   TlTensor *t = alloc_tensor(ndim);
@@ -152,6 +148,17 @@ static TlTensor *empty_dense(int device, tl_dtype dtype, int ndim, const int64_t
   t->numel = n;
   t->dtype = (uint8_t)dtype;
   t->device = (uint8_t)device;
+  return t;
+}
+
+static TlTensor *empty_dense(int device, tl_dtype dtype, int ndim, const int64_t *shape) {
+  if (tl_is_limited(dtype) && note_limited(dtype) < 0) return NULL;
+  if (device && check_device_dtype(device, dtype) < 0) return NULL;
+  int64_t n = tl_count(ndim, shape), nbytes;
+  if (n < 0) return NULL;
+  if (__builtin_mul_overflow(n, (int64_t)tl_itemsize[dtype], &nbytes)) nbytes = INT64_MAX;
+  TlTensor *t = with_storage(device, dtype, ndim, n, nbytes);
+  if (!t) return NULL;
   tl_natural_layout(ndim, shape, t->shape, t->strides);
   t->flags |= TL_CONTIGUOUS;
   return t;
@@ -177,17 +184,8 @@ static TlTensor *empty_strided(int device, tl_dtype dtype, int ndim, const int64
              __builtin_add_overflow(extent, step, &extent);
   }
   if (over || __builtin_mul_overflow(extent, (int64_t)tl_itemsize[dtype], &extent)) extent = INT64_MAX;
-  TlStorage *s = device ? tl_device_storage(device, extent) : tl_storage_new(extent);
-  if (!s) return NULL;
-  TlTensor *t = alloc_tensor(ndim);
-  if (!t) {
-    Py_DECREF(s);
-    return NULL;
-  }
-  t->storage = s;
-  t->numel = n;
-  t->dtype = (uint8_t)dtype;
-  t->device = (uint8_t)device;
+  TlTensor *t = with_storage(device, dtype, ndim, n, extent);
+  if (!t) return NULL;
   memcpy(t->shape, shape, sizeof(int64_t) * (size_t)ndim);
   memcpy(t->strides, strides, sizeof(int64_t) * (size_t)ndim);
   if (tl_strides_contiguous(ndim, shape, strides)) t->flags |= TL_CONTIGUOUS;

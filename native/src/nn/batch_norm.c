@@ -211,7 +211,7 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     goto done;
   }
   for (int64_t c = 0; c < channels; c++) inv[c] = 1 / sqrt(var[c] + eps);
-  if (!k->id) {
+  if (k->id == TL_WITH_STATISTICS) {
     tl_dtype sd = t->dtype; /* that of the parameters when it is another */
     for (int i = 1; i < 5; i++)
       if (!tl_none(args[i])) sd = ((TlTensor *)args[i])->dtype;
@@ -240,7 +240,7 @@ done:
   if (v) tl_free(v);
   Py_XDECREF((PyObject *)x);
   Py_XDECREF((PyObject *)ab);
-  return k->id ? (PyObject *)y : tl_pack3(y, mean, invstd);
+  return k->id == TL_RESULT_ALONE ? (PyObject *)y : tl_pack3(y, mean, invstd);
 }
 
 static PyObject *take(TlTensor *t) { return t ? (PyObject *)t : Py_NewRef(Py_None); }

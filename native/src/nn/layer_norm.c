@@ -131,7 +131,7 @@ done:
   Py_XDECREF((PyObject *)x);
   Py_XDECREF((PyObject *)w);
   Py_XDECREF((PyObject *)b);
-  if (k->id) {
+  if (k->id == TL_RESULT_ALONE) {
     Py_XDECREF((PyObject *)mean);
     Py_XDECREF((PyObject *)rstd);
     return (PyObject *)y;
@@ -245,7 +245,7 @@ done:
   if (!rstd) Py_CLEAR(y);
   Py_XDECREF((PyObject *)x);
   Py_XDECREF((PyObject *)w);
-  if (k->id) {
+  if (k->id == TL_RESULT_ALONE) {
     Py_XDECREF((PyObject *)rstd);
     return (PyObject *)y;
   }

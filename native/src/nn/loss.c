@@ -130,10 +130,10 @@ PyObject *tl_k_nll(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   } else {
     res = scalar_of(q.reduction == MEAN ? sum / weight : sum, d);
   }
-  if (!k->id) total = scalar_of(weight, d);
+  if (k->id == TL_WITH_STATISTICS) total = scalar_of(weight, d);
 done:
   nll_close(&q);
-  return k->id ? (PyObject *)res : tl_pack2(res, total);
+  return k->id == TL_RESULT_ALONE ? (PyObject *)res : tl_pack2(res, total);
 }
 
 /* nll_loss_backward(grad_output, self, target, weight, reduction, ignore_index, total_weight) */

@@ -39,30 +39,30 @@ int tl_check_params(const TlTensor *input, PyObject *const *params, int n, bool 
 
 const TlKernel tl_kernels_norm[] = {
   {"softmax", tl_k_softmax, 0, 0, NULL}, /* (self, dim, dtype) */
-  {"log_softmax", tl_k_softmax, 1, 0, NULL},
-  {"_softmax", tl_k_softmax, 2, 0, NULL}, /* (self, dim, half_to_float) */
-  {"_log_softmax", tl_k_softmax, 3, 0, NULL},
+  {"log_softmax", tl_k_softmax, TL_SOFTMAX_LOG, 0, NULL},
+  {"_softmax", tl_k_softmax, TL_SOFTMAX_HALF_TO_FLOAT, 0, NULL}, /* (self, dim, half_to_float) */
+  {"_log_softmax", tl_k_softmax, TL_SOFTMAX_LOG | TL_SOFTMAX_HALF_TO_FLOAT, 0, NULL},
   {"_softmax_backward_data", tl_k_softmax_backward, 0, 0, NULL},
-  {"_log_softmax_backward_data", tl_k_softmax_backward, 1, 0, NULL},
-  {"native_layer_norm", tl_k_layer_norm, 0, 0, NULL},
-  {"layer_norm", tl_k_layer_norm, 1, 0, NULL},
+  {"_log_softmax_backward_data", tl_k_softmax_backward, TL_SOFTMAX_LOG, 0, NULL},
+  {"native_layer_norm", tl_k_layer_norm, TL_WITH_STATISTICS, 0, NULL},
+  {"layer_norm", tl_k_layer_norm, TL_RESULT_ALONE, 0, NULL},
   {"native_layer_norm_backward", tl_k_layer_norm_backward, 0, 0, NULL},
-  {"_fused_rms_norm", tl_k_rms_norm, 0, 0, NULL},
-  {"rms_norm", tl_k_rms_norm, 1, 0, NULL},
+  {"_fused_rms_norm", tl_k_rms_norm, TL_WITH_STATISTICS, 0, NULL},
+  {"rms_norm", tl_k_rms_norm, TL_RESULT_ALONE, 0, NULL},
   {"_fused_rms_norm_backward", tl_k_rms_norm_backward, 0, 0, NULL},
   {"native_group_norm", tl_k_group_norm, 0, 0, NULL},
   {"native_group_norm_backward", tl_k_group_norm_backward, 0, 0, NULL},
-  {"native_batch_norm", tl_k_batch_norm, 0, 0, NULL},
-  {"batch_norm", tl_k_batch_norm, 1, 0, NULL},
+  {"native_batch_norm", tl_k_batch_norm, TL_WITH_STATISTICS, 0, NULL},
+  {"batch_norm", tl_k_batch_norm, TL_RESULT_ALONE, 0, NULL},
   {"native_batch_norm_backward", tl_k_batch_norm_backward, 0, 0, NULL},
-  {"nll_loss_forward", tl_k_nll, 0, 0, NULL}, /* (self, target, weight, reduction, ignore_index) */
-  {"nll_loss", tl_k_nll, 1, 0, NULL},
+  {"nll_loss_forward", tl_k_nll, TL_WITH_STATISTICS, 0, NULL}, /* (self, target, weight, reduction, ignore_index) */
+  {"nll_loss", tl_k_nll, TL_RESULT_ALONE, 0, NULL},
   {"nll_loss_backward", tl_k_nll_backward, 0, 0, NULL},
   {"_cross_entropy", k_gpu_only, 0, 0, NULL},
   {"_cross_entropy_backward", k_gpu_only, 0, 0, NULL},
-  {"mse_loss", tl_k_pair_loss, 0, 0, NULL},
-  {"l1_loss", tl_k_pair_loss, 1, 0, NULL},
-  {"smooth_l1_loss", tl_k_pair_loss, 2, 0, NULL},
-  {"huber_loss", tl_k_pair_loss, 3, 0, NULL},
+  {"mse_loss", tl_k_pair_loss, TL_MSE, 0, NULL},
+  {"l1_loss", tl_k_pair_loss, TL_L1, 0, NULL},
+  {"smooth_l1_loss", tl_k_pair_loss, TL_SMOOTH_L1, 0, NULL},
+  {"huber_loss", tl_k_pair_loss, TL_HUBER, 0, NULL},
   {0},
 };

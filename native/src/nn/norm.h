@@ -4,6 +4,9 @@
 #define TL_NORM_H
 #include "reduce/reduce_loops.h"
 
+enum { TL_SOFTMAX_LOG = 1, TL_SOFTMAX_HALF_TO_FLOAT = 2 /* the third argument, not a dtype */ }; /* of tl_k_softmax */
+enum { TL_WITH_STATISTICS, TL_RESULT_ALONE };   /* of the norms: results; of nll: with the sum of weights */
+enum { TL_MSE, TL_L1, TL_SMOOTH_L1, TL_HUBER }; /* of tl_k_pair_loss */
 #define TL_NORM_KERNELS(X) \
   X(softmax) X(softmax_backward) X(layer_norm) X(layer_norm_backward) X(rms_norm) X(rms_norm_backward) X(group_norm) \
   X(group_norm_backward) X(batch_norm) X(batch_norm_backward) X(nll) X(nll_backward) X(pair_loss)

@@ -241,11 +241,12 @@ done:
 }
 
 /* For steps on another device, whose kernels know owners of memory: (tensors, like) -> for each its storage's owner if
- * it is dense float32 from the storage's beginning on and as long as the tensor at its place in `like`, else None; id
- * 1: the lengths */
+ * it is dense float32 from the storage's beginning on and as long as the tensor at its place in `like`, else None;
+ * SIZES: the lengths */
+enum { OWNERS, SIZES };
 static PyObject *optim_owners(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   (void)out;
-  if (nargs != 2 - k->id || !PyList_Check(args[0]) || !PyList_Check(args[nargs - 1]) ||
+  if (nargs != (k->id == SIZES ? 1 : 2) || !PyList_Check(args[0]) || !PyList_Check(args[nargs - 1]) ||
       PyList_Size(args[0]) != PyList_Size(args[nargs - 1])) {
     PyErr_Format(PyExc_TypeError, "%s takes lists of one length", k->name);
     return NULL;
@@ -255,7 +256,7 @@ static PyObject *optim_owners(const TlKernel *k, PyObject *const *args, Py_ssize
   for (Py_ssize_t i = 0; r && i < n; i++) {
     PyObject *o = PyList_GetItem(args[0], i), *like = PyList_GetItem(args[nargs - 1], i), *v = Py_None;
     TlTensor *t = (TlTensor *)o;
-    if (TL_CHECK(o) && k->id) {
+    if (TL_CHECK(o) && k->id == SIZES) {
       if (!(v = PyLong_FromLongLong((long long)t->numel))) {
         Py_DECREF(r);
         return NULL;
@@ -317,8 +318,8 @@ static PyObject *optim_steps(const TlKernel *k, PyObject *const *args, Py_ssize_
 const TlKernel tl_kernels_optim[] = {
   {"_fused_sgd_", fused_sgd, 0, TL_K_CHECKS, NULL},
   {"_fused_adam_", fused_adam, 0, TL_K_CHECKS, NULL},
-  {"_optim_owners", optim_owners, 0, TL_K_CHECKS, NULL},
-  {"_optim_sizes", optim_owners, 1, TL_K_CHECKS, NULL},
+  {"_optim_owners", optim_owners, OWNERS, TL_K_CHECKS, NULL},
+  {"_optim_sizes", optim_owners, SIZES, TL_K_CHECKS, NULL},
   {"_optim_changed", optim_changed, 0, TL_K_CHECKS, NULL},
   {"_optim_steps", optim_steps, 0, TL_K_CHECKS, NULL},
   {0},

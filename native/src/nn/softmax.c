@@ -162,16 +162,16 @@ enum { TILE = 256 };
 SOFTMAX(f, float, TL_F32)
 SOFTMAX(d, double, TL_F64)
 
-/* id bit 0: log; bit 1: (self, dim, half_to_float) instead of (self, dim, dtype) */
+/* (self, dim, dtype), or (self, dim, half_to_float) */
 PyObject *tl_k_softmax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[0], *x = NULL, *y = NULL;
-  bool lg = k->id & 1;
+  bool lg = k->id & TL_SOFTMAX_LOG;
   tl_dtype want = t->dtype;
   int64_t at;
   int dim;
   (void)out;
   if (tl_int(args[1], &at) < 0) return NULL;
-  if (k->id & 2) {
+  if (k->id & TL_SOFTMAX_HALF_TO_FLOAT) {
     if (nargs > 2 && PyObject_IsTrue(args[2])) {
       PyErr_SetString(PyExc_RuntimeError, "softmax with half to float conversion is not supported on CPU");
       return NULL;
@@ -218,8 +218,9 @@ PyObject *tl_k_softmax_backward(const TlKernel *k, PyObject *const *args, Py_ssi
     goto done;
   if (y->numel) {
     TlAxis ax = y->ndim ? tl_axis(yc, dim) : (TlAxis){1, 1, 1};
-    if (loop == TL_F32) backward_f((float *)tl_data(gc), (float *)tl_data(yc), (float *)tl_data(dx), ax, k->id);
-    else backward_d((double *)tl_data(gc), (double *)tl_data(yc), (double *)tl_data(dx), ax, k->id);
+    if (loop == TL_F32)
+      backward_f((float *)tl_data(gc), (float *)tl_data(yc), (float *)tl_data(dx), ax, k->id & TL_SOFTMAX_LOG);
+    else backward_d((double *)tl_data(gc), (double *)tl_data(yc), (double *)tl_data(dx), ax, k->id & TL_SOFTMAX_LOG);
   }
 done:
   Py_XDECREF((PyObject *)gc);

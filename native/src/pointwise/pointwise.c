@@ -16,8 +16,8 @@ const TlKernel tl_kernels_pointwise[] = {
 #undef ROW
   {"clamp_min", pw_clamp_min, 0, TL_K_OUT, NULL},
   {"clamp_max", pw_clamp_max, 0, TL_K_OUT, NULL},
-  {"complex", pw_parts, 0, 0, NULL},
-  {"polar", pw_parts, 1, 0, NULL},
+  {"complex", pw_parts, PW_COMPLEX, 0, NULL},
+  {"polar", pw_parts, PW_POLAR, 0, NULL},
   {"frexp", pw_frexp, 0, 0, NULL},
   {0}};
 

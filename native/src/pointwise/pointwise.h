@@ -82,6 +82,7 @@ PyObject *pw_ternary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs,
 PyObject *pw_clamp_min(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *pw_clamp_max(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *pw_frexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+enum { PW_COMPLEX, PW_POLAR };
 PyObject *pw_parts(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 
 /* rows: each family file lists its rows in an .inc, read here, in its .c file and in the kernel table */

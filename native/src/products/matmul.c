@@ -317,11 +317,12 @@ KERNEL(k_mv)
   return (PyObject *)multiply(a, v, false, NULL, NULL);
 }
 
+enum { CONJUGATED = 1 }; /* the first argument: vdot */
 KERNEL(k_dot)
-{ /* id 1: vdot */
+{
   TlTensor *a = ARG(0), *b = ARG(1);
   if (check_dot(a, b)) return NULL;
-  if (!k->id || !tl_is_complex(a->dtype)) return (PyObject *)multiply(a, b, false, NULL, NULL);
+  if (k->id != CONJUGATED || !tl_is_complex(a->dtype)) return (PyObject *)multiply(a, b, false, NULL, NULL);
   TlTensor *c = tl_empty(a->dtype, 1, a->shape), *r = NULL;
   if (c && !tl_copy(c, a)) {
     for (int64_t i = 0; i < c->numel; i++) {
@@ -457,7 +458,7 @@ const TlKernel tl_kernels_matmul[] = {{"_attention", k_gpu_only},
                                       {"bmm", k_bmm},
                                       {"mv", k_mv},
                                       {"dot", k_dot},
-                                      {"vdot", k_dot, 1},
+                                      {"vdot", k_dot, CONJUGATED},
                                       {"matmul", k_matmul},
                                       {"addmm", k_addmm},
                                       {"addmv", k_addmv},

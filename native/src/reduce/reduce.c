@@ -109,23 +109,23 @@ const TlKernel tl_kernels_reduce[] = {
   {"any", k_count, ANY, 0, NULL},
   {"all", k_count, ALL, 0, NULL},
   {"count_nonzero", k_count, COUNT, 0, NULL},
-  {"max", tl_k_minmax_all, 1, 0, NULL}, /* (self) */
-  {"min", tl_k_minmax_all, 0, 0, NULL},
-  {"amax", tl_k_amax, 1, 0, NULL}, /* (self, dim, keepdim) */
-  {"amin", tl_k_amax, 0, 0, NULL},
-  {"max_dim", tl_k_max_dim, 1, 0, NULL}, /* (self, dim, keepdim) -> values, indices */
-  {"min_dim", tl_k_max_dim, 0, 0, NULL},
-  {"argmax", tl_k_argmax, 1, 0, NULL}, /* (self, dim, keepdim) */
-  {"argmin", tl_k_argmax, 0, 0, NULL},
+  {"max", tl_k_minmax_all, TL_MAX, 0, NULL}, /* (self) */
+  {"min", tl_k_minmax_all, TL_MIN, 0, NULL},
+  {"amax", tl_k_amax, TL_MAX, 0, NULL}, /* (self, dim, keepdim) */
+  {"amin", tl_k_amax, TL_MIN, 0, NULL},
+  {"max_dim", tl_k_max_dim, TL_MAX, 0, NULL}, /* (self, dim, keepdim) -> values, indices */
+  {"min_dim", tl_k_max_dim, TL_MIN, 0, NULL},
+  {"argmax", tl_k_argmax, TL_MAX, 0, NULL}, /* (self, dim, keepdim) */
+  {"argmin", tl_k_argmax, TL_MIN, 0, NULL},
   {"aminmax", tl_k_aminmax, 0, 0, NULL}, /* (self, dim, keepdim) -> min, max */
   {"var", tl_k_var, 0, 0, NULL},         /* (self, unbiased) | (self, dim, unbiased, keepdim) */
-  {"std", tl_k_var, 1, 0, NULL},
-  {"var_mean", tl_k_var, 2, 0, NULL},
-  {"std_mean", tl_k_var, 3, 0, NULL},
-  {"var_correction", tl_k_var, 4, 0, NULL}, /* (self, dim, correction, keepdim) */
-  {"std_correction", tl_k_var, 5, 0, NULL},
-  {"var_mean_correction", tl_k_var, 6, 0, NULL},
-  {"std_mean_correction", tl_k_var, 7, 0, NULL},
+  {"std", tl_k_var, TL_VAR_ROOT, 0, NULL},
+  {"var_mean", tl_k_var, TL_VAR_AND_MEAN, 0, NULL},
+  {"std_mean", tl_k_var, TL_VAR_ROOT | TL_VAR_AND_MEAN, 0, NULL},
+  {"var_correction", tl_k_var, 0, 0, NULL}, /* (self, dim, correction, keepdim) */
+  {"std_correction", tl_k_var, TL_VAR_ROOT, 0, NULL},
+  {"var_mean_correction", tl_k_var, TL_VAR_AND_MEAN, 0, NULL},
+  {"std_mean_correction", tl_k_var, TL_VAR_ROOT | TL_VAR_AND_MEAN, 0, NULL},
   {"linalg_vector_norm", tl_k_vector_norm, 0, 0, NULL}, /* (self, ord, dim, keepdim, dtype) */
   {"logsumexp", tl_k_logsumexp, 0, 0, NULL},            /* (self, dim, keepdim) */
   {0},

@@ -54,11 +54,13 @@ static inline bool tl_none(PyObject *o) { return o == NULL || o == Py_None; }
 static inline TlTensor *tl_opt(PyObject *o) { return tl_none(o) ? NULL : (TlTensor *)o; }
 
 /* rows of other files in the tables of this family */
+enum { TL_MIN, TL_MAX }; /* of the next four */
 PyObject *tl_k_minmax_all(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_amax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_max_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_argmax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_aminmax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+enum { TL_VAR_ROOT = 1, TL_VAR_AND_MEAN = 2 }; /* bits of tl_k_var */
 PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_logsumexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);

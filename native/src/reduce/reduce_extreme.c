@@ -65,9 +65,9 @@ PyObject *tl_k_minmax_all(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   uint8_t mask[TL_MAX_DIMS];
   (void)nargs, (void)out;
   if (need_dim(k->name, t, true) < 0) return NULL;
-  if (tl_is_complex(t->dtype)) return tl_not_implemented(k->id ? "max_all" : "min_all", t->dtype);
+  if (tl_is_complex(t->dtype)) return tl_not_implemented(k->id == TL_MAX ? "max_all" : "min_all", t->dtype);
   memset(mask, 1, t->ndim);
-  return (PyObject *)extreme(t, mask, false, k->id);
+  return (PyObject *)extreme(t, mask, false, k->id == TL_MAX);
 }
 
 PyObject *tl_k_amax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
@@ -77,8 +77,9 @@ PyObject *tl_k_amax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, 
   (void)out;
   if (tl_red_mask(nargs > 1 ? args[1] : NULL, t->ndim, mask, false) < 0) return NULL;
   if (all ? need_dim(k->name, t, true) < 0 : non_empty_dims(k->name, t, mask, args[1]) < 0) return NULL;
-  if (tl_is_complex(t->dtype)) return tl_not_implemented(k->id ? "max_values_cpu" : "min_values_cpu", t->dtype);
-  return (PyObject *)extreme(t, mask, nargs > 2 && PyObject_IsTrue(args[2]), k->id);
+  if (tl_is_complex(t->dtype))
+    return tl_not_implemented(k->id == TL_MAX ? "max_values_cpu" : "min_values_cpu", t->dtype);
+  return (PyObject *)extreme(t, mask, nargs > 2 && PyObject_IsTrue(args[2]), k->id == TL_MAX);
 }
 
 PyObject *tl_k_aminmax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
@@ -256,7 +257,7 @@ done:
 
 PyObject *tl_k_max_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[0], *values = NULL, *index = NULL;
-  const char *name = k->id ? "max" : "min";
+  const char *name = k->id == TL_MAX ? "max" : "min";
   uint8_t mask[TL_MAX_DIMS];
   (void)out;
   if (tl_red_mask(args[1], t->ndim, mask, false) < 0 || non_empty_dims(name, t, mask, NULL) < 0) return NULL;
@@ -264,7 +265,7 @@ PyObject *tl_k_max_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
     PyErr_Format(PyExc_RuntimeError, "%s(): does not support complex input", name);
     return NULL;
   }
-  if (extreme_at(t, mask, nargs > 2 && PyObject_IsTrue(args[2]), k->id, &values, &index) < 0) return NULL;
+  if (extreme_at(t, mask, nargs > 2 && PyObject_IsTrue(args[2]), k->id == TL_MAX, &values, &index) < 0) return NULL;
   return tl_pack2(values, index);
 }
 
@@ -283,7 +284,7 @@ PyObject *tl_k_argmax(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
   /* the position counts in logical order */
   src = all ? tl_contiguous(t) : (TlTensor *)Py_NewRef((PyObject *)t);
   if (!src) return NULL;
-  extreme_at(src, mask, nargs > 2 && PyObject_IsTrue(args[2]), k->id, NULL, &index);
+  extreme_at(src, mask, nargs > 2 && PyObject_IsTrue(args[2]), k->id == TL_MAX, NULL, &index);
   Py_DECREF((PyObject *)src);
   return (PyObject *)index;
 }

@@ -4,12 +4,12 @@
 #include <math.h>
 
 /* ---- variance --------------------------------------------------------------------------------------------------- */
-/* id: bit 0 standard deviation, bit 1 also the mean, bit 2 "correction" arguments: (self, dim, correction, keepdim).
- * Without bit 2: (self, unbiased) or (self, dim, unbiased, keepdim). Two passes: the mean, then sums around it. */
+/* (self, unbiased), (self, dim, unbiased, keepdim) or (self, dim, correction, keepdim). Two passes: the mean, then sums
+ * around it. */
 PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  static const char *const names[] = {"var", "std", "var_mean", "std_mean"};
+  static const char *const names[] = {"var", "std", "var_mean", "std_mean"}; /* by the bits of the id */
   TlTensor *t = (TlTensor *)args[0], *res = NULL, *mean = NULL;
-  bool root = k->id & 1, with_mean = k->id & 2, keepdim = nargs > 3 && PyObject_IsTrue(args[3]);
+  bool root = k->id & TL_VAR_ROOT, with_mean = k->id & TL_VAR_AND_MEAN, keepdim = nargs > 3 && PyObject_IsTrue(args[3]);
   uint8_t mask[TL_MAX_DIMS];
   double correction = 1, stack[96], *acc = stack;
   TlRed r;
@@ -17,7 +17,7 @@ PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   if (tl_is_complex(t->dtype)) return TL_FALLBACK();
   if (!tl_is_float(t->dtype)) {
     PyErr_Format(PyExc_RuntimeError, "%s only support floating point and complex dtypes",
-                 with_mean ? names[k->id & 3] : "std and var");
+                 with_mean ? names[k->id] : "std and var");
     return NULL;
   }
   if (tl_red_mask(nargs > 2 ? args[1] : NULL, t->ndim, mask, false) < 0) return NULL;
@@ -31,7 +31,7 @@ PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
     PyOS_snprintf(text, sizeof text,
                   "%s(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
                   "factor (input numel divided by output numel).",
-                  names[k->id & 3]);
+                  names[k->id]);
     if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) return NULL;
   }
   if (r.nout > 32 && !(acc = tl_array(r.nout, 24))) return NULL;

@@ -203,7 +203,8 @@ PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
 PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   double x = 0, y, s = 1, count;
   int64_t ix = 0, is = 1, iy = 0, n;
-  PyObject *start = k->id ? a[0] : NULL, *end = a[k->id ? 1 : 0], *step = k->id > 1 ? a[2] : NULL;
+  const bool from = k->id != TL_ARANGE;
+  PyObject *start = from ? a[0] : NULL, *end = a[from ? 1 : 0], *step = k->id == TL_ARANGE_STEP ? a[2] : NULL;
   TlTensor *t, *r;
   tl_dtype d = tl_default_dtype;
   int whole, ints = (!start || PyLong_Check(start)) && PyLong_Check(end) && (!step || PyLong_Check(step));

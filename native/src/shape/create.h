@@ -9,7 +9,9 @@ PyObject *tl_k_new(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
 PyObject *tl_k_full(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
 PyObject *tl_k_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
 PyObject *tl_k_new_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
+enum { TL_EYE, TL_EYE_M }; /* the position of the second size */
 PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
+enum { TL_ARANGE, TL_ARANGE_START, TL_ARANGE_STEP }; /* the position of the last number */
 PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
 PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out);
 #endif

@@ -447,12 +447,14 @@ const TlKernel tl_kernels_sort[] = {
   {"mode", k_pick, MODE, 0, NULL},
   {"median", k_median_all, MEDIAN, 0, NULL},
   {"nanmedian", k_median_all, NANMEDIAN, 0, NULL},
-  {"_unique2", tl_k_unique, 0, 0, NULL},               /* (self, sorted, return_inverse, return_counts) */
-  {"unique_dim", tl_k_unique_dim, 0, 0, NULL},         /* (self, dim, sorted, return_inverse, return_counts) */
-  {"unique_consecutive", tl_k_unique_dim, 1, 0, NULL}, /* (self, return_inverse, return_counts, dim) */
-  {"searchsorted", tl_k_searchsorted, 0, 0, NULL},     /* (sorted_sequence, self, out_int32, right, side, sorter) */
-  {"bucketize", tl_k_searchsorted, 1, 0, NULL},        /* (self, boundaries, out_int32, right) */
-  {"histc", tl_k_histc, 0, 0, NULL},                   /* (self, bins, min, max) */
-  {"bincount", tl_k_bincount, 0, 0, NULL},             /* (self, weights, minlength) */
+  {"_unique2", tl_k_unique, 0, 0, NULL},                   /* (self, sorted, return_inverse, return_counts) */
+  {"unique_dim", tl_k_unique_dim, TL_UNIQUE_DIM, 0, NULL}, /* (self, dim, sorted, return_inverse, return_counts) */
+  {"unique_consecutive", tl_k_unique_dim, TL_UNIQUE_CONSECUTIVE, 0,
+   NULL}, /* (self, return_inverse, return_counts, dim) */
+  {"searchsorted", tl_k_searchsorted, TL_SEARCHSORTED, 0,
+   NULL},                                                  /* (sorted_sequence, self, out_int32, right, side, sorter) */
+  {"bucketize", tl_k_searchsorted, TL_BUCKETIZE, 0, NULL}, /* (self, boundaries, out_int32, right) */
+  {"histc", tl_k_histc, 0, 0, NULL},                       /* (self, bins, min, max) */
+  {"bincount", tl_k_bincount, 0, 0, NULL},                 /* (self, weights, minlength) */
   {0},
 };

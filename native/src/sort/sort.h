@@ -56,7 +56,9 @@ static inline uint64_t tl_row_key(const TlRow *r, int64_t i) {
 }
 
 PyObject *tl_k_unique(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+enum { TL_UNIQUE_DIM, TL_UNIQUE_CONSECUTIVE };
 PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+enum { TL_SEARCHSORTED, TL_BUCKETIZE };
 PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_histc(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_bincount(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);

@@ -84,7 +84,7 @@ static void slice_sort(const Slices *s, int64_t *a, int64_t *tmp, int64_t n) {
 PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[0], *view = NULL, *x = NULL, *values = NULL, *inverse = NULL, *counts = NULL,
            *v = NULL;
-  bool consecutive = k->id, want_inverse = PyObject_IsTrue(args[consecutive ? 1 : 3]),
+  bool consecutive = k->id == TL_UNIQUE_CONSECUTIVE, want_inverse = PyObject_IsTrue(args[consecutive ? 1 : 3]),
        want_counts = PyObject_IsTrue(args[consecutive ? 2 : 4]);
   PyObject *dim_arg = args[consecutive ? 3 : 1];
   bool flat = tl_none(dim_arg);
@@ -234,16 +234,17 @@ static TlTensor *value_tensor(PyObject *o, const TlTensor *beside) {
 /* id 0: searchsorted(sorted_sequence, self, out_int32, right, side, sorter); id 1: bucketize(self, boundaries,
  * out_int32, right) */
 PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  TlTensor *b = (TlTensor *)args[k->id ? 1 : 0], *v = NULL, *bc = NULL, *vc = NULL, *sc = NULL, *res = NULL;
-  TlTensor *sorter = k->id ? NULL : tl_opt(args[5]);
+  const bool buckets = k->id == TL_BUCKETIZE;
+  TlTensor *b = (TlTensor *)args[buckets ? 1 : 0], *v = NULL, *bc = NULL, *vc = NULL, *sc = NULL, *res = NULL;
+  TlTensor *sorter = buckets ? NULL : tl_opt(args[5]);
   bool narrow = PyObject_IsTrue(args[2]), right = PyObject_IsTrue(args[3]);
   (void)nargs, (void)out;
-  if (!(v = value_tensor(args[k->id ? 0 : 1], b))) return NULL;
-  if (k->id && b->ndim != 1) {
+  if (!(v = value_tensor(args[buckets ? 0 : 1], b))) return NULL;
+  if (buckets && b->ndim != 1) {
     PyErr_Format(PyExc_RuntimeError, "boundaries tensor must be 1 dimension, but got dim(%d)", b->ndim);
     goto done;
   }
-  if (!k->id && !tl_none(args[4])) {
+  if (!buckets && !tl_none(args[4])) {
     bool is_right = PyUnicode_CompareWithASCIIString(args[4], "right") == 0;
     if (!is_right && PyUnicode_CompareWithASCIIString(args[4], "left") != 0) {
       PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): side can only be 'left' or 'right' but got %S", args[4]);
