@@ -67,6 +67,10 @@ class AcceleratorError(RuntimeError):
 
 
 def _bind_error(op, args, kwargs, out):
+    if _C.overrides(*args, *kwargs.values(), out):
+        from ._core.override import misfit
+
+        return misfit(op, args, kwargs if out is None else {**kwargs, "out": out})
     if op.__module__ == "torch.ops":
         from ._ops import _bind
 
@@ -100,6 +104,7 @@ def _setup():
 _setup()
 
 from . import autograd  # noqa: E402
+from ._core.tensor import DisableTorchFunction as _DisableTorchFunction  # noqa: E402
 from ._core.tensor import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass  # noqa: E402
 from ._core.tensor import Tensor  # noqa: E402
 from ._core import absent as _absent, dispatch as _dispatch, indexing as _indexing  # noqa: E402, F401
@@ -110,9 +115,33 @@ from .autograd.grad_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 
+_IGNORED = frozenset(
+    """are_deterministic_algorithms_enabled broadcast_shapes can_cast compiled_with_cxx11_abi from_dlpack
+    get_default_device get_default_dtype get_deterministic_debug_mode get_float32_matmul_precision
+    get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled is_inference_mode_enabled
+    is_storage is_tensor is_warn_always_enabled promote_types result_type set_default_device set_default_dtype
+    set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
+    set_num_interop_threads set_num_threads set_warn_always type_name typename unsupported
+    use_deterministic_algorithms""".split()
+)
+# functions that modes see, and that do not look at their arguments' classes
+_FunctionType = type(_bind_error)
+_MODES_ONLY = {"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor"}
+
+
+def _hooked(table):
+    """Functions written in Python ask for __torch_function__ first, as the core's do."""
+    for name, fn in table.items():
+        if type(fn) is _FunctionType and name[0] != "_" and name not in _IGNORED:
+            table[name] = _C.Function(fn, name in _MODES_ONLY)
+
+
 def _publish():
     """Puts the declared ops where PyTorch has them."""
     g = globals()
+    for space in ("", "nn", "linalg", "fft", "special"):
+        _hooked(ops.namespace(space))
+    _hooked(ops.methods())
     for name, fn in ops.namespace("").items():
         g.setdefault(name, fn)
     own = Tensor.__dict__
@@ -142,6 +171,7 @@ def _install():
     g, methods = globals(), ops.methods()
     _C._nn = ops.nn_namespace
     _C.DisableTorchFunctionSubclass = _DisableTorchFunctionSubclass
+    _C.DisableTorchFunction = _DisableTorchFunction
 
     def m(name):
         return methods[name]
@@ -216,6 +246,8 @@ def _install():
 
 
 from . import functional  # noqa: E402, F401
+
+_hooked(vars(functional))
 from .functional import *  # noqa: E402, F401, F403
 
 _install()
@@ -245,6 +277,7 @@ _SUBMODULES = {
     "masked",
     "mps",
     "multiprocessing",
+    "overrides",
     "profiler",
     "random",
     "return_types",

@@ -155,6 +155,7 @@ def other_members() -> list[str]:
             lines.append(f"    def {name}(self, *args: Any, **kwargs: Any) -> {returns}: ...")
     written = pathlib.Path(torchlite._core.tensor.__file__).name
     for name, value in sorted(vars(torchlite.Tensor).items()):  # methods that other modules put there
+        value = plain(value)
         if isinstance(value, types.FunctionType) and not value.__code__.co_filename.endswith(written):
             lines.append("    " + untyped(name, value))
     return lines
@@ -206,10 +207,10 @@ def core() -> str:
 def source_of(name: str, value: object) -> str:
     """The module of the package that defines a public object, or ""."""
     home = (getattr(value, "__module__", None) or "").replace("torch.", "torchlite.", 1)
-    if home.startswith("torchlite.") and vars(sys.modules.get(home, types)).get(name) is value:
+    if home.startswith("torchlite.") and plain(vars(sys.modules.get(home, types)).get(name)) is value:
         return home
     for path, module in sorted(sys.modules.items()):
-        if path.startswith("torchlite.") and vars(module).get(name) is value:
+        if path.startswith("torchlite.") and plain(vars(module).get(name)) is value:
             text = (
                 pathlib.Path(getattr(module, "__file__", None) or "").suffix == ".py"
                 and pathlib.Path(module.__file__).read_text()
@@ -231,6 +232,7 @@ def package() -> str:
         private = name.startswith("_") and name != "__version__" and not is_op(value) and name != "_publish"
         if isinstance(value, types.ModuleType) or private:
             continue
+        value = plain(value)
         if is_op(value):
             functions += definition(name, value, False)
         elif callable(value) and not isinstance(value, torchlite.dtype):
@@ -261,6 +263,11 @@ def package() -> str:
     return finished([head, *values, "", *functions])
 
 
+def plain(value: Any) -> Any:
+    """The Python function behind one that asks for __torch_function__ first."""
+    return value._tl_fn if type(value) is torchlite._C.Function else value
+
+
 def untyped(name: str, value: Callable[..., Any]) -> str:
     """A function that the module itself defines: the names of its parameters."""
     pieces, starred = [], False
@@ -281,6 +288,7 @@ def namespace(path: str) -> str:
     for name, value in sorted(vars(module).items()):
         if name.startswith("__") or isinstance(value, types.ModuleType) or name == "annotations":
             continue
+        value = plain(value)
         if is_op(value):
             functions += definition(name, value, False)
         elif isinstance(value, types.FunctionType) and value.__code__.co_filename == module.__file__:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import torchlite as torch
 
 from .. import _C
-from .tensor import Tensor
+from .tensor import Tensor, _torch_function as _ask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 _grad_mode = _C.is_grad_enabled
+_overrides = _C.overrides
 
 
 def _items(index: Any) -> tuple[Any, ...]:
@@ -216,9 +217,8 @@ def _plain_sequence(index: Any) -> bool:
 
 
 def getitem(t: Any, index: Any) -> Any:
-    kind = type(t)
-    if kind is not Tensor and not getattr(kind.__torch_function__, "_tl_plain", False):
-        return kind.__torch_function__(Tensor.__getitem__, (kind,), (t, index), {})
+    if _overrides(t, index):
+        return _ask(Tensor.__getitem__, (t, index), {})
     if _plain_sequence(index):
         index = tuple(index)
     view, rest = _views(t, index)
@@ -259,9 +259,8 @@ def _copy_to(view: Tensor, value: Tensor) -> None:
 
 
 def setitem(t: Tensor, index: Any, value: Any) -> Any:
-    kind = type(t)
-    if kind is not Tensor and not getattr(kind.__torch_function__, "_tl_plain", False):
-        return kind.__torch_function__(Tensor.__setitem__, (kind,), (t, index, value), {})
+    if _overrides(t, index, value):
+        return _ask(Tensor.__setitem__, (t, index, value), {})
     plain = type(value) is float or type(value) is int and -(2**63) <= value < 2**63
     if not plain and not isinstance(value, Tensor):
         value = _number(value, t)

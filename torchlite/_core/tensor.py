@@ -37,11 +37,19 @@ _NUMPY_NAMES = {
 class _TensorMeta(type):
     """Classes show PyTorch's paths; their `__module__` stays where pickle finds them."""
 
+    def __init__(cls, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        made: Any = cls
+        if made.__module__.partition(".")[0] != "torchlite" and not hasattr(made.__torch_function__, "_tl_plain"):
+            from . import override
+
+            override.install()
+
     def __repr__(cls) -> Any:
         module = cls.__module__
-        if module.partition(".")[0] == "torchlite":
-            module = "torch" + module[9:]
-        return "<class '%s.%s'>" % (module, cls.__qualname__)
+        if module.partition(".")[0] != "torchlite":
+            return type.__repr__(cls)
+        return "<class 'torch%s.%s'>" % (module[9:], cls.__qualname__)
 
     def __dir__(cls) -> Any:
         from ..ops import load_all
@@ -73,7 +81,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def __torch_function__(
         cls, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        return _default_torch_function(cls, func, types, args, kwargs)
+        if not all(issubclass(cls, t) for t in types):
+            return NotImplemented
+        from . import override
+
+        return override.default(cls, func, args, kwargs or {})
 
     @staticmethod
     def _make_subclass(cls: type, data: Tensor, require_grad: bool = False, **kwargs: Any) -> Tensor:
@@ -97,8 +109,13 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def as_subclass(self, cls: type) -> Any:
         _refuse_dispatch(cls)
-        t: Tensor = _C.TensorBase.__new__(cls, self)
-        t._raw_grad_fn, t._output_nr, t._leaf_flag = self.grad_fn, self.output_nr, self._leaf_flag
+        source: Any = self
+        if self._leaf_flag and _C.is_grad_enabled():  # a history of its own, back to the leaf
+            import torchlite
+
+            source = torchlite.ops.functions.alias(self)
+        t: Tensor = _C.TensorBase.__new__(cls, source)
+        t._raw_grad_fn, t._output_nr, t._leaf_flag = source.grad_fn, source.output_nr, source._leaf_flag
         return t
 
     # ---- autograd ----------------------------------------------------------------------------------------------------
@@ -717,7 +734,6 @@ def _plain_torch_function(
 _plain_torch_function._tl_plain = True  # type: ignore[attr-defined]
 _C._disabled_torch_function_impl = staticmethod(_plain_torch_function)
 _C._disabled_torch_dispatch_impl = Tensor.__torch_dispatch__ = staticmethod(_plain_torch_function)
-_disable_depth = [0]
 
 
 def _refuse_dispatch(cls: type) -> None:
@@ -730,78 +746,42 @@ def _refuse_dispatch(cls: type) -> None:
 
 
 class DisableTorchFunctionSubclass:
-    """Inside, __torch_function__ of subclasses is not called."""
+    """Inside, __torch_function__ of classes is not called; modes are."""
+
+    _level = 1
 
     def __enter__(self) -> Any:
-        _disable_depth[0] += 1
+        self._old = _C.function_off(max(self._level, _C.function_state()[0]))
 
     def __exit__(self, *exc: Any) -> Any:
-        _disable_depth[0] -= 1
+        _C.function_off(self._old)
 
 
-def _plain(x: Any) -> Any:
-    if isinstance(x, Tensor) and type(x) is not Tensor:
-        return x.as_subclass(Tensor)
-    if isinstance(x, (list, tuple)) and any(isinstance(v, Tensor) for v in x):
-        return type(x)(_plain(v) for v in x)
-    return x
+class DisableTorchFunction(DisableTorchFunctionSubclass):
+    """Inside, neither __torch_function__ of classes nor modes are called."""
+
+    _level = 2
 
 
-def _default_torch_function(
-    cls: type, func: Callable[..., Any], types: tuple[type], args: tuple[Any, ...], kwargs: dict[str, Any] | None
-) -> Any:
-    """Results of a subclass's ops are of the subclass, as PyTorch's default has it."""
-    kwargs = kwargs or {}
-    if not all(issubclass(cls, t) for t in types):
-        return NotImplemented
-    original = args[0] if args else None
-    out = func(*(_plain(a) for a in args), **{k: _plain(v) for k, v in kwargs.items()})
-    return _wrap_as(cls, out, original)
+DisableTorchFunctionSubclass.__module__ = DisableTorchFunction.__module__ = "torch._C"
 
 
-def _wrap_as(cls: type, out: Tensor, original: Any) -> Any:
-    if isinstance(out, Tensor):
-        if (
-            original is not None
-            and isinstance(original, Tensor)
-            and out._storage is original._storage
-            and out._version
-            and out.shape == original.shape
-        ):
-            return original
-        return out if isinstance(out, cls) else out.as_subclass(cls)
-    if isinstance(out, (list, tuple)) and any(isinstance(v, Tensor) for v in out):
-        values = [_wrap_as(cls, v, None) for v in out]
-        return type(out)(values) if type(out) in (list, tuple) else type(out)(values)
-    return out
+def _torch_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Called by the core where a class or a mode is to be asked instead of a function."""
+    from . import override
+
+    return override.torch_function(function, args, kwargs)
 
 
-def _torch_function(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Called by the dispatcher when an argument's class overrides __torch_function__."""
-    found = []
-    stack = list(args) + list(kwargs.values())
-    for a in stack:
-        if isinstance(a, (list, tuple)):
-            stack.extend(a)
-        elif isinstance(a, Tensor) and type(a) is not Tensor and type(a) not in found:
-            found.append(type(a))
-    if not _disable_depth[0]:
-        for kind in sorted(found, key=lambda k: -len(k.__mro__)):
-            if getattr(kind.__torch_function__, "_tl_plain", False):
-                continue
-            out = kind.__torch_function__(op, tuple(found), args, kwargs)
-            if out is not NotImplemented:
-                return out
-        if any(not getattr(k.__torch_function__, "_tl_plain", False) for k in found):
-            raise TypeError(
-                "Multiple dispatch failed for 'torch.%s'; all __torch_function__ handlers returned NotImplemented"
-                % op.__name__
-            )
-    return op(*(_plain(a) for a in args), **{k: _plain(v) for k, v in kwargs.items()})
+def _torch_operator(name: str, op: Any, *operands: Any) -> Any:
+    from . import override
+
+    return override.operator(name, op, *operands)
 
 
 _C.register("Tensor", Tensor)
 _C.register("torch_function", _torch_function)
+_C.register("torch_operator", _torch_operator)
 
 
 from .._utils import _rebuild_from_type_v2  # noqa: E402, F401  (pickles name it here)

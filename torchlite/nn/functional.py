@@ -401,3 +401,6 @@ def assert_int_or_pair(arg, arg_name, message):
 from .._core import absent as _absent  # noqa: E402
 
 __getattr__ = _absent.of(__name__)
+
+
+torch._hooked(globals())

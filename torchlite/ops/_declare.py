@@ -265,6 +265,13 @@ copyreg.pickle(_C.Op, _reduce)
 copyreg.pickle(_C.OpMethod, _reduce)
 
 
+def _reduce_function(f: Any) -> str:
+    return f.__qualname__
+
+
+copyreg.pickle(_C.Function, _reduce_function)
+
+
 def public(fn: Callable[..., Any], module: str = "", method: bool = False) -> Callable[..., Any]:
     """Makes a plain Python function public as it is, for arguments that no schema can say (f(*tensors))."""
     _functions.setdefault(module, {})[fn.__name__] = fn

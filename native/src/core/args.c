@@ -225,6 +225,7 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
     R(device_fill),
     R(device_run),
     R(torch_function),
+    R(torch_operator),
     R(named_result),
     R(limited),
     R(unsupported_array),

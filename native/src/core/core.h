@@ -42,7 +42,7 @@ typedef struct {
   PyObject *dtypes[TL_NUM_DTYPES], *devices[8];
   PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema,
     *set_grad, *get_grad_fn, *set_requires_grad, *host_copy, *resolve, *device_alloc, *device_resize, *device_copy,
-    *device_fill, *device_run, *torch_function, *named_result, *unsupported_array, *limited;
+    *device_fill, *device_run, *torch_function, *torch_operator, *named_result, *unsupported_array, *limited;
 } TlRegistry;
 extern TlRegistry tl_reg;
 /* modes are per thread, as in PyTorch; WASM has one thread */
@@ -72,6 +72,11 @@ extern int tl_profiling;
 int64_t tl_profile_begin(PyObject *name, int kind, PyObject *const *a, int n);
 void tl_profile_end(int64_t at);
 int tl_profile_init(PyObject *mod);
+/* override.c: classes and modes that are asked instead of a function */
+extern TL_THREAD int tl_function_off, tl_function_modes; /* off: 1 for classes, 2 for modes too */
+extern bool tl_function_used;                            /* whether there ever was a mode */
+bool tl_overrides(PyObject *o);
+int tl_override_init(PyObject *mod);
 uint64_t tl_bytes_live(void); /* in CPU storages */
 void tl_drop(PyObject *o);    /* lets a link of a graph go without recursion; steals the reference */
 int tl_graph_init(PyObject *mod), tl_grad_mode_init(PyObject *mod), tl_size_init(PyObject *mod),

@@ -123,6 +123,22 @@ static PyObject *call2(int slot, PyObject *a, PyObject *b) {
   return PyObject_Vectorcall(ops[slot], v, 2, NULL);
 }
 
+/* Whether a tensor is of a class that overrides functions. */
+static bool foreign(PyObject *o) { return Py_TYPE(o) != tl_TensorClass && TL_CHECK(o) && tl_overrides(o); }
+static bool modes(void) { return tl_function_used && tl_function_modes && tl_function_off < 2; }
+
+/* An operator with an operand that has a __torch_function__. */
+static PyObject *hooked(int slot, int reflected, PyObject *a, PyObject *b) {
+  bool turned = !TL_CHECK(a);
+  PyObject *name = PyUnicode_FromString(names[turned ? reflected : slot]), *r = NULL;
+  PyObject *op = ops[turned ? reflected : slot];
+  if (!op) op = ops[slot];
+  if (name && op)
+    r = PyObject_CallFunctionObjArgs(tl_reg.torch_operator, name, op, turned ? b : a, turned ? a : b, NULL);
+  Py_XDECREF(name);
+  return r;
+}
+
 /* NotImplemented unless the other operand is a tensor or a number */
 static PyObject *binary(int slot, int reflected, PyObject *a, PyObject *b) {
   PyObject *made = NULL, **other = TL_CHECK(a) ? &b : &a, *r;
@@ -131,8 +147,10 @@ static PyObject *binary(int slot, int reflected, PyObject *a, PyObject *b) {
     if (number < 0) return NULL;
     if (!number && reflected == O_rtruediv && other == &a && tl_is_ndarray(a))
       return call2(reflected, b, a); /* PyTorch's is Python */
+    if (!number && tl_overrides(*other)) return hooked(slot, reflected, a, b);
     if (!number) Py_RETURN_NOTIMPLEMENTED;
   }
+  if (foreign(a) || foreign(b) || modes()) return hooked(slot, reflected, a, b);
   r = TL_CHECK(a) ? call2(slot, a, b) : call2(reflected, b, a);
   Py_XDECREF(made);
   return r;
@@ -141,6 +159,7 @@ static PyObject *inplace(int slot, PyObject *a, PyObject *b) {
   PyObject *made = NULL, *r;
   int number = TL_CHECK(b) ? 1 : tl_number(&b, &made);
   if (number < 0) return NULL;
+  if (!number && tl_overrides(b)) return hooked(slot, slot, a, b);
   if (!number) Py_RETURN_NOTIMPLEMENTED;
   r = call2(slot, a, b);
   Py_XDECREF(made);
@@ -160,6 +179,7 @@ BIN(xor, xor)
 BIN(lshift, rlshift)
 BIN(rshift, rrshift)
 static PyObject *nb_matmul(PyObject *a, PyObject *b) {
+  if (tl_overrides(a) || tl_overrides(b)) return hooked(O_matmul, O_rmatmul, a, b);
   if (!TL_CHECK(a) || !TL_CHECK(b)) Py_RETURN_NOTIMPLEMENTED;
   return call2(O_matmul, a, b);
 }
@@ -205,8 +225,23 @@ static PyObject *nb_ipow(PyObject *a, PyObject *b, PyObject *mod) {
 #define UN(name) static PyObject *nb_##name(PyObject *a) { return PyObject_Vectorcall(ops[O_##name], &a, 1, NULL); }
 UN(neg)
 UN(abs)
-UN(invert)
-static PyObject *nb_pos(PyObject *a) { return Py_NewRef(a); }
+static PyObject *hooked_unary(const char *text, PyObject *op, PyObject *a) {
+  PyObject *name = PyUnicode_FromString(text);
+  PyObject *r = name ? PyObject_CallFunctionObjArgs(tl_reg.torch_operator, name, op, a, NULL) : NULL;
+  Py_XDECREF(name);
+  return r;
+}
+static PyObject *nb_invert(PyObject *a) {
+  if (foreign(a) || modes()) return hooked_unary("invert", ops[O_invert], a);
+  return PyObject_Vectorcall(ops[O_invert], &a, 1, NULL);
+}
+static PyObject *nb_pos(PyObject *a) {
+  PyObject *op = foreign(a) || modes() ? PyObject_GetAttrString((PyObject *)tl_TensorClass, "positive") : NULL;
+  if (!op) return PyErr_Occurred() ? NULL : Py_NewRef(a);
+  PyObject *r = hooked_unary("pos", op, a);
+  Py_DECREF(op);
+  return r;
+}
 
 static PyObject *compare(PyObject *a, PyObject *b, int op) {
   static const int slot[] = {[Py_LT] = O_lt, [Py_LE] = O_le, [Py_EQ] = O_eq,
@@ -275,7 +310,7 @@ static Py_ssize_t length(TlTensor *t) {
 static Py_hash_t hash(PyObject *o) { return (Py_hash_t)((uintptr_t)o >> 4); }
 
 static PyObject *subscript(TlTensor *t, PyObject *index) {
-  bool plain = Py_TYPE(t) == tl_TensorClass || tl_reg.getitem == NULL;
+  bool plain = (Py_TYPE(t) == tl_TensorClass && !modes()) || tl_reg.getitem == NULL;
   if (plain && !(tl_grad_mode && tl_requires_grad(t))) {
     TlTensor *v = tl_basic_index(t, index);
     if (v || PyErr_Occurred()) return (PyObject *)v;

@@ -6,8 +6,6 @@
 #include "gpu/gpu_api.h"
 #include "core/op.h"
 
-static PyTypeObject *plain_type; /* last tensor subclass seen that does not override __torch_function__ */
-
 /* ---- dispatch */
 bool tl_requires_grad(const TlTensor *t) {
   if (t->requires_grad || t->grad_fn) return true;
@@ -20,19 +18,11 @@ bool tl_requires_grad(const TlTensor *t) {
 
 /* other: a tensor is not on the CPU; check: a device or layout argument needs a look by Python */
 typedef struct {
-  bool grad, other, function, check;
+  bool grad, other, check;
 } Scan;
 
 static void see_tensor(PyObject *o, Scan *s) {
   TlTensor *t = (TlTensor *)o;
-  PyTypeObject *tp = Py_TYPE(o);
-  if (tp != tl_TensorClass && tp != plain_type) {
-    PyObject *f = PyObject_GetAttrString((PyObject *)tp, "__torch_function__");
-    if (!f) PyErr_Clear();
-    else if (PyObject_HasAttrString(f, "_tl_plain")) plain_type = tp;
-    else s->function = true;
-    Py_XDECREF(f);
-  }
   if (t->device != TL_CPU) s->other = true;
   if (!s->grad && tl_requires_grad(t)) s->grad = true;
 }
@@ -216,7 +206,7 @@ bool tl_default_off_cpu;
 static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s);
 
 PyObject *tl_op_dispatch(Overload *ov, PyObject *const *a) {
-  Scan s = {false, false, false, false};
+  Scan s = {false, false, false};
   scan_args(ov, a, &s);
   if (tl_default_off_cpu && ov->device_at >= 0 && a[ov->device_at] == Py_None && !s.other) s.check = true;
   if (!s.check) return dispatch_on(ov, a, s);
@@ -308,22 +298,22 @@ static PyObject *with_call(PyObject *fn, Op *op, PyObject *const *args, Py_ssize
 
 /* Whether the class of an argument has a __torch_function__ of its own. */
 static bool overridden(const Overload *ov, PyObject *const *bound) {
-  Scan s = {false, false, false, false};
-  for (int i = 0; i < ov->nparams && !s.function; i++) {
+  bool found = false;
+  for (int i = 0; i < ov->nparams && !found; i++) {
     PyObject *o = bound[i];
     int kind = ov->params[i].kind;
     if (o == Py_None) continue;
     if (kind == K_TENSOR) {
-      if (Py_TYPE(o) != tl_TensorClass && Py_TYPE(o) != plain_type && TL_CHECK(o)) see_tensor(o, &s);
+      found = Py_TYPE(o) != tl_TensorClass && tl_overrides(o);
     } else if (kind == K_TENSORS || kind == K_OPT_TENSORS) {
       Py_ssize_t m = PyObject_Size(o);
-      for (Py_ssize_t j = 0; j < m; j++) {
+      for (Py_ssize_t j = 0; j < m && !found; j++) {
         PyObject *x = seq_item(o, j);
-        if (x != Py_None && Py_TYPE(x) != tl_TensorClass && Py_TYPE(x) != plain_type) see_tensor(x, &s);
+        found = Py_TYPE(x) != tl_TensorClass && tl_overrides(x);
       }
     }
   }
-  return s.function;
+  return found;
 }
 
 /* A call whose arguments are bound: through the profiler where it records, and with the result's field names. */
@@ -342,6 +332,8 @@ static PyObject *call_bound(Overload *ov, PyObject *const *bound, PyObject *out)
   }
   return result;
 }
+
+static bool modes(void) { return tl_function_used && tl_function_modes && tl_function_off < 2; }
 
 PyObject *tl_op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   Py_ssize_t nargs = PyVectorcall_NARGS(nargsf), nk = kwnames ? PyTuple_Size(kwnames) : 0;
@@ -367,7 +359,7 @@ PyObject *tl_op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject *kwn
     while (nmade) Py_DECREF(made[--nmade]);
   }
   if (r == 1) {
-    if (overridden(ov, bound))
+    if (overridden(ov, bound) || (out && tl_overrides(out)) || modes())
       result = with_call(tl_reg.torch_function, op, args, nargs, kwnames, out ? out : Py_None, NULL);
     else result = call_bound(ov, bound, out);
   } else if (r == 0) result = with_call(tl_reg.bind_error, op, args, nargs, kwnames, NULL, out ? out : Py_None);

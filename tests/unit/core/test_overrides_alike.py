@@ -1,0 +1,147 @@
+"""__torch_function__, on tensors' classes and on any object, and modes: who is asked, with what, what is refused."""
+
+import pytest
+from alike import alike, cases
+
+import torchlite
+
+_CLASSES = """
+class D:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func.__name__, [t.__name__ for t in types], [type(a).__name__ for a in args], kwargs and sorted(kwargs)
+class E(D):
+    pass
+class N:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return NotImplemented
+class S(torch.Tensor):
+    log = []
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        S.log.append(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs or {})
+class P(torch.Tensor):
+    pass
+d, e, n, x = D(), E(), N(), torch.ones(2)
+s = torch.ones(2, 2).as_subclass(S)
+p = torch.ones(2, 2).as_subclass(P)
+S.log.clear()
+from torch.overrides import TorchFunctionMode, BaseTorchFunctionMode, has_torch_function, handle_torch_function
+class M(TorchFunctionMode):
+    def __init__(self):
+        self.log = []
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        self.log.append(func.__name__)
+        return func(*args, **(kwargs or {}))
+m = M()
+"""
+
+
+def _with_classes(line):
+    return _CLASSES + line.replace(" | ", "\n")
+
+
+@cases("""
+torch.add(d, x)
+torch.add(x, d, alpha=2)
+torch.add(x, e), torch.add(d, e), torch.add(e, d)
+torch.add(n, d), torch.add(d, n)
+torch.cat([x, d]), torch.stack((d, x))
+torch.mean(d), torch.where(d, x, x), torch.zeros_like(d), torch.ones(d), torch.max(d), torch.full((2,), d)
+torch.add(x, x, out=d)
+x.add(d), x.add_(d), x.sum(dim=d), x.to(d)
+x + d, d + x, x - d, d - x, x * d, d * x, d / x, x // d, d // x, x ** d, x @ d, d @ x
+x == d, d == x, x < d, x >= d
+x[d]
+x[0, d]
+x += d; x
+F.relu(d), F.linear(x, d), F.cross_entropy(d, x), F.softmax(d)
+torch.einsum('i,i', x, d)
+torch.split(d, 1), torch.norm(d), torch.unique(d), torch.meshgrid(d, d), torch.broadcast_tensors(d)
+torch.tensor(d)
+torch.is_tensor(d)
+nn.Linear(2, 2)(d)
+torch.Tensor.add(d, x)
+torch.Tensor.size(d)
+torch.ops.aten.add.Tensor(d, x)
+torch.ops.aten.add(x, d)
+x * object()
+s + 1, S.log
+1 + s, s - 1, 1 - s, 2 / s, s // 2, 2 // s, s % 2, abs(s), -s, +s, S.log
+s.shape, s.dtype, s.ndim, s.requires_grad, s.is_leaf, S.log
+s.T, s.mT, s.real, s.data, S.log
+s[0], len(s), bool((s > 0).all()), float(s.sum()), S.log
+type(s.grad), s.size(), s.dim(), s.tolist(), S.log
+type(torch.sum(s)), type(F.relu(s)), type(s.max(0)), type(s.split(1)[0]), S.log
+s.add_(1) is s
+s[0] = 1; s, S.log
+list(s), S.log
+repr(s), S.log
+t=torch.ones(2,requires_grad=True); q=t.as_subclass(P); (q*2).sum().backward(); type(q), t.grad
+type(p + 1), type(p.T), type(p[0]), type(p.detach()), p.shape, type(torch.cat([p, p])), type(p.sum())
+type(nn.Parameter(p)), type(nn.Linear(2, 2)(p))
+with torch._C.DisableTorchFunctionSubclass(): r = type(s + 1), S.log | r
+with torch._C.DisableTorchFunctionSubclass(): r = has_torch_function([d]) | r
+has_torch_function([d]), has_torch_function([x, 1, None]), has_torch_function((p,)), has_torch_function(())
+with m: torch.ones(2) + 1 | m.log
+with m: r = x.sum().item(), torch.tensor(1.), F.relu(x), x.shape, x[0], x.T | m.log
+with m, BaseTorchFunctionMode(): r = x * 2 | m.log
+with m: s * 2 | m.log, S.log
+with m, torch._C.DisableTorchFunction(): x * 2 | m.log
+with m, torch._C.DisableTorchFunctionSubclass(): x * s | m.log, S.log
+with m: d + x, F.dropout(d) | m.log
+torch.overrides._get_current_function_mode_stack(), torch.overrides.is_tensor_like(d), torch.overrides.is_tensor_like(1)
+with m: r = torch.overrides._get_current_function_mode_stack() == [m] | r
+[torch.overrides.resolve_name(f) for f in (torch.add, torch.Tensor.add, F.relu)]
+torch.overrides.resolve_name(torch.Tensor.shape.__get__), torch.overrides.resolve_name(torch.ops.aten.add.Tensor)
+f=torch.overrides.wrap_torch_function(lambda a: (a,))(lambda a: 3); f(1)
+handle_torch_function(F.relu, (d,), d, inplace=True)
+torch.overrides.is_tensor_method_or_property(torch.Tensor.add), torch.overrides.is_tensor_method_or_property(torch.add)
+""")
+def test_who_is_asked(line):
+    alike(_with_classes(line))
+
+
+@cases("""
+torch.add(n, x)
+torch.add(n, n)
+x.add(n)
+F.relu(n)
+F.linear(x, n)
+torch.split(n, 1)
+x * n
+n - x
+x == n
+torch.svd(n)
+handle_torch_function(F.relu, (n,), n)
+""")
+def test_everybody_declines(line):
+    alike(_with_classes(line))
+
+
+def test_most_functions_ask():
+    overrides = pytest.importorskip("torchlite.overrides")
+    table = overrides.get_overridable_functions()
+    assert len(table[torchlite]) > 400 and len(table[torchlite.Tensor]) > 500
+    assert not set(overrides.get_ignored_functions()) & set(table[torchlite])
+
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return func
+
+    silent = []
+    for space in (torchlite, torchlite.nn.functional, torchlite.linalg, torchlite.fft, torchlite.special):
+        for func in table[space]:
+            needed = [
+                p for p in overrides._parameters(func) if p.default is p.empty and p.kind is p.POSITIONAL_OR_KEYWORD
+            ]
+            try:
+                answer = func(*[Duck() for _ in needed] or [Duck()])
+            except Exception as error:
+                answer = error
+            if answer != func:
+                silent.append((func, answer))
+    assert not silent
