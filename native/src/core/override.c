@@ -1,6 +1,6 @@
 /* override.c: who is asked instead of a function: classes with a __torch_function__ of their own, and the modes of
- * torch.overrides. Ops ask where their arguments are bound (op.c); Function and Attribute do it for functions written in
- * Python and for the fields of a tensor. The answer itself is Python's: torchlite/_core/override.py. */
+ * torch.overrides. Ops ask where their arguments are bound (op.c); Function and Attribute do it for functions written
+ * in Python and for the fields of a tensor. The answer itself is Python's: torchlite/_core/override.py. */
 #include "core/core.h"
 
 TL_THREAD int tl_function_off, tl_function_modes;
@@ -115,15 +115,20 @@ static PyObject *function_repr(Function *f) { return PyObject_Repr(f->fn); }
 static PyMemberDef function_members[] = {
   {"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(Function, vectorcall), Py_READONLY, NULL}, {0}};
 #define TPFLAGS_METHOD_DESCRIPTOR (1UL << 17) /* part of the stable ABI, missing from the limited headers */
-static PyType_Slot function_slots[] = {
-  {Py_tp_new, function_new},         {Py_tp_dealloc, function_dealloc},  {Py_tp_traverse, function_traverse},
-  {Py_tp_clear, function_clear},     {Py_tp_call, PyVectorcall_Call},    {Py_tp_getattro, function_getattr},
-  {Py_tp_setattro, function_setattr}, {Py_tp_repr, function_repr},        {Py_tp_members, function_members},
-  {Py_tp_descr_get, bound},          {0, NULL}};
-static PyType_Spec function_spec = {"torchlite._C.Function", sizeof(Function), 0,
-                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
-                                      TPFLAGS_METHOD_DESCRIPTOR,
-                                    function_slots};
+static PyType_Slot function_slots[] = {{Py_tp_new, function_new},
+                                       {Py_tp_dealloc, function_dealloc},
+                                       {Py_tp_traverse, function_traverse},
+                                       {Py_tp_clear, function_clear},
+                                       {Py_tp_call, PyVectorcall_Call},
+                                       {Py_tp_getattro, function_getattr},
+                                       {Py_tp_setattro, function_setattr},
+                                       {Py_tp_repr, function_repr},
+                                       {Py_tp_members, function_members},
+                                       {Py_tp_descr_get, bound},
+                                       {0, NULL}};
+static PyType_Spec function_spec = {
+  "torchlite._C.Function", sizeof(Function), 0,
+  Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL | TPFLAGS_METHOD_DESCRIPTOR, function_slots};
 
 /* ---- Attribute: a field of a tensor that asks first -------------------------------------------------------------- */
 typedef struct {
@@ -179,10 +184,13 @@ static PyObject *attribute_getattr(Attribute *a, PyObject *name) {
   return PyObject_GetAttr(a->descr, name);
 }
 static PyObject *attribute_repr(Attribute *a) { return PyObject_Repr(a->descr); }
-static PyType_Slot attribute_slots[] = {
-  {Py_tp_new, attribute_new},         {Py_tp_dealloc, attribute_dealloc},    {Py_tp_descr_get, attribute_get},
-  {Py_tp_descr_set, attribute_set},   {Py_tp_getattro, attribute_getattr},   {Py_tp_repr, attribute_repr},
-  {0, NULL}};
+static PyType_Slot attribute_slots[] = {{Py_tp_new, attribute_new},
+                                        {Py_tp_dealloc, attribute_dealloc},
+                                        {Py_tp_descr_get, attribute_get},
+                                        {Py_tp_descr_set, attribute_set},
+                                        {Py_tp_getattro, attribute_getattr},
+                                        {Py_tp_repr, attribute_repr},
+                                        {0, NULL}};
 static PyType_Spec attribute_spec = {"torchlite._C.Attribute", sizeof(Attribute), 0, Py_TPFLAGS_DEFAULT,
                                      attribute_slots};
 
@@ -209,7 +217,8 @@ static PyObject *overrides(PyObject *m, PyObject *const *args, Py_ssize_t n) {
   return PyBool_FromLong((tl_function_modes && tl_function_off < 2) || any_overrides(args, n));
 }
 static PyMethodDef functions[] = {
-  {"function_off", function_off, METH_O, "Sets whose __torch_function__ is off (0 nobody's, 1 classes', 2 modes' too)."},
+  {"function_off", function_off, METH_O,
+   "Sets whose __torch_function__ is off (0 nobody's, 1 classes', 2 modes' too)."},
   {"function_modes", function_modes, METH_O, "Sets how many modes there are."},
   {"function_state", function_state, METH_NOARGS, "(what is off, how many modes there are)"},
   {"overrides", (PyCFunction)(void *)overrides, METH_FASTCALL,
