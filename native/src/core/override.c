@@ -171,7 +171,8 @@ static int attribute_set(Attribute *a, PyObject *o, PyObject *value) {
     return set(a->descr, o, value);
   }
   PyObject *v[2] = {o, value}, *me = PyObject_GetAttrString((PyObject *)a, value ? "__set__" : "__delete__");
-  PyObject *r = me ? ask(me, v, value ? 2 : 1, NULL) : NULL;
+  Py_ssize_t n = value ? 2 : 1;
+  PyObject *r = me ? ask(me, v, n, NULL) : NULL;
   Py_XDECREF(me);
   Py_XDECREF(r);
   return r ? 0 : -1;
