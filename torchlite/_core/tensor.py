@@ -324,7 +324,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         )  # uint8, as PyTorch has it still
 
     def numpy(self, *, force: bool = False) -> Any:
-        """A numpy array over the same memory (CPU); force=True copies from elsewhere and drops the history."""
+        """A numpy array over the same memory (CPU); force=True copies from other devices and drops the history."""
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
         if self.requires_grad and _C.is_grad_enabled():

@@ -149,7 +149,7 @@ class Unpickler:
         defaults, user = _default_allowed(), _user_globals_later()
         allowed_by_user = {id(v) for v in user.values()}
         allowed = allowed_by_user.union(map(id, defaults.values()))
-        # bytes that objects took since the budget was last told, and at which number it must be told
+        # cost: bytes that objects took and the budget has not counted yet; most: when it must count them
         cost, most, costs = 0, budget.memory, _COSTS
         # id of a container -> how deep it is nested; negative once it is in another one.
         # Ids of objects that are gone may be in it: a new container always overwrites them.

@@ -335,7 +335,7 @@ def _type_name(t: Tensor) -> Any:
 
 
 def accumulate(t: Any, g: Any, create_graph: bool) -> None:
-    """t.grad += g, taking g over where nobody else holds it and it lies in memory as t does."""
+    """t.grad += g. The first gradient becomes t.grad without a copy if it has t's strides and no other reference."""
     have = t._raw_grad
     if g.shape != t.shape:
         g = g.sum_to_size(t.shape)

@@ -724,7 +724,7 @@ def record(ov: Overload, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
             if out is args[i]:  # the op returned its input: give the result an identity of its own
                 out = _alias(out)
         if rec.view:
-            hang_view(out, args[0])
+            set_view_base(out, args[0])
         elif out._base is not None:  # a view of work space, which has no part in the history
             out = out.detach()
         out._raw_grad_fn = node
@@ -733,7 +733,7 @@ def record(ov: Overload, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
         for i, t in enumerate(out):
             t._raw_grad_fn, t._output_nr = node, i
             if rec.view:
-                hang_view(t, args[0])
+                set_view_base(t, args[0])
     else:
         if any(t is not None and t._base is not None for t in out):
             out = type(out)([t if t is None or t._base is None else t.detach() for t in out])
@@ -746,6 +746,6 @@ def record(ov: Overload, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
     return out
 
 
-def hang_view(out: Tensor, source: Tensor) -> None:
-    """Names the base of a recorded view."""
+def set_view_base(out: Tensor, source: Tensor) -> None:
+    """Sets the base of a recorded view: the base of what it is a view of."""
     out._base = source if source._base is None else source._base

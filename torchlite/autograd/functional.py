@@ -74,7 +74,7 @@ def _tuple_of(value: Any, what: Any, name: str) -> Any:
 
 
 def _fresh(inputs: tuple[Tensor], create_graph: bool, needs: bool = True) -> Any:
-    """New tensors, so that an input is told from the same tensor used inside the function."""
+    """New tensors, so that an input differs from the same tensor when the function closes over it."""
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(needs) for t in inputs)
 
 

@@ -102,9 +102,8 @@ class saved_tensors_hooks:
         if _disabled[0] is not None:
             raise RuntimeError(_disabled[0])
         self.depths.append(len(_node.saved_hooks))
-        _node.saved_hooks[self.depths[-1] :] = [
-            self.hooks
-        ]  # no call: after one Python looks for an interrupt, and nobody would leave
+        # a slice, not append(): after a call Python looks for an interrupt, and then __exit__ would never run
+        _node.saved_hooks[self.depths[-1] :] = [self.hooks]
 
     def __exit__(self, *exc: type | None) -> Any:
         del _node.saved_hooks[self.depths[-1] :]  # with what was entered inside and, after an error, never left

@@ -49,7 +49,7 @@ class _Backend(ModuleType):
 
     @contextlib.contextmanager
     def verbose(self, level):
-        """Nothing to be told of."""
+        """Does nothing: there is no library whose calls could be printed."""
         yield self
 
 

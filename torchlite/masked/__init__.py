@@ -1,4 +1,4 @@
-"""torch.masked: reductions and normalisations that leave masked-out elements (False in `mask`) aside."""
+"""torch.masked: reductions and normalisations that ignore masked-out elements (False in `mask`)."""
 
 import torchlite as torch
 

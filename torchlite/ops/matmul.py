@@ -35,11 +35,12 @@ def _by_columns(shape, strides):
 
 
 def _left_grad(g, right, by_columns, alpha=1):
-    """Gradient of the left one of two matrices, by columns where that lies so, as PyTorch's."""
+    """Gradient of a product's left matrix; column-major if that matrix is, as in PyTorch."""
     return _times(right.conj().mm(g.t()).t() if by_columns else g.mm(right.t().conj()), alpha)
 
 
 def _right_grad(g, left, by_columns, alpha=1):
+    """Gradient of a product's right matrix; column-major if that matrix is, as in PyTorch."""
     return _times(g.t().mm(left.conj()).t() if by_columns else left.t().conj().mm(g), alpha)
 
 
@@ -176,7 +177,7 @@ def _matmul_other(c, g):
 
 
 def _expanded(x, g):
-    """x with the batch of g: what a batch's gradient is summed over is told before its matrices are transposed."""
+    """x expanded to the batch dims of g, before its matrices are transposed; autograd then sums over those dims."""
     return x if x.shape[:-2] == g.shape[:-2] else x.expand((*g.shape[:-2], *x.shape[-2:]))
 
 
@@ -593,7 +594,7 @@ def bilinear(input1, input2, weight, bias=None):
         )
     x1, x2 = _rows(input1), _rows(input2)
     out, n1, n2 = weight.shape
-    # first x2 with all of weight, which is read as it lies, then the sum with x1
+    # x2 times all of weight first: that reads weight without a copy; then the sum with x1
     half = x2.mm(weight.reshape(out * n1, n2).t()).reshape(x1.shape[0], out, n1)
     y = half.bmm(x1.unsqueeze(-1)).squeeze(-1)
     if bias is not None:

@@ -83,7 +83,7 @@ def _use_grad_for_differentiable(func: Callable[..., Any]) -> Callable[..., Any]
 def _default_to_fused_or_foreach(
     params: list[Tensor], differentiable: bool, use_fused: bool = False
 ) -> tuple[bool, bool]:
-    """(fused, foreach) for an optimizer that was told neither: loops over tensors, as PyTorch's on the CPU."""
+    """(fused, foreach) for an optimizer that was given neither: both off, as in PyTorch on the CPU."""
     return False, False
 
 

@@ -43,7 +43,7 @@ class RemovableHandle:
 
     def __setstate__(self, state):
         hooks, self.id = state[0], state[1]
-        # a dead dict stays dead: point at a fresh one nobody else holds
+        # a dead dict stays dead: point at a new one, which has no other reference
         self.hooks_dict_ref = _ref(OrderedDict() if hooks is None else hooks)
         self.extra_dict_ref = tuple(
             _ref(OrderedDict() if d is None else d) for d in (state[2] if len(state) > 2 else ())

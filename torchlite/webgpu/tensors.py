@@ -215,7 +215,7 @@ def device_fill(t: Tensor, value: Any) -> None:
 
 
 def buffer_overwritten(buffer: Buffer) -> None:
-    """As before_write where all of the buffer is about to change: what was to come, and nobody reads, is dropped."""
+    """before_write() for a full overwrite: a pending value that nothing reads is discarded, never computed."""
     if buffer.pending is not None and buffer.handle == 0 and buffer.readers == 0:
         buffer.pending = None
     buffer.serial = 0

@@ -162,7 +162,7 @@ export class Batches {
         await before;
         return (await this.#check(batch, validation ?? memory, epoch)) ?? refused;
       },
-      () => refused, // the device is lost, which is reported elsewhere
+      () => refused, // the device is lost; its `lost` promise reports that
     );
     this.#submitted = batch.number;
     if (batch.number % 8 === 0 || this.backlogged) this.#watch(batch.number);

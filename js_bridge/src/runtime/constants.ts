@@ -1,4 +1,4 @@
-/** WebGPU's flags. Browsers have them as globals; elsewhere a program may bring nothing but `gpu`. */
+/** WebGPU's flags. Browsers have them as globals; other hosts may provide nothing but `gpu`. */
 export const Usage = {
   MAP_READ: 0x1,
   COPY_SRC: 0x4,

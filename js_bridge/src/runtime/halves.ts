@@ -66,7 +66,7 @@ export async function readsHalves(device: GPUDevice): Promise<boolean> {
     const [error] = await Promise.all([device.popErrorScope(), readBack.mapAsync(MAP_READ)]);
     return error === null && new Uint32Array(readBack.getMappedRange())[0] === 0;
   } catch {
-    return false; // a device that was lost meanwhile says so elsewhere
+    return false; // the device was lost meanwhile; its `lost` promise reports that
   } finally {
     for (const b of [halves, wrong, readBack]) b.destroy();
   }

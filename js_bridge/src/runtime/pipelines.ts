@@ -143,7 +143,7 @@ export class Pipelines {
           const failure = error && (await this.#explain(entry, module, error.message));
           if (failure && this.#holder.current(epoch)) entry.failure = failure;
         },
-        () => undefined, // the device is lost, which is reported elsewhere
+        () => undefined, // the device is lost; its `lost` promise reports that
       )
       .finally(() => this.#checks.delete(check));
     this.#checks.add(check);

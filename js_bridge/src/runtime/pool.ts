@@ -243,7 +243,7 @@ export class Pool {
         (error) => {
           if (error && made && this.#holder.current(epoch)) this.#failed(made, error.message);
         },
-        () => undefined, // the device is lost, which is reported elsewhere
+        () => undefined, // the device is lost; its `lost` promise reports that
       );
     }
     this.#created++;

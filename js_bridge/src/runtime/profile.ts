@@ -1,5 +1,5 @@
 /**
- * Counters; and for who asks: notes of what is compiled and sent, GPU times where the adapter has timestamp queries.
+ * Counters; on request also notes of what is compiled and sent, GPU times where the adapter has timestamp queries.
  */
 import { MAP_READ, Usage } from "./constants";
 import type { DeviceHolder } from "./device";
@@ -24,7 +24,7 @@ export interface Counters {
 export interface KernelTime {
   readonly key: string;
   readonly calls: number;
-  /** Nanoseconds on the GPU; browsers round them to 100 microseconds unless told otherwise. */
+  /** Nanoseconds on the GPU; browsers round them to 100 microseconds by default. */
   readonly ns: number;
 }
 

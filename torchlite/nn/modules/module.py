@@ -449,7 +449,7 @@ class Module(
         if self._compiled_call_impl is not None:
             return self._compiled_call_impl(*args, **kwargs)
         called: set[int] = set()
-        self._backward_hooks  # noqa: B018  a module whose __init__ did not call ours is told so here
+        self._backward_hooks  # noqa: B018  raises if a subclass did not call Module.__init__
         try:
             return self._run_with_hooks(args, kwargs, called)
         except Exception:

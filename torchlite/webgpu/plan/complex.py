@@ -1,8 +1,8 @@
 """Element-wise ops on complex64 tensors, which are pairs of float32 in memory.
 
-A complex result of a shape is an expression of that shape and a last dim of two.
-Sums and the like work on both parts alike and are taken in by what follows; products and functions read the parts apart
-(complex_<name> in js_bridge: real part, imaginary part, which part is wanted).
+A complex result is an expression of its shape and a last dim of two. Additions and the like treat both parts alike,
+so later ops are fused with them. Multiplications and functions read the parts separately (complex_<name> in js_bridge:
+real part, imaginary part, which part is wanted).
 Real operands have the imaginary part 0, as in the core.
 """
 

@@ -1,7 +1,7 @@
 """Ops that move elements to other places: cat, stack, repeat, roll, flip, triangles, diagonals.
 
-Where the result is the input read with other strides it is an expression like any other and can be taken in by what
-follows; cat, stack and roll have a kernel that chooses its input by the coordinate.
+If the result is the input read with other strides, it is a lazy expression, and later ops are fused with it. cat, stack
+and roll have a kernel that chooses its input by the coordinate.
 """
 
 from __future__ import annotations

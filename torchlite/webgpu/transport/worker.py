@@ -166,7 +166,7 @@ class WorkerBridge(Link):
                 return self._promise(name, *args)
             if name in KEPT:
                 self._kept[name] = args
-            setting = name in KEPT or GONE.get(name, name) is None  # nobody needs its answer
+            setting = name in KEPT or GONE.get(name, name) is None  # its answer is not needed
             if setting and self._port is not None and self._head is None and not can_run_sync():
                 self._port.postMessage(message(promise=next(self._numbers), name=name, args=args))
                 return GONE[name]
