@@ -1,6 +1,6 @@
 /** The core's table of dtypes (TL_DTYPES in native/src/core/tl.h) for the bridge and for the GPU's Python side. */
 
-/** What the kernels compute in, by the core's name of it; other dtypes are not on the device. */
+/** What the kernels compute in, by the core's name of it. */
 const COMPUTES: Readonly<Record<string, string>> = { F32: "f32", I32: "i32", I64: "i64" };
 const BYTES: Readonly<Record<string, number>> = { uint8_t: 1, int8_t: 1, float: 4 };
 
@@ -10,12 +10,13 @@ interface Row {
   readonly compute: string;
 }
 
-/** Those on the device; their places are their numbers in the core. */
+/** Those that the device computes in, down to the first that it does not; their places are their numbers in the core. */
 function rows(header: string): Row[] {
   const all = [...header.matchAll(/^ {2}X\(\w+, (\w+), \w+, "[^"]+", (\w+), (\w+)\)/gm)];
-  const here = all.filter(([, , , compute]) => compute! in COMPUTES);
-  if (!here.length || here.some((row, i) => row !== all[i]))
-    throw new Error("the device's dtypes are not the first ones");
+  const here = all.slice(
+    0,
+    all.findIndex(([, , , compute]) => !(compute! in COMPUTES)),
+  );
   return here.map(([, name, type, compute]) => ({
     name: name!,
     bytes: BYTES[type!] ?? Number(/\d+/.exec(type!)![0]) / 8,
