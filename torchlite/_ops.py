@@ -81,6 +81,19 @@ _INPLACE_NAMES: dict[str, str | None] = {
     "pow.Tensor_Scalar": "Scalar",
     "ldexp.Tensor": "",
 }
+# overloads that have another name, or None, under another name of their op
+_ALIAS_FORMS: dict[str, dict[str, str | None]] = {
+    "special_xlogy": {
+        "Tensor": "default",
+        "Scalar_Self": "self_scalar",
+        "Scalar_Other": "other_scalar",
+        "OutTensor": "out",
+        "OutScalar_Self": "self_scalar_out",
+        "OutScalar_Other": "other_scalar_out",
+    },
+    "special_softmax": {"int": "default", "int_out": None},
+    "special_log_softmax": {"int": None, "int_out": None},  # its dtype is a keyword in PyTorch
+}
 # names with a leading _ that PyTorch has too; others are torchlite's own
 PRIVATE = frozenset(
     """_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _cdist_forward _conj _conj_physical
@@ -167,13 +180,21 @@ def _add_aliases(spec: Any) -> None:
     """Other names of the same overloads: multiply, special_erf. A name with a namespace has no form in place."""
     for alias in spec.alias:
         space, _, short = alias.rpartition(".")
-        if space == "Tensor":
+        if space in ("Tensor", "_nn", "nn") or short in ("swapaxes", "swapdims"):  # the latter have axes, not dims
             continue
         for mark in ("",) if space else ("", "_"):
             name = (space + "_" if space else "") + short + mark
-            for entry in list(_index.get(spec.name + mark, {}).values()):
-                if entry.overload.spec is spec:
-                    _add(name + entry.schema[len(spec.name + mark) :], entry.overload, entry.outs, entry.inplace)
+            for form, entry in list(_index.get(spec.name + mark, {}).items()):
+                if (
+                    entry.overload.spec is not spec
+                    or "arithmetic" in spec.tags
+                    and form.endswith(("r_out", "mode_out"))
+                ):
+                    continue  # PyTorch has no out= for numbers under the second name
+                own = _ALIAS_FORMS.get(name, {}).get(form, form)
+                if own is not None:
+                    head = name if own == "default" else "%s.%s" % (name, own)
+                    _add(head + entry.schema[entry.schema.index("(") :], entry.overload, entry.outs, entry.inplace)
 
 
 def _refresh() -> None:
