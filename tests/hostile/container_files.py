@@ -249,7 +249,7 @@ def tensors_files():
         "dtype-number": safetensors({"a": {**entry(), "dtype": 3}}, bytes(4)),
         "dtype-list": safetensors({"a": {**entry(), "dtype": [[]]}}, bytes(4)),
         "dtype-f4": safetensors({"a": entry("F4", (2,), (0, 1))}, bytes(1)),
-        "dtype-u16": safetensors({"a": entry("U16", (2,))}, bytes(4)),
+        "dtype-f6": safetensors({"a": entry("F6_E2M3", (2,))}, bytes(4)),
         "no-dtype": safetensors({"a": {"shape": [1], "data_offsets": [0, 4]}}, bytes(4)),
         "no-shape": safetensors({"a": {"dtype": "F32", "data_offsets": [0, 4]}}, bytes(4)),
         "no-offsets": safetensors({"a": {"dtype": "F32", "shape": [1]}}, bytes(4)),
