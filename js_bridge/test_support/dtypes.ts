@@ -10,7 +10,7 @@ interface Row {
   readonly compute: string;
 }
 
-/** Those that the device computes in, down to the first that it does not; their places are their numbers in the core. */
+/** Those that the device computes in, before the first that it does not; their places are their core numbers. */
 function rows(header: string): Row[] {
   const all = [...header.matchAll(/^ {2}X\(\w+, (\w+), \w+, "[^"]+", (\w+), (\w+)\)/gm)];
   const here = all.slice(
