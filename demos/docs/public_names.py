@@ -67,8 +67,11 @@ def modules(torch: Any) -> list[str]:
 
 def public(module: Any) -> list[str]:
     listed = getattr(module, "__all__", None)
-    if listed is not None:
-        return [n for n in listed if hasattr(module, n)]
+    if listed is not None:  # packages have more than they list: torch.sparse.sampled_addmm, nn.quantized.MaxPool2d
+        kinds = (type, types.FunctionType, types.BuiltinFunctionType) if hasattr(module, "__path__") else ()
+        more = [n for n, v in vars(module).items() if isinstance(v, kinds) and n[0] != "_"]
+        own = [n for n in more if made_in(getattr(module, n), module).startswith("torch")]
+        return list(dict.fromkeys(n for n in [*listed, *own] if hasattr(module, n)))
     homes = ("torch",) if hasattr(module, "__path__") else (module.__name__,)
     return [n for n, v in vars(module).items() if not n.startswith("_") and made_in(v, module).startswith(homes)]
 

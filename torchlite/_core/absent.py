@@ -1,8 +1,9 @@
 """PyTorch's public names that torchlite does not have. Each is there, and says so when it is used.
 
 A program that only imports a name, annotates with it, subclasses it or asks `isinstance` runs on. To call it is an
-AbsentError. absent.txt lists the names; demos/docs/public_names.py writes it from PyTorch's. A line without a space in
-front names a module, and those after it what the module lacks:
+AbsentError; while the caller's module is being imported, the call gives something whose use is that error. absent.txt
+lists the names; demos/docs/public_names.py writes it from PyTorch's. A line without a space in front names a module,
+and those after it what the module lacks:
 
      class A B          classes that cannot be made
      def f g            functions that cannot be called
@@ -71,14 +72,45 @@ def _error(path: str) -> AbsentError:
     return AbsentError("%s: %s" % (path, _REASONS[reason]))
 
 
+def _importing() -> bool:
+    """Whether the module whose code asks is still being imported: what it makes then, it may never use."""
+    frame: Any = sys._getframe(2)
+    spec = frame.f_globals.get("__spec__")
+    return bool(getattr(spec, "_initializing", False))
+
+
 class _Object:
-    """What is neither a class nor a function; to read anything of it is an error."""
+    """What is neither a class nor a function; to read anything of it is an error.
+
+    A module that is being imported may read and call it: the result is another one, an error when it is used.
+    """
+
+    _path = ""  # of a copy that is being made
 
     def __init__(self, path: str) -> None:
         self.__dict__["_path"] = path
 
     def __getattr__(self, name: str) -> Any:
-        raise _error(self._path)
+        if name.startswith("__") or not _importing():
+            raise _error(self._path)
+        return _Object("%s.%s" % (self._path, name))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not _importing():
+            raise _error(self._path)
+        return _Object(self._path + "()")
+
+    def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
+        module, _, name = self._path.rpartition(".")
+        return (_class(name, module),)
+
+    def __instancecheck__(self, x: Any) -> bool:
+        return False
+
+    def __or__(self, other: Any) -> Any:
+        return self
+
+    __ror__ = __or__
 
     def __repr__(self) -> str:
         return "<%s, which torchlite does not have>" % self._path
@@ -99,10 +131,18 @@ def _class(name: str, module: str) -> type:
 make_class = _class  # for names of private modules, which are not in the table
 
 
+# what programs ask before they use something: the true answer is no
+_ANSWERS = {"is_available": False, "is_initialized": False, "is_built": False, "device_count": 0}
+
+
 def _function(name: str, module: str) -> Callable[..., Any]:
     path = "%s.%s" % (module, name)
 
     def absent(*args: Any, **kwargs: Any) -> Any:
+        if name in _ANSWERS:
+            return _ANSWERS[name]
+        if _importing():
+            return _Object(path + "()")
         raise _error(path)
 
     absent.__name__ = absent.__qualname__ = name
@@ -192,12 +232,18 @@ def uninstall(tensor: type) -> None:
         delattr(tensor, name)
 
 
-def of(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module by its __name__: a name or a module that it has not may be in the table."""
+def of(module: str, whole: bool = False) -> Callable[[str], Any]:
+    """The `__getattr__` of a module by its __name__: a name or a module that it has not may be in the table.
+
+    whole: nothing of the module is here. What is private in it is not in the table; a module that is being imported
+    may ask for it.
+    """
     sys.modules[module].__dict__.setdefault("__path__", [])  # the import system asks a package only for its modules
     path = "torch" + module[len("torchlite") :]
 
     def __getattr__(name: str) -> Any:
+        if name == "__all__" and whole and _on:
+            return names(module)
         found = table() if _on and not name.startswith("__") else {}
         line = found.get(path, {}).get(name)
         if line is not None:
@@ -206,6 +252,8 @@ def of(module: str) -> Callable[[str], Any]:
             from importlib import import_module
 
             value = import_module("%s.%s" % (module, name))
+        elif _on and whole and name.startswith("_") and not name.startswith("__") and _importing():
+            return _Object("%s.%s" % (path, name))
         else:
             raise AttributeError("module '%s' has no attribute '%s'" % (path, name))
         setattr(sys.modules[module], name, value)
@@ -252,7 +300,7 @@ class _Finder:
         if callable(function):
             module.__dict__["_function"] = function
             module.__class__ = _Callable
-        module.__dict__["__getattr__"] = of(name)
+        module.__dict__["__getattr__"] = of(name, whole=True)
         module.__dict__["__dir__"] = lambda: [*module.__dict__, *names(name)]
         module.__doc__ = "Names of PyTorch that torchlite does not have: to use one is an error."
 

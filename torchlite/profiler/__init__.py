@@ -32,3 +32,7 @@ __all__ = [
     "record_function",
     "ExecutionTraceObserver",
 ]
+
+from .._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -29,6 +29,8 @@ def test_every_name_of_the_table_is_there(path):
             assert isinstance(found, type) and found.__module__ == path
             with pytest.raises(absent.AbsentError, match="%s.%s: " % (path, name)):
                 found()
+        elif kind == "def" and name in absent._ANSWERS:
+            assert not found()
         elif kind == "def":
             with pytest.raises(NotImplementedError, match="%s.%s: " % (path, name)):
                 found(1, key=2)
@@ -99,3 +101,36 @@ for path, names in absent.table().items():
         pytest.skip("no processes here; the host runs it")
     out = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not out.stdout
+
+
+def test_a_module_may_call_absent_names_while_it_is_imported(tmp_path, monkeypatch):
+    """Packages make things at import that a program may never use; using them is the error."""
+    (tmp_path / "uses_absent_names.py").write_text(
+        "import torchlite as torch\n"
+        "made = torch.cuda.jiterator._create_jit_fn('code')\n"
+        "patched = torch.hub.load('a', 'b')\n"
+        "class Kind(torch.fx.experimental.symbolic_shapes.ShapeEnv): ...\n"
+        "def later():\n    return torch.onnx.export(None, (), 'x')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    import uses_absent_names
+
+    for use in (uses_absent_names.made, uses_absent_names.later, uses_absent_names.Kind):
+        with pytest.raises(absent.AbsentError):
+            use()
+    with pytest.raises(absent.AbsentError):
+        uses_absent_names.patched.name  # noqa: B018
+
+
+def test_what_is_not_here_is_not_available():
+    for device in (torch.xpu, torch.mtia):
+        assert device.is_available() is False
+        assert device.device_count() == 0
+    assert torch.cpu.get_capabilities()["architecture"]
+    with torch.compiler.set_stance("force_eager"), torch._dynamo.config.patch(suppress_errors=True):
+        assert torch._dynamo.config.suppress_errors
+    with pytest.raises(RuntimeError, match="invalid torch.compile stance"):
+        torch.compiler.set_stance("none")
+    with torch.sparse.check_sparse_tensor_invariants():
+        assert torch.sparse.check_sparse_tensor_invariants.is_enabled()
+    assert not torch.sparse.check_sparse_tensor_invariants.is_enabled()
