@@ -158,6 +158,10 @@ def _c_name(name):
         return getattr(c_names, name)
     if name == "_TensorMeta":
         return type(Tensor)
+    if name in ("_VariableFunctions", "_linalg", "_special", "_fft"):
+        from ._core.c_spaces import SPACES
+
+        return SPACES[name]
     return _absent.of(_C.__name__)(name)
 
 

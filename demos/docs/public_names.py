@@ -29,6 +29,8 @@ ROOT = HERE.parent.parent
 TABLE = ROOT / "torchlite" / "_core" / "absent.txt"
 
 PRIVATE = ("torch._C", "torch._dynamo", "torch._ops", "torch._prims_common", "torch.__config__")
+# namespaces of the core that are no modules here
+SPACES = ("torch._C._VariableFunctions", "torch._C._linalg", "torch._C._special", "torch._C._fft", "torch._C._nn")
 # programs and what they are made of, not names to import; importing some of them starts something
 NO_MODULES = (
     "torch.bin",
@@ -120,9 +122,17 @@ def record() -> dict[str, dict[str, list[str]]]:
             same = [] if isinstance(value, SIMPLE) else homes[id(value), name]
             same.sort(key=lambda home: (home != getattr(value, "__module__", None), len(home)))
             found[path][name] = [entry(name, value), *same]
-    methods = (n for n in dir(torch.Tensor) if not n.startswith("_"))
+    descriptor = type(torch.Tensor._nnz)  # of the core's methods: private ones count too
+    methods = [n for n in dir(torch.Tensor) if n[0] != "_" or core_method(n, getattr(torch.Tensor, n), descriptor)]
     found["torch.Tensor"] = {n: [entry(n, getattr(torch.Tensor, n))] for n in methods}
+    for path in SPACES:
+        space = getattr(torch._C, path.rpartition(".")[2])
+        found[path] = {n: ["def " + n] for n in dir(space) if not n.startswith("__")}
     return found
+
+
+def core_method(name: str, value: Any, descriptor: type) -> bool:
+    return not name.startswith("__") and isinstance(value, descriptor)
 
 
 def is_module(module: Any, name: str) -> bool:
@@ -137,6 +147,7 @@ def missing(found: dict[str, dict[str, list[str]]]) -> str:
 
     absent.uninstall(torch.Tensor)
     here: dict[str, Any] = {"torch.Tensor": torch.Tensor}
+    here.update((path, getattr(torch._C, path.rpartition(".")[2])) for path in SPACES)
     for path in found:
         try:
             here.setdefault(path, importlib.import_module(path.replace("torch", "torchlite", 1)))

@@ -53,6 +53,11 @@ _REASONS = {
 
 # those of the table that belong to torch.Tensor, known before the table is read
 METHODS = """
+    _addmm_activation _autocast_to_full_precision _autocast_to_reduced_precision _coalesced_ _dimI _dimV _fix_weakref
+    _indices _is_all_true _is_any_true _is_zerotensor _lazy_clone _nested_tensor_size _nested_tensor_storage_offsets
+    _nested_tensor_strides _nnz _philox_normal_ _philox_uniform_ _rev_view_func_unsafe _sparse_mask_projection
+    _to_dense _to_sparse _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _use_count _values _view_func
+    _view_func_unsafe
     ccol_indices col_indices const_data_ptr crow_indices dense_dim dequantize eig grad_dtype hash_tensor
     int_repr ipu lstsq map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
     q_zero_point qscheme record_stream reinforce resize_as_sparse_ row_indices slice_inverse smm solve sparse_dim
@@ -120,6 +125,8 @@ def _class(name: str, module: str) -> type:
     path = "%s.%s" % (module, name)
 
     def new(cls: type, *args: Any, **kwargs: Any) -> Any:
+        if _importing():
+            return _Object(path + "()")
         raise _error(path)
 
     def item(cls: type, parameters: Any) -> type:
@@ -260,6 +267,21 @@ def of(module: str, whole: bool = False) -> Callable[[str], Any]:
         return value
 
     return __getattr__
+
+
+def of_space(path: str, name: str) -> Any:
+    """A function of a namespace that is no module; AttributeError where the table has it not."""
+    if _on and not name.startswith("__") and name in table().get(path, {}):
+        return _function(name, path)
+    raise AttributeError("module '%s' has no attribute '%s'" % (path, name))
+
+
+def is_absent(value: Any) -> bool:
+    """Whether it stands for a function that is not here."""
+    return getattr(value, "__code__", None) is _code
+
+
+_code = _function("", "").__code__
 
 
 def names(module: str) -> list[str]:

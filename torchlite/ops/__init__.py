@@ -128,6 +128,10 @@ class _Namespace:
         table, _, short = name.partition("_")  # linalg_det, special_erf and fft_fft are PyTorch's names of these
         if table in self._tables and short in namespace(table):
             return namespace(table)[short]
+        if self is nn_namespace:
+            from .._core import absent
+
+            return absent.of_space(self.__name__, name)
         raise AttributeError("'%s' object has no attribute '%s'" % (self.__name__, name))
 
 

@@ -165,3 +165,21 @@ def test_modes_of_dispatch_are_refused():
 
     with pytest.raises(NotImplementedError, match="TorchDispatchMode"):
         Logging()
+
+
+def test_functions_of_the_core_by_pytorchs_names():
+    """torch._C._VariableFunctions and its like have the public functions; the others are there and refuse."""
+    for name, public in (
+        ("_VariableFunctions.add", torch.add),
+        ("_linalg.linalg_det", torch.linalg.det),
+        ("_special.special_erf", torch.special.erf),
+        ("_fft.fft_rfft", torch.fft.rfft),
+    ):
+        space, _, function = name.partition(".")
+        assert getattr(getattr(torch._C, space), function) is public
+    with pytest.raises(NotImplementedError, match="torch._C._VariableFunctions._cast_Byte: "):
+        torch._C._VariableFunctions._cast_Byte(torch.ones(2))
+    with pytest.raises(AttributeError):
+        torch._C._VariableFunctions.no_such_function  # noqa: B018
+    with pytest.raises(AttributeError):
+        torch._C._nn.no_such_function  # noqa: B018
