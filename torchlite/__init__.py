@@ -277,6 +277,7 @@ _SUBMODULES = {
     "func",
     "functional",
     "jit",
+    "library",
     "linalg",
     "masked",
     "mps",
@@ -287,6 +288,7 @@ _SUBMODULES = {
     "return_types",
     "serialization",
     "signal",
+    "sparse",
     "special",
     "storage",
     "testing",
@@ -295,7 +297,7 @@ _SUBMODULES = {
     "webgpu",
 }
 # where PyTorch has them, for packages that ask the torch namespace
-_PRIVATE = {"_ops", "_tensor", "_tensor_str", "_utils", "_weights_only_unpickler"}
+_PRIVATE = {"_dynamo", "_ops", "_tensor", "_tensor_str", "_utils", "_weights_only_unpickler"}
 _STORAGES = {
     "FloatStorage",
     "DoubleStorage",
@@ -339,6 +341,8 @@ def __getattr__(name):
 
     if name in _LAZY_NAMES:
         value = getattr(import_module("." + _LAZY_NAMES[name], __name__), name)
+    elif name == "Tag":
+        value = import_module("._ops", __name__).tags()
     elif name in _STORAGES:
         value = getattr(import_module(".storage", __name__), name)
     elif name.endswith("Tensor") and name in _legacy_types()._TYPES:

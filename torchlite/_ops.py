@@ -7,6 +7,7 @@ words the error.
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import Any
 
@@ -385,7 +386,7 @@ class OpOverload(OperatorBase):
         self.__qualname__ = self._name
         self.__module__ = packet.__module__
         self.__doc__: Any = None
-        self._defined_in_python = False
+        self._defined_in_python = callable(entry)
         infos = [a.alias_info for a in schema.arguments if a.alias_info is not None]
         self.is_view = bool(infos) and not any(info.is_write for info in infos)
         self._op: Any = entry if callable(entry) else _caller(self, entry)
@@ -463,7 +464,9 @@ class OpOverloadPacket:
         entry = self._entries.get(key)
         if entry is None:
             raise AttributeError("The underlying op of '%s' has no overload name '%s'" % (self, key))
-        made = entry if isinstance(entry, OpOverload) else _overload(self, entry)
+        made = (
+            _overload(self, entry) if isinstance(entry, _Entry) else OpOverload(self, entry, entry.parsed, entry.tags)
+        )
         setattr(self, key, made)
         self._dir.append(key)
         return made
@@ -523,35 +526,28 @@ def _overload(packet: OpOverloadPacket, entry: _Entry) -> OpOverload:
     return OpOverload(packet, entry, _schemas.parse("%s::%s" % (packet._namespace, entry.schema)), _tags(entry))
 
 
-class _Tags:
+_NAMES_OF_TAGS = """core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated
+    inplace inplace_view maybe_aliasing_or_mutating needs_contiguous_strides needs_exact_strides
+    needs_fixed_stride_order nondeterministic_bitwise nondeterministic_seeded out out_variant pointwise
+    pt2_compliant_tag reduction view_copy""".split()
+
+
+@functools.cache
+def tags() -> Any:
     """torch.Tag, made when it is asked for."""
+    import enum
 
-    enum: Any = None
-
-
-NAMES_OF_TAGS = """core cudagraph_unsafe data_dependent_output dynamic_output_shape flexible_layout generated
-    inplace_view maybe_aliasing_or_mutating needs_contiguous_strides needs_exact_strides needs_fixed_stride_order
-    nondeterministic_bitwise nondeterministic_seeded out_variant out pointwise pt2_compliant_tag reduction
-    view_copy""".split()
-
-
-def tag(name: str) -> Any:
-    if _Tags.enum is None:
-        import enum
-
-        made: Any = enum.IntEnum
-        names = ("core", "data_dependent_output", "dynamic_output_shape", "inplace_view", "needs_exact_strides")
-        more = ("nondeterministic_bitwise", "nondeterministic_seeded", "pointwise", "pt2_compliant_tag", "view_copy")
-        _Tags.enum = made("Tag", {n: i for i, n in enumerate(names + more)})
-        _Tags.enum.__module__ = "torch"
-    return _Tags.enum if not name else getattr(_Tags.enum, name)
+    make: Any = enum.Enum  # its functional form
+    made = make("Tag", {n: i for i, n in enumerate(_NAMES_OF_TAGS)})
+    made.__module__ = "torch"
+    return made
 
 
 def _tags(entry: _Entry) -> list[Any]:
     own = entry.overload.spec.tags.split()
     found = ["nondeterministic_seeded"] if "Generator?" in entry.schema else []
     found += ["pointwise"] if "pointwise" in own else []
-    return [tag(n) for n in (*found, "pt2_compliant_tag")]
+    return [tags()[n] for n in (*found, "pt2_compliant_tag")]
 
 
 _functions: dict[Any, Any] = {}  # Op of the core -> the overload or packet whose it is

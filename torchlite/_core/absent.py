@@ -306,7 +306,7 @@ class _Finder:
         if not fullname.startswith("torchlite."):
             return None
         name = "torch" + fullname[len("torchlite") :]
-        if name not in table():
+        if name not in table() or name.startswith("torch._C."):  # the core's namespaces are no modules
             return None
         inner = any(other.startswith(name + ".") for other in table())
         loader: Any = self

@@ -1,0 +1,84 @@
+"""torch.library: operators of one's own, their kernels, gradients, schemas and refusals."""
+
+import pytest
+from alike import alike, cases
+
+import torchlite
+from torchlite import library
+
+_OPS = """
+from typing import List, Optional, Sequence, Union
+L, Tensor = torch.library, torch.Tensor
+lib = L.Library("tl%d", "FRAGMENT")
+lib.define("twice(Tensor x, *, float k=2.) -> Tensor")
+lib.impl("twice", lambda x, k=2.0: x * k, "CompositeExplicitAutograd")
+lib.define("parts(Tensor x, int[] n) -> Tensor[]")
+lib.impl("parts", lambda x, n: [x + i for i in n], "CompositeImplicitAutograd")
+def sine(x: Tensor, k: float = 2.0) -> Tensor:
+    return x.sin() * k
+def raised(x: Tensor, y: Optional[Tensor] = None) -> None:
+    x.add_(1)
+def same(x: Tensor) -> Tensor:
+    return x
+def stacked(xs: List[Tensor]) -> Tensor:
+    return torch.stack(xs).sum(0)
+def many(x: Tensor, y: int, z: bool = True, s: str = "a", q: Optional[float] = None,
+         n: Union[int, float, bool] = 1, *, d: torch.dtype = torch.float32) -> List[Tensor]:
+    return []
+def bad(x: object) -> Tensor:
+    return x
+def keep(ctx, inputs, output):
+    ctx.save_for_backward(inputs[0])
+    ctx.k = inputs[1]
+def formula(ctx, g):
+    return g * ctx.saved_tensors[0].cos() * ctx.k, None
+x = torch.ones(3, requires_grad=True)
+"""
+_count = iter(range(10**6))
+
+
+@cases("""
+ops.twice(torch.ones(2)), ops.twice(torch.ones(2), k=3.), str(ops.twice.default)
+ops.twice.default._schema.arguments[1].N
+ops.parts(x, [1, 2])
+ops.nope
+ops.twice(2)
+ops.twice()
+f=L.custom_op(name+'sine', sine, mutates_args=()); f(torch.ones(2)), ops.sine(torch.ones(2), 3.)
+f=L.custom_op(name+'sine', sine, mutates_args=()); f.register_autograd(formula, setup_context=keep);
+    f(x).sum().backward(); x.grad
+f=L.custom_op(name+'raised', raised, mutates_args={'x'}); a=torch.zeros(2);
+    f(a), a, a._version, ops.raised.default._schema.is_mutable
+f=L.custom_op(name+'stacked', stacked, mutates_args=()); f([x, x])
+f=L.custom_op(name+'one', sine, mutates_args=(), device_types='cpu'); f(torch.ones(1))
+L.infer_schema(many, mutates_args=()), L.infer_schema(many, mutates_args=('x',))
+L.infer_schema(raised, mutates_args='unknown')
+L.infer_schema(lambda x: x, mutates_args=())
+L.define('nope', '(Tensor x) -> Tensor')
+L.define(name+'q', 'Tensor x -> Tensor')
+L.Library('a', 'NO')
+L.define(name+'half', '(Tensor x) -> Tensor'); L.impl(name+'half', 'cpu')(lambda x: x / 2); ops.half(torch.ones(2))
+L.opcheck(ops.twice.default, (torch.ones(1),), test_utils='test_schema')
+""")
+def test_as_pytorch(line):
+    space = "tl%d" % next(_count)
+    names = "name='%s::'; ops=torch.ops.%s\n" % (space, space)
+    alike("import torch.library\n" + _OPS.replace("tl%d", space) + names + line)
+
+
+def test_refusals_name_the_op():
+    torch = torchlite
+    f = library.custom_op("tlmine::f", mutates_args=(), schema="(Tensor x) -> Tensor")(lambda x: x)
+    with pytest.raises(RuntimeError, match="tlmine::f .*must not also be an input"):
+        f(torch.ones(1))
+    g = library.custom_op("tlmine::g", mutates_args=(), schema="(Tensor x) -> Tensor")(lambda x: x * 2)
+    with pytest.raises(RuntimeError, match="Trying to backward through tlmine.g.default but no autograd formula"):
+        g(torch.ones(1, requires_grad=True)).sum().backward()
+    library.define("tlmine::h", "(Tensor x) -> Tensor")
+    with pytest.raises(NotImplementedError, match="Could not run 'tlmine::h' with arguments from the 'CPU' backend"):
+        torch.ops.tlmine.h(torch.ones(1))
+    with pytest.raises(NotImplementedError, match="kernels cannot be replaced"):
+        library.impl("aten::add.Tensor", "cpu")(lambda a, b: a)
+    for call in (lambda: library.wrap_triton(None), lambda: library.triton_op("a::b", mutates_args=())):
+        with pytest.raises(NotImplementedError, match="no Triton"):
+            call()

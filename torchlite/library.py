@@ -1,0 +1,611 @@
+"""torch.library: operators of one's own, under torch.ops.<namespace>.<name>."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from types import NoneType, UnionType
+from typing import Any
+
+import torchlite as torch
+
+from . import _C, _ops
+from ._core import absent as _absent, function_schema as _schemas
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = [
+    "Library",
+    "custom_op",
+    "define",
+    "fallthrough_kernel",
+    "get_ctx",
+    "get_kernel",
+    "impl",
+    "infer_schema",
+    "opcheck",
+    "register_autograd",
+    "register_fake",
+    "register_kernel",
+    "register_torch_dispatch",
+    "triton_op",
+    "wrap_triton",
+]
+_COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+_KEYS = {"cpu": "CPU", "cuda": "CUDA", "webgpu": "WEBGPU", "meta": "Meta", "default": _COMPOSITE[0], "": _COMPOSITE[0]}
+
+
+def fallthrough_kernel() -> None:
+    """What `impl` takes for a key that shall do nothing."""
+    raise NotImplementedError("fallthrough_kernel() should never be called.")
+
+
+class _Custom:
+    """An operator that was defined in Python: its schema, and what runs it."""
+
+    def __init__(self, namespace: str, schema: Any, tags: Sequence[Any]) -> None:
+        self.namespace, self.parsed, self.tags = namespace, schema, list(tags)
+        self.kernels: dict[str, Any] = {}
+        self.fake: Any = None
+        self.backward: Any = None
+        self.setup_context: Any = None
+        self.checks_aliases = False
+        self.overload: Any = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _C.overrides(*args, *kwargs.values()):
+            from ._core import override
+
+            return override._native("torch.ops.%s" % self.overload, self.overload, args, kwargs, True)
+        values, wrong = _ops._mismatch(self.parsed, self.parsed.name, args, kwargs)
+        if wrong is not None:
+            raise RuntimeError(wrong)
+        pairs = zip(values, self.parsed.arguments)
+        bound = [a.default_value if v is _ops._DEFAULT else v for v, a in pairs]
+        bound = [list(v) if isinstance(v, tuple) else v for v in bound]
+        tensors = [t for v in bound for t in (v if isinstance(v, list) else [v]) if isinstance(t, torch.Tensor)]
+        recorded = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+        kernel = self.kernel(tensors)
+        if not recorded or kernel is self.kernels.get(_COMPOSITE[0]) and not self.checks_aliases:
+            return self.run(kernel, bound, tensors)
+        if "Autograd" in self.kernels:
+            return self.run(self.kernels["Autograd"], bound, tensors)
+        return self.recorded(kernel, bound, tensors)
+
+    def kernel(self, tensors: list[Any]) -> Any:
+        """The function for the device of the arguments."""
+        device = tensors[0].device.type if tensors else "cpu"
+        if device == "meta" and self.fake is not None:
+            return self.fake
+        for key in (_KEYS.get(device, device.upper()), *_COMPOSITE):
+            if self.kernels.get(key, fallthrough_kernel) is not fallthrough_kernel:
+                return self.kernels[key]
+        raise NotImplementedError(
+            "Could not run '%s' with arguments from the '%s' backend. torch.library.impl and register_kernel give it a "
+            "kernel; it has those for: [%s]" % (self.parsed.name, _KEYS.get(device, device), ", ".join(self.kernels))
+        )
+
+    def run(self, kernel: Any, bound: list[Any], tensors: list[Any]) -> Any:
+        """The kernel's result: positional arguments as the schema has them, the others by name."""
+        positional = [v for v, a in zip(bound, self.parsed.arguments) if not a.kwarg_only]
+        named = {a.name: v for v, a in zip(bound, self.parsed.arguments) if a.kwarg_only}
+        written = [v for v, a in zip(bound, self.parsed.arguments) if a.is_write]
+        changed = [t for v in written for t in (v if isinstance(v, list) else [v]) if isinstance(t, torch.Tensor)]
+        result = kernel(*positional, **named)
+        for t in changed:
+            t._bump_version()
+        if self.checks_aliases:
+            self.check_aliases(result, tensors)
+        return result
+
+    def check_aliases(self, result: Any, tensors: list[Any]) -> None:
+        seen = {id(t._storage) for t in tensors}
+        for t in result if isinstance(result, (list, tuple)) else [result]:
+            if not isinstance(t, torch.Tensor):
+                continue
+            if id(t._storage) in seen:
+                raise RuntimeError(
+                    "%s (with implementation in %s): The output of this custom operator (1) must not also be an input "
+                    "to this custom operator and (2) may not alias any inputs to this custom operator or other "
+                    "returns. The most common way to trigger this error is if we have y = custom_op(x) and y and x "
+                    "are the same Tensor. Please instead return a clone of the offending output tensor(s) (e.g. "
+                    "return x.clone()) or refactor the custom operator to not return y."
+                    % (self.parsed.name, getattr(next(iter(self.kernels.values())), "__module__", "???"))
+                )
+            seen.add(id(t._storage))
+
+    def recorded(self, kernel: Any, bound: list[Any], tensors: list[Any]) -> Any:
+        """The result with a node of the graph."""
+        op = self
+        name = self.parsed.name
+
+        class Generated(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, *flat: Any) -> Any:
+                values = _packed(bound, list(flat))
+                result = op.run(kernel, values, tensors)
+                positional = [v for v, a in zip(values, op.parsed.arguments) if not a.kwarg_only]
+                named = {a.name: v for v, a in zip(values, op.parsed.arguments) if a.kwarg_only}
+                if op.setup_context is not None:
+                    if named:
+                        op.setup_context(ctx=ctx, inputs=tuple(positional), keyword_only_inputs=named, output=result)
+                    else:
+                        op.setup_context(ctx=ctx, inputs=tuple(positional), output=result)
+                written = [v for v, a in zip(values, op.parsed.arguments) if a.is_write]
+                if written:
+                    ctx.mark_dirty(*(t for t in written if isinstance(t, torch.Tensor)))
+                return tuple(result) if isinstance(result, list) else result
+
+            @staticmethod
+            def backward(ctx: Any, *grads: Any) -> Any:
+                if op.backward is None:
+                    raise RuntimeError(
+                        "Trying to backward through %s but no autograd formula was registered. Please use "
+                        "register_autograd to add one." % op.overload
+                    )
+                listed = bool(op.parsed.returns) and op.parsed.returns[0].type.kind() == "ListType"
+                found = op.backward(ctx, list(grads)) if listed else op.backward(ctx, *grads)
+                found = list(found) if isinstance(found, (tuple, list)) else [found]
+                takes = [v for v, a in zip(bound, op.parsed.arguments) if not a.kwarg_only]
+                if len(found) == len(_flattened(takes, takes)):
+                    return tuple(found + [None] * (len(_flattened(bound, bound)) - len(found)))
+                if len(found) != len(takes):
+                    raise RuntimeError(
+                        "%s: the formula of register_autograd returned %d gradients for %d inputs"
+                        % (name, len(found), len(takes))
+                    )
+                found += [None] * (len(bound) - len(takes))
+                return tuple(_flattened(found, bound))
+
+        Generated.__name__ = Generated.__qualname__ = "GeneratedBackwardFor_%s" % (str(self.overload).replace(".", "_"))
+        result = Generated.apply(*_flattened(bound, bound))
+        listed = len(self.parsed.returns) == 1 and self.parsed.returns[0].type.kind() == "ListType"
+        return list(result) if listed and isinstance(result, tuple) else result
+
+
+def _flattened(values: list[Any], like: list[Any]) -> list[Any]:
+    """Lists among the arguments laid out flat."""
+    flat: list[Any] = []
+    for value, shape in zip(values, like):
+        if isinstance(shape, list):
+            flat += value if isinstance(value, (list, tuple)) else [None] * len(shape)
+        else:
+            flat.append(value)
+    return flat
+
+
+def _packed(like: list[Any], flat: list[Any]) -> list[Any]:
+    values: list[Any] = []
+    for shape in like:
+        if isinstance(shape, list):
+            values.append([flat.pop(0) for _ in shape])
+        else:
+            values.append(flat.pop(0))
+    return values
+
+
+def _define(namespace: str, schema: str, tags: Sequence[Any]) -> Any:
+    parsed = _schemas.parse("%s::%s" % (namespace, schema.strip()))
+    if namespace in ("aten", "prim", "prims"):
+        raise RuntimeError("torchlite has a fixed set of ops in %s; define yours in a namespace of its own" % namespace)
+    name = parsed.name.partition("::")[2]
+    table = _ops.defined.setdefault((namespace, name), {})
+    overload = parsed.overload_name or "default"
+    if overload in table:
+        raise RuntimeError(
+            "Tried to register an operator (%s) with the same name and overload name multiple times. Each overload's "
+            "schema should only be registered with a single call to def()." % parsed
+        )
+    made = table[overload] = _Custom(namespace, parsed, tags)
+    vars(_ops.namespace(namespace)).pop(name, None)
+    made.overload = getattr(getattr(_ops.namespace(namespace), name), overload)
+    return made
+
+
+def _custom(op: Any) -> _Custom:
+    """The definition behind a name, an overload or what custom_op returned."""
+    if isinstance(op, CustomOpDef):
+        op = op._opoverload
+    if isinstance(op, _ops.OpOverloadPacket):
+        op = op.default
+    if isinstance(op, str):
+        namespace, _, rest = op.partition("::")
+        name, _, overload = rest.partition(".")
+        if not rest:
+            raise ValueError(
+                "Expected `qualname` to be of the form "
+                '"namespace::name", but got %s. The qualname passed to the torch.library APIs must consist of a '
+                "namespace and a name, e.g. aten::sin" % op
+            )
+        op = getattr(getattr(_ops.namespace(namespace), name), overload or "default")
+    if not isinstance(op, _ops.OpOverload):
+        raise ValueError("expected an operator, or its name, but got %s" % type(op).__name__)
+    if not isinstance(op._entry, _Custom):
+        raise NotImplementedError(
+            "torchlite: %s is one of its own ops, and its kernels cannot be replaced; torch.overrides and subclasses "
+            "can change what a call does" % op
+        )
+    return op._entry
+
+
+def _devices(types: Any) -> list[str]:
+    listed = [types] if isinstance(types, str) or types is None else list(types)
+    return [_KEYS.get(str(t or "").lower(), str(t)) for t in listed]
+
+
+class Library:
+    """A namespace's definitions ("DEF", "FRAGMENT") and implementations ("IMPL")."""
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = "") -> None:
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError("Unsupported kind: %s" % kind)
+        if ns in ("prim",) and kind in ("DEF", "FRAGMENT"):
+            raise ValueError(ns, " is a reserved namespace. Please try creating a library with another name.")
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+        self._names: list[tuple[str, str]] = []
+
+    def __repr__(self) -> str:
+        return "Library(kind=%s, ns=%s, dispatch_key=%s)>" % (self.kind, self.ns, self.dispatch_key)
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Defines an operator; returns its name."""
+        if self.kind == "IMPL":
+            raise RuntimeError("define(): a Library of kind IMPL defines nothing; use DEF or FRAGMENT")
+        made = _define(self.ns, schema, tags if isinstance(tags, (list, tuple)) else (tags,))
+        name = made.parsed.name.partition("::")[2]
+        self._names.append((name, made.parsed.overload_name or "default"))
+        return name + ("." + made.parsed.overload_name if made.parsed.overload_name else "")
+
+    def impl(
+        self, op_name: Any, fn: Any, dispatch_key: str = "", *, with_keyset: bool = False, allow_override: bool = False
+    ) -> None:
+        """Gives an operator the function for a dispatch key."""
+        if not callable(fn):
+            raise TypeError("Input function is required to be a callable but found type %s" % type(fn))
+        name = op_name.name() if isinstance(op_name, _ops.OpOverload) else op_name
+        made = _custom(name if "::" in name else "%s::%s" % (self.ns, name))
+        key = dispatch_key or self.dispatch_key or _COMPOSITE[0]
+        if key in made.kernels and not allow_override:
+            raise RuntimeError(
+                "This is not allowed since there's already a kernel registered from python overriding %s's behavior "
+                "for %s dispatch key and %s namespace." % (name.partition("::")[2] or name, key, self.ns)
+            )
+        made.kernels[key] = fn
+
+    def fallback(self, fn: Any, dispatch_key: str = "", *, with_keyset: bool = False) -> None:
+        raise NotImplementedError("torchlite has no fallbacks for all operators of a dispatch key")
+
+    def _register_fake(self, op_name: str, fn: Any, _stacklevel: int = 1, *, allow_override: bool = False) -> None:
+        register_fake(op_name if "::" in op_name else "%s::%s" % (self.ns, op_name), fn)
+
+    def _destroy(self) -> None:
+        for name, overload in self._names:
+            _ops.defined.get((self.ns, name), {}).pop(overload, None)
+            vars(_ops.namespace(self.ns)).pop(name, None)
+        self._names.clear()
+
+    def __enter__(self) -> Library:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        self._destroy()
+
+
+def define(qualname: Any, schema: Any, *, lib: Library | None = None, tags: Any = ()) -> Any:
+    """Defines the operator `qualname`, "mylib::name", with a schema "(Tensor x) -> Tensor"."""
+    if not isinstance(qualname, str):
+        raise ValueError("define(qualname, schema): expected qualname to be instance of str, got %s" % type(qualname))
+    namespace, _, name = qualname.partition("::")
+    if not name:
+        raise ValueError(
+            'Expected `qualname` to be of the form "namespace::name", but got %s. The qualname passed to the '
+            "torch.library APIs must consist of a namespace and a name, e.g. aten::sin" % qualname
+        )
+    if not schema.startswith("("):
+        raise ValueError(
+            'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "%s"'
+            % schema
+        )
+    _define(namespace, name + schema, tags if isinstance(tags, (list, tuple)) else (tags,))
+
+
+def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
+    """Gives an operator the function for devices ("cpu", "default" for all of them)."""
+
+    def register(fn: Any) -> Any:
+        made = _custom(qualname)
+        for key in [types] if isinstance(types, str) and types in _COMPOSITE + ("CPU", "Autograd") else _devices(types):
+            made.kernels[key] = fn
+        return fn
+
+    return register if func is None else register(func) and None
+
+
+def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Library | None = None) -> Any:
+    """Gives a custom op the function for devices; None for all of them."""
+
+    def register(fn: Any) -> Any:
+        made = _custom(op)
+        for key in [_COMPOSITE[1]] if device_types is None else _devices(device_types):
+            made.kernels[key] = fn
+        return fn
+
+    return register if func is None else register(func)
+
+
+def register_fake(op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel: int = 1, **kwargs: Any) -> Any:
+    """Gives an operator what it does where only shapes count: on the meta device."""
+
+    def register(fn: Any) -> Any:
+        _custom(op).fake = fn
+        return fn
+
+    return register if func is None else register(func)
+
+
+def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, lib: Any = None) -> None:
+    """Gives an operator its gradient: backward(ctx, *grads), with what setup_context(ctx, inputs, output) kept."""
+    made = _custom(op)
+    if made.parsed.is_mutable:
+        raise RuntimeError("Cannot register autograd formula for non-functional operator %s" % made.parsed)
+    made.backward, made.setup_context = backward, setup_context
+
+
+def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Any = None) -> Any:
+    raise NotImplementedError("torchlite does not call __torch_dispatch__, so it has no rules for its classes")
+
+
+def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
+    """Nothing to register: vmap works slice by slice, with the operator itself."""
+    return func if func is not None else lambda fn: fn
+
+
+class _Context:
+    """What register_fake's functions ask for sizes that depend on data."""
+
+    def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
+        raise NotImplementedError("torchlite has no symbolic sizes")
+
+
+def get_ctx() -> Any:
+    """The context of register_fake's functions."""
+    return _Context()
+
+
+def get_kernel(op: Any, dispatch_key: Any) -> Any:
+    """The function that an operator runs for a dispatch key."""
+    return _custom(op).kernels[getattr(dispatch_key, "name", dispatch_key)]
+
+
+def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: Any = None) -> Any:
+    raise NotImplementedError("torchlite has no Triton; use torch.library.custom_op, or a WGSL kernel")
+
+
+def wrap_triton(triton_kernel: Any, /) -> Any:
+    raise NotImplementedError("torchlite has no Triton; use torch.library.custom_op, or a WGSL kernel")
+
+
+# ---- schemas of functions --------------------------------------------------------------------------------------------
+_SIMPLE = {torch.Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str"}
+_RESULTS = {torch.Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool"}
+
+
+def _type_text(annotation: Any) -> str | None:
+    """An annotation in the schema's words; None where it has none."""
+    if annotation in _SIMPLE:
+        return _SIMPLE[annotation]
+    if annotation is torch.dtype:
+        return "ScalarType"
+    if annotation is torch.device:
+        return "Device"
+    if annotation is complex:
+        return None
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin in (typing.Union, UnionType):
+        if NoneType in inner and len(inner) == 2:
+            text = _type_text(next(a for a in inner if a is not NoneType))
+            return text and text + "?"
+        return "Scalar" if set(inner) == {int, float, bool} else None
+    import collections.abc
+
+    if origin in (list, collections.abc.Sequence) and len(inner) == 1:
+        text = _type_text(inner[0])
+        return text and text + "[]"
+    return None
+
+
+def infer_schema(prototype_function: Any, /, *, mutates_args: Any, op_name: str | None = None) -> str:
+    """The schema that a function's annotations say."""
+    signature = inspect.signature(prototype_function)
+    hints = typing.get_type_hints(prototype_function)
+
+    def wrong(text: str) -> ValueError:
+        return ValueError("infer_schema(func): %s Got func with signature %s)" % (text, signature))
+
+    parts, starred, seen = [], False, set()
+    for i, (name, p) in enumerate(signature.parameters.items()):
+        if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD):
+            raise wrong("We do not support *args or **kwargs.")
+        if p.kind is p.KEYWORD_ONLY and not starred:
+            parts.append("*")
+            starred = True
+        if p.annotation is p.empty:
+            raise wrong("Parameter %s must have a type annotation." % name)
+        text = _type_text(hints[name])
+        if text is None:
+            raise wrong("Parameter %s has unsupported type %s." % (name, p.annotation))
+        if (
+            mutates_args == "unknown"
+            and text.startswith("Tensor")
+            or mutates_args != "unknown"
+            and name in mutates_args
+        ):
+            if not text.startswith("Tensor"):
+                raise wrong(
+                    "Parameter %s is in mutable_args but only Tensors or collections of Tensors can be mutated" % name
+                )
+            text = "Tensor(a%d!)%s" % (i, text[6:])
+        seen.add(name)
+        default = ""
+        if p.default is not p.empty:
+            value = p.default
+            if value is not None and not isinstance(value, (int, float, bool, str, torch.device, torch.dtype)):
+                raise wrong(
+                    "Parameter %s has an unsupported default value type %s. Please file an issue on GitHub so we can "
+                    "prioritize this." % (name, type(value))
+                )
+            written = '"%s"' % value if isinstance(value, str) else str(value)
+            default = "=" + (written.partition(".")[2] if isinstance(value, torch.dtype) else written)
+        parts.append("%s %s%s" % (text, name, default))
+    if mutates_args != "unknown" and set(mutates_args) - seen:
+        raise wrong("%s in mutates_args were not found in the custom op's signature." % (set(mutates_args) - seen))
+    result = hints.get("return", signature.return_annotation)
+    if signature.return_annotation is signature.empty:
+        raise wrong("No return type annotation was provided. Please add one.")
+    return "%s(%s) -> %s" % (op_name or "", ", ".join(parts), _result_text(result, wrong))
+
+
+def _result_text(result: Any, wrong: Any) -> str:
+    if result is None or result is NoneType:
+        return "()"
+    if result in _RESULTS:
+        return _RESULTS[result]
+    origin, inner = typing.get_origin(result), typing.get_args(result)
+    if origin is list and inner == (torch.Tensor,):
+        return "Tensor[]"
+    if origin is tuple and inner and all(a is not NoneType and typing.get_origin(a) is not tuple for a in inner):
+        texts = [_result_text(a, wrong) for a in inner]
+        return texts[0] if len(texts) == 1 else "(%s)" % ", ".join(texts)
+    raise wrong("Return has unsupported type %s." % (result,))
+
+
+# ---- custom_op -------------------------------------------------------------------------------------------------------
+class CustomOpDef:
+    """What custom_op makes of a function."""
+
+    def __init__(self, namespace: str, name: str, schema: str, fn: Any, tags: Any = ()) -> None:
+        self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
+        table = _ops.defined.get((namespace, name))
+        if table:
+            table.pop("default", None)  # the same name again, in a notebook
+        self._custom = _define(namespace, name + schema, tags)
+        self._custom.checks_aliases = True
+        self._opoverload = self._custom.overload
+
+    @property
+    def _qualname(self) -> str:
+        return "%s::%s" % (self._namespace, self._name)
+
+    def __repr__(self) -> str:
+        return "<CustomOpDef(%s)>" % self._qualname
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
+        """The function for devices; None for all of them."""
+        return register_kernel(self, device_types, fn)
+
+    def register_fake(self, fn: Any, /) -> Any:
+        """What it does where only shapes count."""
+        return register_fake(self, fn)
+
+    def register_autograd(self, backward: Any, /, *, setup_context: Any = None) -> None:
+        """Its gradient."""
+        register_autograd(self, backward, setup_context=setup_context)
+
+    def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Any = None, /) -> Any:
+        return register_torch_dispatch(self, torch_dispatch_class, fn)
+
+    def register_vmap(self, func: Any = None) -> Any:
+        return register_vmap(self, func)
+
+
+def custom_op(
+    name: str,
+    fn: Any = None,
+    /,
+    *,
+    mutates_args: Any,
+    device_types: Any = None,
+    schema: str | None = None,
+    tags: Any = None,
+) -> Any:
+    """Decorator: makes an operator "mylib::name" of a function, whose schema follows from its annotations."""
+
+    def inner(fn: Any) -> CustomOpDef:
+        if schema is None:
+            text = infer_schema(fn, mutates_args=mutates_args)
+        else:
+            text = schema
+        namespace, _, short = name.partition("::")
+        if not short:
+            raise ValueError(
+                'Expected `qualname` to be of the form "namespace::name", but got %s. The qualname passed to the '
+                "torch.library APIs must consist of a namespace and a name, e.g. aten::sin" % name
+            )
+        made = CustomOpDef(namespace, short, text, fn, tags or ())
+        if schema is not None:
+            written = {a.name for a in made._custom.parsed.arguments if a.is_write}
+            if mutates_args != "unknown" and written != set(mutates_args):
+                raise ValueError(
+                    "Attempted to create a custom op with `mutates_args=%s` and `schema=%s. The schema suggests that "
+                    "the op mutates %s which is different from what was provided to us in `mutates_args`. Please make "
+                    "these consistent." % (mutates_args, schema, written)
+                )
+        made.register_kernel(device_types)(fn)
+        return made
+
+    return inner if fn is None else inner(fn)
+
+
+_CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
+
+
+def opcheck(
+    op: Any,
+    args: Sequence[Any],
+    kwargs: Any = None,
+    *,
+    test_utils: Any = _CHECKS,
+    raise_exception: bool = True,
+    atol: Any = None,
+    rtol: Any = None,
+) -> dict[str, str]:
+    """Calls an operator and looks whether it does what its schema says: arguments that are not marked stay as they are,
+    and results share no memory with them. The other tests of PyTorch's need its tracers; they pass here."""
+    made = op if isinstance(op, (_ops.OpOverload, CustomOpDef)) else getattr(op, "default", None)
+    if made is None:
+        raise ValueError("opcheck(op, ...): op must be instance of torch._ops.OpOverload, got %s" % type(op))
+    overload = made._opoverload if isinstance(made, CustomOpDef) else made
+    utils: Iterable[str] = (test_utils,) if isinstance(test_utils, str) else test_utils
+    unknown = set(utils) - set(_CHECKS)
+    if unknown:
+        raise ValueError("opcheck: unknown tests %s, there are %s" % (sorted(unknown), list(_CHECKS)))
+    results = {name: "SUCCESS" for name in utils}
+    if "test_schema" in results:
+        error = _schema_error(overload, tuple(args), kwargs or {}, atol, rtol)
+        if error is not None:
+            if raise_exception:
+                raise error
+            results["test_schema"] = error  # type: ignore[assignment]
+    return results
+
+
+def _schema_error(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any], atol: Any, rtol: Any) -> Any:
+    named = {a.name: v for a, v in zip(overload._schema.arguments, args)} | kwargs
+    marked = {a.name for a in overload._schema.arguments if a.is_write}
+    before = {n: v.detach().clone() for n, v in named.items() if isinstance(v, torch.Tensor)}
+    overload(*args, **kwargs)
+    for name, old in before.items():
+        if name not in marked and not torch.equal(old.nan_to_num(), named[name].detach().nan_to_num()):
+            return RuntimeError("Argument %s is not defined as mutable but was mutated" % name)
+    return None
+
+
+for _class in (Library, CustomOpDef):
+    _class.__module__ = "torch.library" if _class is Library else "torch._library.custom_ops"
+
+__getattr__ = _absent.of(__name__)
