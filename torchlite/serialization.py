@@ -8,6 +8,7 @@ reads the other's files.
 from __future__ import annotations
 
 
+import re
 import functools
 import os
 import sys
@@ -558,11 +559,11 @@ def _check_version(reader: Reader) -> None:
     """Refuses an archive of a format that this version does not know, as PyTorch does."""
     if "version" not in reader:
         return
-    text = reader.read("version", 20).decode("latin-1")
-    try:
-        number = int(text)
-    except ValueError:
-        raise RuntimeError(f"Couldn't parse the version {text} as Long Long.") from None
+    text = reader.read("version", 1 << 16).decode("latin-1")
+    digits = re.match(r"\s*([-+]?[0-9]{1,19})", text)  # PyTorch reads the number in front with stoull
+    if digits is None:
+        raise RuntimeError(f"Couldn't parse the version {text[:100]} as Long Long.")
+    number = int(digits[1])
     if number < 1:
         raise RuntimeError(
             f"Attempted to read a PyTorch file with version {number}, but the minimum supported version for reading "

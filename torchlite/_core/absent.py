@@ -54,8 +54,8 @@ _REASONS = {
 # those of the table that belong to torch.Tensor, known before the table is read
 METHODS = """
     _addmm_activation _autocast_to_full_precision _autocast_to_reduced_precision _coalesced_ _dimI _dimV _fix_weakref
-    _indices _is_all_true _is_any_true _is_zerotensor _lazy_clone _nested_tensor_size _nested_tensor_storage_offsets
-    _nested_tensor_strides _nnz _philox_normal_ _philox_uniform_ _rev_view_func_unsafe _sparse_mask_projection
+    _indices _lazy_clone _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides _nnz
+    _philox_normal_ _philox_uniform_ _rev_view_func_unsafe _sparse_mask_projection
     _to_dense _to_sparse _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _use_count _values _view_func
     _view_func_unsafe
     ccol_indices col_indices const_data_ptr crow_indices dense_dim dequantize eig grad_dtype hash_tensor

@@ -391,6 +391,16 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def is_pinned(self, device: Device | str | int | None = None) -> bool:
         return False
 
+    def _is_zerotensor(self) -> bool:
+        """Every tensor has memory here, zeros too."""
+        return False
+
+    def _is_all_true(self) -> Tensor:
+        return self.all()
+
+    def _is_any_true(self) -> Tensor:
+        return self.any()
+
     def pin_memory(self, device: Device | str | int | None = None) -> Any:
         """No pinned memory in a page: the tensor itself."""
         return self
