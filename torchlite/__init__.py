@@ -156,12 +156,20 @@ def _c_name(name):
 
     if name.startswith("_") and name in vars(c_names) and not name.startswith("__"):
         return getattr(c_names, name)
+    if name == "Future":
+        from ._core.future import Future
+
+        return Future
     if name == "_TensorMeta":
         return type(Tensor)
     if name in ("_VariableFunctions", "_linalg", "_special", "_fft"):
         from ._core.c_spaces import SPACES
 
         return SPACES[name]
+    if name == "_functorch":
+        from ._core.c_functorch import space
+
+        return space
     return _absent.of(_C.__name__)(name)
 
 
@@ -172,6 +180,7 @@ def _install():
         setattr(Tensor, name, ops.Later(name))
     _absent.install(Tensor)
     _C.__getattr__ = _c_name
+    _C.__path__ = []  # torch._C._functorch and its like can be imported as modules
     g, methods = globals(), ops.methods()
     _C._nn = ops.nn_namespace
     _C.DisableTorchFunctionSubclass = _DisableTorchFunctionSubclass
@@ -276,6 +285,9 @@ _SUBMODULES = {
     "fft",
     "func",
     "functional",
+    "fx",
+    "futures",
+    "hub",
     "jit",
     "library",
     "linalg",
@@ -297,7 +309,7 @@ _SUBMODULES = {
     "webgpu",
 }
 # where PyTorch has them, for packages that ask the torch namespace
-_PRIVATE = {"_dynamo", "_ops", "_tensor", "_tensor_str", "_utils", "_weights_only_unpickler"}
+_PRIVATE = {"__config__", "_dynamo", "_ops", "_tensor", "_tensor_str", "_utils", "_weights_only_unpickler"}
 _STORAGES = {
     "FloatStorage",
     "DoubleStorage",
@@ -340,21 +352,23 @@ def __getattr__(name):
     from importlib import import_module
 
     if name in _LAZY_NAMES:
-        value = getattr(import_module("." + _LAZY_NAMES[name], __name__), name)
+        value = getattr(import_module("." + _LAZY_NAMES[name], __package__), name)
     elif name == "Tag":
-        value = import_module("._ops", __name__).tags()
+        value = import_module("._ops", __package__).tags()
+    elif name == "torch":  # PyTorch's own package has its name too, and programs write torch.torch
+        value = native.sys.modules[__package__]
     elif name in _STORAGES:
-        value = getattr(import_module(".storage", __name__), name)
+        value = getattr(import_module(".storage", __package__), name)
     elif name.endswith("Tensor") and name in _legacy_types()._TYPES:
         value = _legacy_types().make(name)
     elif name.startswith("_foreach_") and name[9:] in _foreach().NAMES:
         value = _foreach().make(name[9:])
     elif name in _SUBMODULES or name in _PRIVATE:
-        return import_module("." + name, __name__)
+        return import_module("." + name, __package__)
     elif not name.startswith("__") and ops.load_next():
         return globals()[name] if name in globals() else __getattr__(name)
     else:
-        return _absent.of(__name__)(name)
+        return _absent.of(__package__)(name)
     globals()[name] = value
     return value
 
@@ -374,7 +388,7 @@ def _foreach():
 def __dir__():
     ops.load_all()
     each = ("_foreach_" + n for n in _foreach().NAMES)
-    return sorted({*globals(), *_SUBMODULES, *_LAZY_NAMES, *_STORAGES, *each, *_absent.names(__name__)})
+    return sorted({*globals(), *_SUBMODULES, *_LAZY_NAMES, *_STORAGES, *each, *_absent.names(__package__)})
 
 
 def install_as_torch():

@@ -99,7 +99,7 @@ _ALIAS_FORMS: dict[str, dict[str, str | None]] = {
 PRIVATE = frozenset(
     """_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _cdist_forward _conj _conj_physical
     _embedding_bag _fft_c2c _fft_c2r _fft_r2c _fused_rms_norm _fused_rms_norm_backward _local_scalar_dense _log_softmax
-    _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd
+    _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd _conj_copy _neg_view_copy _grouped_mm
     _log_softmax_backward_data _native_batch_norm_legit _native_batch_norm_legit_no_training _neg_view _pdist_forward
     _prelu_kernel _prelu_kernel_backward _safe_softmax _sample_dirichlet _softmax _softmax_backward_data
     _standard_gamma _standard_gamma_grad _to_copy _unique2 _unsafe_view _upsample_bicubic2d_aa _upsample_bilinear2d_aa
@@ -543,9 +543,18 @@ def tags() -> Any:
     return made
 
 
+# ops that draw random numbers, and take no generator
+_DRAWING = frozenset(
+    """alpha_dropout dropout feature_alpha_dropout feature_dropout gru lstm native_dropout rand rand_like randint
+    randint_like randn randn_like randperm rnn_relu rnn_tanh scaled_dot_product_attention""".split()
+)
+
+
 def _tags(entry: _Entry) -> list[Any]:
     own = entry.overload.spec.tags.split()
-    found = ["nondeterministic_seeded"] if "Generator?" in entry.schema else []
+    name = entry.schema.partition("(")[0].partition(".")[0]
+    draws = "Generator?" in entry.schema or name.removesuffix("_") in _DRAWING
+    found = ["nondeterministic_seeded"] if draws else []
     found += ["pointwise"] if "pointwise" in own else []
     return [tags()[n] for n in (*found, "pt2_compliant_tag")]
 
@@ -583,8 +592,14 @@ def _caller(owner: OpOverload, entry: _Entry) -> Any:
     several = entry.schema.rpartition(" -> ")[2].startswith("(") or listed
     at = next((i for i, a in enumerate(schema.arguments) if a.name == "reduction"), 0) if entry.mean else -1
     need = [a.name for a in schema.arguments if a.kwarg_only and not a.has_default_value()]
+    twin: Any = None
+    if entry.overload.spec.name in ("add", "sub", "mul", "div") and not outs:  # a number counts as one, not as a tensor
+        form = {"Tensor": "Scalar", "Tensor_mode": "Scalar_mode"}.get(owner._overloadname)
+        twin = form and owner._packet._entries.get(form) and getattr(owner._packet, form)
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        if twin and len(args) > 1 and isinstance(args[1], (bool, int, float, complex)):
+            return twin(*args, **kwargs)
         if len(args) > takes or kwargs and not kwargs.keys() <= names or need and not kwargs.keys() >= set(need):
             return _bind(op, args, kwargs, None)
         if at >= 0 and len(args) <= at:
@@ -605,7 +620,7 @@ def _packet_caller(packet: OpOverloadPacket) -> Any:
     """What runs the first overload that fits."""
     overloads = [getattr(packet, name) for name in packet.overloads()]
     plain = [o for o in overloads if isinstance(o._entry, _Entry) and not o._entry.outs]
-    if not plain or len(plain) == 1 and len(overloads) == 1 or any(o._defined_in_python for o in overloads):
+    if not plain or any(o._defined_in_python for o in overloads):
         return _first_fit(packet, overloads)
     with_out = any(isinstance(o._entry, _Entry) and o._entry.outs == ("out",) for o in overloads)
     unique: list[Any] = []
@@ -636,11 +651,11 @@ _OUTS = frozenset(n for rule in _OUT_NAMES.values() for n in rule.split()[1:])
 def _first_fit(packet: OpOverloadPacket, overloads: list[OpOverload]) -> Any:
     def call(*args: Any, **kwargs: Any) -> Any:
         problems = []
-        if len(overloads) == 1:
-            return overloads[0](*args, **kwargs)
         found = _function_hook(packet, args, kwargs)
         if found is not NotImplemented:
             return found
+        if len(overloads) == 1:
+            return overloads[0](*args, **kwargs)
         for o in overloads:
             values, wrong = _mismatch(o._schema, o._schema.name, args, kwargs)
             if wrong is None:
@@ -655,7 +670,13 @@ def _first_fit(packet: OpOverloadPacket, overloads: list[OpOverload]) -> Any:
 
 def _function_hook(public: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of a __torch_function__ among the arguments; NotImplemented where there is none."""
-    return NotImplemented
+    from .overrides import handle_torch_function, has_torch_function
+
+    several = (list, tuple)
+    relevant = [v for a in (*args, *kwargs.values()) for v in (a if isinstance(a, several) else (a,))]
+    if not has_torch_function(relevant):
+        return NotImplemented
+    return handle_torch_function(public, relevant, *args, **kwargs)
 
 
 def _run(overload: OpOverload, values: list[Any]) -> Any:

@@ -376,7 +376,14 @@ def typename(obj):
     """The qualified name of an object's type."""
     if isinstance(obj, Tensor):
         return obj.type()
-    cls = obj if isinstance(obj, type) else type(obj)
+    if isinstance(obj, (_C.Op, _C.Function)):
+        from ._core.homes import path, torch_name
+
+        own = path(obj) or "%s.%s" % (torch_name(obj.__module__), obj.__name__)  # type: ignore[union-attr]
+        cpp = isinstance(obj, _C.Op) and own.count(".") == 1
+        return "torch._VariableFunctionsClass" + own[5:] if cpp else own
+    function = not isinstance(obj, type) and isinstance(getattr(obj, "__qualname__", None), str)
+    cls = obj if isinstance(obj, type) or function else type(obj)
     if cls.__module__ == "builtins":
         return cls.__qualname__
     module = cls.__module__
@@ -575,6 +582,9 @@ def compiled_with_cxx11_abi():
 def _assert(condition, message):
     """An assert that a tracer would see. `condition` is a bool or a tensor of one element."""
     assert condition, message
+
+
+_assert = _C.Function(_assert)  # type: ignore[assignment]
 
 
 def _assert_async(input, assert_msg=None):

@@ -1,5 +1,8 @@
 """torch.jit without a compiler: scripts and traces are the Python code itself."""
 
+from ._core.future import Future as _Future
+from .futures import Future  # noqa: F401
+
 
 def script(obj=None, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """The function or module itself."""
@@ -65,12 +68,21 @@ def optimize_for_inference(mod, *args, **kwargs):
 
 
 def fork(func, *args, **kwargs):
-    """Runs at once; wait() gives the result."""
-    return func(*args, **kwargs)
+    """Runs at once; wait() of the Future that it returns gives the result."""
+    if not callable(func):
+        raise TypeError("Object of type '%s' is not an instance of 'function'" % type(func).__name__)
+    result = _Future([])
+    result.set_result(func(*args, **kwargs))
+    return result
 
 
 def wait(future):
-    return future
+    """What fork's function returned."""
+    if future is None:
+        raise RuntimeError("Future can't be None")
+    if not issubclass(type(future), _Future):
+        raise TypeError("wait(): incompatible function arguments: a torch.Future is expected, not %r" % (future,))
+    return future.wait()
 
 
 def save(m, f, **kwargs):
@@ -94,6 +106,25 @@ class ScriptFunction:
 
 class TracerWarning(Warning):
     """Nothing gives it here."""
+
+    @staticmethod
+    def ignore_lib_warnings():
+        """Nothing: there are none to ignore."""
+
+
+class _recursive:
+    """What the compiler keeps of classes: nothing."""
+
+    class ConcreteTypeStore:
+        pass
+
+    concrete_type_store = None
+
+
+class _state:
+    @staticmethod
+    def _clear_class_state():
+        """Nothing is kept."""
 
 
 def _overload(func):

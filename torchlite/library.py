@@ -201,7 +201,24 @@ def _define(namespace: str, schema: str, tags: Sequence[Any]) -> Any:
     made = table[overload] = _Custom(namespace, parsed, tags)
     vars(_ops.namespace(namespace)).pop(name, None)
     made.overload = getattr(getattr(_ops.namespace(namespace), name), overload)
+    made.fake = _early_fakes.pop((namespace, name, overload), None)
     return made
+
+
+# Fake functions of operators that nobody has defined. PyTorch refuses these; here a package's compiled library, which
+# defines its operators, is never loaded, and the package's Python registers for them when it is imported.
+_early_fakes: dict[tuple[str, str, str], Any] = {}
+
+
+def _undefined(op: Any) -> tuple[str, str, str] | None:
+    """Namespace, name and overload of an operator that nobody has defined yet; None of any other."""
+    if not isinstance(op, str) or "::" not in op:
+        return None
+    namespace, _, rest = op.partition("::")
+    name, _, overload = rest.partition(".")
+    if namespace in ("aten", "prim", "prims") or (namespace, name) in _ops.defined:
+        return None
+    return namespace, name, overload or "default"
 
 
 def _custom(op: Any) -> _Custom:
@@ -339,7 +356,11 @@ def register_fake(op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel:
     """Gives an operator what it does where only shapes count: on the meta device."""
 
     def register(fn: Any) -> Any:
-        _custom(op).fake = fn
+        key = _undefined(op)
+        if key is None:
+            _custom(op).fake = fn
+        else:
+            _early_fakes[key] = fn
         return fn
 
     return register if func is None else register(func)

@@ -296,7 +296,12 @@ def _tensor_methods() -> set[Any]:
 
 def is_tensor_method_or_property(func: Any) -> bool:
     """Whether the function is a method of Tensor, or a field's __get__."""
-    return func in _tensor_methods() or getattr(func, "__name__", None) == "__get__"
+    name = getattr(func, "__name__", None)
+    if name == "__get__":
+        return True
+    if func in _tensor_methods():
+        return True
+    return isinstance(name, str) and name.startswith("__") and getattr(torch.Tensor, name, None) is func
 
 
 def _parameters(func: Any) -> list[inspect.Parameter]:

@@ -70,6 +70,22 @@ def _storage_getitem(storage: Any, index: Any) -> Any:
     return item.item()
 
 
+def _read_file(filename: Any, nbytes: int) -> Any:
+    import os
+
+    with open(filename, "rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        if nbytes > size:
+            raise RuntimeError(
+                f"unable to mmap {nbytes} bytes from file <{os.fspath(filename)}>: the file has {size} bytes"
+            )
+        if not nbytes:
+            return UntypedStorage(0)
+        import torchlite as torch
+
+        return torch.frombuffer(bytearray(file.read(nbytes)), dtype=_dtypes.uint8).untyped_storage()
+
+
 def _attach() -> None:
     """Gives the core's storage class the part of its interface that is written with tensors."""
 
@@ -84,7 +100,14 @@ def _attach() -> None:
     def reduce(self: Any) -> Any:
         return _reduce(self)
 
+    def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
+        """The bytes of a file. A shared one would write back into the file, which this does not do."""
+        if shared:
+            raise NotImplementedError("UntypedStorage.from_file(shared=True): torchlite maps no files into memory")
+        return _read_file(filename, nbytes)
+
     extra = {
+        "from_file": staticmethod(from_file),
         "tolist": lambda self: _as_tensor(self, _dtypes.uint8).tolist(),
         "clone": lambda self: _as_tensor(self, _dtypes.uint8).clone().untyped_storage(),
         "cpu": lambda self: _move(self, "cpu"),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import dataclasses
 import hashlib
+import io
 import json
 import os
 import pathlib
 import shutil
 import subprocess
 import sys
+import tokenize
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -98,16 +100,28 @@ def torch_dist_info(target: Target) -> dict[str, bytes]:
     }
 
 
-def without_annotations(source: bytes) -> bytes:
-    """A Python file without the types of its functions' parameters and results, and without what only a type checker
-    reads. The lines stay where they are, for tracebacks. Annotations in classes stay: named tuples are made of them."""
+def _is_private(node: ast.AST) -> bool:
+    """Whether nobody asks for its help: what is decorated may be public by another name, as the ops are."""
+    name = getattr(node, "name", "")
+    return name.startswith("_") and not name.endswith("__") and not getattr(node, "decorator_list", None)
+
+
+def shortened(source: bytes) -> bytes:
+    """A Python file without what nobody reads in a page: comments, the docstrings of private functions and classes,
+    the types of parameters and results, and what only a type checker reads. The lines stay where they are, for
+    tracebacks. Annotations in classes stay: named tuples are made of them."""
     lines = source.split(b"\n")
     cuts: list[tuple[int, int, int, int, bytes]] = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.arg) and node.annotation is not None:
             end = (node.annotation.end_lineno, node.annotation.end_col_offset)
             cuts.append((node.lineno, node.col_offset + len(node.arg.encode()), *end, b""))  # type: ignore[arg-type]
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.returns is not None:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and _is_private(node):
+            text = node.body[0]
+            if ast.get_docstring(node, clean=False) is not None:
+                end = (text.end_lineno, text.end_col_offset)
+                cuts.append((text.lineno, text.col_offset, *end, b'""'))  # type: ignore[arg-type]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.returns is not None:
             row, last = node.returns.lineno, node.returns.end_lineno
             start = lines[row - 1].rfind(b"->", 0, node.returns.col_offset)
             if start >= 0 and row == last:
@@ -120,6 +134,15 @@ def without_annotations(source: bytes) -> bytes:
     for row, start, last, stop, instead in sorted(cuts, reverse=True):
         first, tail = lines[row - 1][:start], lines[last - 1][stop:]
         lines[row - 1 : last] = [first + instead + b"\n" * (last - row) + tail]
+    return _without_comments(b"\n".join(lines))
+
+
+def _without_comments(source: bytes) -> bytes:
+    lines = source.split(b"\n")
+    for token in tokenize.tokenize(io.BytesIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            row, column = token.start
+            lines[row - 1] = lines[row - 1].decode()[:column].rstrip().encode()
     return b"\n".join(lines)
 
 
@@ -217,7 +240,7 @@ def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | Non
     """Writes the wheel for one Pyodide generation."""
     # no type checker in a page
     files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}
-    files = {n: without_annotations(b) if n.endswith(".py") else b for n, b in files.items()}
+    files = {n: shortened(b) if n.endswith(".py") else b for n, b in files.items()}
     with native_build.locked():
         files |= wasm_files(ROOT / ".build" / "out", strict)
         try:

@@ -21,6 +21,7 @@ import pkgutil
 import subprocess
 import sys
 import types
+import typing
 import warnings
 from typing import Any
 
@@ -28,7 +29,35 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TABLE = ROOT / "torchlite" / "_core" / "absent.txt"
 
-PRIVATE = ("torch._C", "torch._dynamo", "torch._ops", "torch._prims_common", "torch.__config__")
+PRIVATE = (
+    "torch._C",
+    "torch._custom_ops",
+    "torch._dynamo",
+    "torch._dynamo.eval_frame",
+    "torch._functorch",
+    "torch._functorch.vmap",
+    "torch._higher_order_ops",
+    "torch._higher_order_ops.associative_scan",
+    "torch._ops",
+    "torch._prims_common",
+    "torch.__config__",
+    "torch.distributed._composable",
+    "torch.distributed._composable.fsdp",
+    "torch.distributed._tensor",
+    "torch.distributed._tensor.experimental",
+    "torch.nn.utils._named_member_accessor",
+)
+# private names of public modules, with the packages that import them
+ASKED = {
+    "torch._C.DispatchKey": "torchvision",
+    "torch._C.DispatchKeySet": "torchvision",
+    "torch._C.Graph": "fvcore",
+    "torch.distributed.rpc.api._require_initialized": "torch_geometric",
+    "torch.jit._get_trace_graph": "fvcore",
+    "torch.onnx.symbolic_helper.parse_args": "torchvision",
+    "torch.utils.data._utils.worker._generate_state": "tensordict",
+    "torch.utils.data.dataloader._MultiProcessingDataLoaderIter": "fastai, lightning, tensordict",
+}
 # namespaces of the core that are no modules here
 SPACES = ("torch._C._VariableFunctions", "torch._C._linalg", "torch._C._special", "torch._C._fft", "torch._C._nn")
 # programs and what they are made of, not names to import; importing some of them starts something
@@ -91,10 +120,14 @@ def builtin_base(error: type) -> str:
 
 def entry(name: str, value: Any) -> str:
     """A line of the table, without what says where it belongs."""
+    if value is not None and getattr(typing, name, None) is value:
+        return "from typing " + name
     if isinstance(value, type) and issubclass(value, Exception):
         return "error %s %s" % (name, builtin_base(value))
     if isinstance(value, type) and issubclass(value, enum.Enum):
         return " ".join(["enum", name, *(n for n in value.__members__ if not n.startswith("_"))])
+    if isinstance(value, type) and isinstance(members := getattr(value, "__members__", None), dict):  # the core's
+        return " ".join(["enum", name, *members])
     if isinstance(value, type):
         return "class " + name
     if isinstance(value, SIMPLE) and not isinstance(value, bool) and len(repr(value)) < 60:
@@ -122,6 +155,9 @@ def record() -> dict[str, dict[str, list[str]]]:
             same = [] if isinstance(value, SIMPLE) else homes[id(value), name]
             same.sort(key=lambda home: (home != getattr(value, "__module__", None), len(home)))
             found[path][name] = [entry(name, value), *same]
+    for asked in ASKED:
+        path, _, name = asked.rpartition(".")
+        found.setdefault(path, {})[name] = [entry(name, getattr(importlib.import_module(path), name))]
     descriptor = type(torch.Tensor._nnz)  # of the core's methods: private ones count too
     methods = [n for n in dir(torch.Tensor) if n[0] != "_" or core_method(n, getattr(torch.Tensor, n), descriptor)]
     found["torch.Tensor"] = {n: [entry(n, getattr(torch.Tensor, n))] for n in methods}
@@ -159,6 +195,7 @@ def missing(found: dict[str, dict[str, list[str]]]) -> str:
         for name, (line, *same) in sorted(found[path].items()):
             if path in here and hasattr(here[path], name):
                 continue
+            same = [] if line.startswith("from ") else same
             there = [p for p in same if p in here and hasattr(here[p], name)]
             if there or same and same[0] != path:
                 line = "from %s %s" % ((there or same)[0], name)

@@ -110,6 +110,7 @@ class Op:
     overloads: list[Overload]
     is_method: _bool
     takes_out: _bool
+    in_python: _bool
     __name__: _str
     __qualname__: _str
     def __init__(self, name: _str, overloads: list[Overload], takes_out: _bool) -> None: ...

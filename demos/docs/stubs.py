@@ -286,7 +286,7 @@ def namespace(path: str) -> str:
     up = "." * (1 + path.count("."))
     imports, values, functions = [], [], []
     for name, value in sorted(vars(module).items()):
-        if name.startswith("__") or isinstance(value, types.ModuleType) or name == "annotations":
+        if name.startswith("__") or isinstance(value, types.ModuleType) or name in ("annotations", "Tensor"):
             continue
         value = plain(value)
         if is_op(value):

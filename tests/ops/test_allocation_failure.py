@@ -87,7 +87,7 @@ def _label(value):
     [(g, s) for s in SPECS for g in (False, True) if s.differentiable or not g],
     ids=_label,
 )
-def test_op(grad, spec):
+def test_each_allocation_of_an_op_fails_once(grad, spec):
     run = program(spec, grad)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

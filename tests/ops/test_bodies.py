@@ -9,7 +9,7 @@ from declared import bind, calls, declared_function, ident, tensors
 from torchlite.ops import specs
 
 # Kernel rows whose op is a primitive: one without a body. The number may only fall.
-MOST_WITHOUT_A_BODY = 112
+MOST_WITHOUT_A_BODY = 52
 
 INF, NAN = math.inf, math.nan
 FLOATS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 3.0, 0.1, -7.3, 21.0, -30.0, 1e-3, -1e-9, 1e-30, -1e30, 1e30]
@@ -177,7 +177,7 @@ def called(spec, args, kwargs):
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")
             spec.body(*bind(spec, args, kwargs))
-    except (RuntimeError, NotImplementedError, TypeError):
+    except (RuntimeError, NotImplementedError, TypeError, KeyError):
         pass
     return [s for (s, ov), old in zip(OVERLOADS, before) if ov.calls != old]
 

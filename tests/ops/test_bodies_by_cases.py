@@ -30,6 +30,26 @@ def nans(t):
     return x
 
 
+def distinct(t):
+    """Numbers of which no two are the same, where the dtype has as many."""
+    return torch.arange(12).mul(5).remainder(12).reshape(3, 4).to(t.dtype)
+
+
+def is_inexact(dtype):
+    return dtype.is_floating_point or dtype.is_complex
+
+
+def matrix(t, *shape):
+    """Square matrices that can be inverted."""
+    return t(*shape, shape[-1]) + 4 * torch.eye(shape[-1], dtype=t.dtype)
+
+
+def ordered(t):
+    """Rows and the order that sorts them."""
+    x = t(3, 4)
+    return x, x.real.sort()[1]
+
+
 SIZE = (5, 7, 6)
 
 
@@ -385,6 +405,98 @@ CASES = {
         (t(1, 2, 4, 3), (1, 2, 7, 5), 2, True),
         (t(2, 2, 1, 4), (2, 2, 3, 2), 3, False),
     ],
+    # one slice after the other
+    "sum": lambda t: [(t(3, 4), None), (t(0, 3), None), (t(), None), (t(2, 3), torch.float64)],
+    "sum.dim_IntList": lambda t: [
+        (t(3, 4), (0,), False, None),
+        (t(2, 3, 4), (0, -1), True, None),
+        (t(0, 3), (0,), False, None),
+        (t(2, 3), None, True, None),
+        (t(), (0,), False, None),
+    ],
+    "prod": lambda t: [(t(3, 4), None), (t(0, 3), None), (t(), None)],
+    "prod.dim_int": lambda t: [(t(3, 4), 0, False, None), (t(3, 4), -1, True, None), (t(0, 3), 0, False, None)],
+    "amax": lambda t: [
+        (t(3, 4), (), False),
+        (t(3, 4, 2), (0, 2), True),
+        (nans(t), (1,), False),
+        (t(0, 3), (1,), False),
+    ],
+    **{
+        name: lambda t: [(t(3, 4), 0, None), (t(3, 4), -1, None), (t(), 0, None), (t(0, 3), 1, None)]
+        for name in ("cumsum", "cumprod")
+    },
+    **{
+        name: lambda t: [(t(2, 9), 1), (nans(t), 1), (nans(t), 0), (t(), 0), (t(0, 3), 1)]
+        for name in ("cummax", "cummin")
+    },
+    "sort": lambda t: [
+        (a, dim, down) for down in (False, True) for a, dim in ((t(2, 9), -1), (nans(t), 0), (t(), 0), (t(0, 3), 1))
+    ],
+    "kthvalue": lambda t: [(distinct(t), 2, 1, False), (distinct(t), 3, 0, True), (t(), 1, 0, False)],
+    "topk": lambda t: [(distinct(t), 2, 0, True, True), (distinct(t), 3, -1, False, True), (t(), 1, 0, True, True)],
+    "mode": lambda t: [(t(2, 9), 1, False), (t(3, 4), 1, True), (t(3, 4), 0, False), (t(), 0, False)],
+    "searchsorted.Tensor": lambda t: [
+        *((x, t(3, 2), True, True, None, sorter) for x, sorter in [ordered(t)]),
+        *((x.gather(1, sorter), t(3, 2), False, False, None, None) for x, sorter in [ordered(t)]),
+        *((x[1].gather(0, sorter[1]), holes(t, 2, 9), False, False, "right", None) for x, sorter in [ordered(t)]),
+        (t(0), t(2), False, False, None, None),
+    ],
+    "unique_dim": lambda t: [
+        (torch.stack([t(3, 2)] * 2, 1), dim, True, *flags) for flags in FLAGS for dim in (0, 1, -1)
+    ],
+    "nonzero": lambda t: [(t(3, 4),), (t(2, 3, 2),), (t(),), (t(0, 3),), (b(True, False, True),)],
+    "cat": lambda t: [
+        ([t(2, 3), t(1, 3)], 0),
+        ([t(2, 3), t(2, 1), t(2, 0)], -1),
+        ([t(0), t(2, 3)], 0),
+        ([t(2), i(1, 2)], 0),
+        ([t(1, 2, 3, 3), t(1, 1, 3, 3)], 1),
+    ],
+    "gather": lambda t: [
+        (t(3, 4), 0, i(2, 0, 2, 1).reshape(1, 4), False),
+        (t(3, 4), -1, i(3, 0, 2).reshape(3, 1), False),
+        (t(3), 0, i(), False),
+        (t(), 0, i(0), False),
+        (t(3), 0, i(1).reshape(()), False),
+    ],
+    "scatter_reduce.two": lambda t: [
+        (t(3, 4), 0, i(0, 1, 1, 0, 1, 0, 1, 0).reshape(2, 4), t(2, 4), r, include)
+        for r in ("sum", "prod", "mean", "amax", "amin")
+        for include in (True, False)
+    ],
+    "bmm": lambda t: [(t(2, 3, 4), t(2, 4, 5)), (t(2, 3, 0), t(2, 0, 5)), (t(0, 3, 4), t(0, 4, 5))],
+    "full": lambda t: [
+        ((2, 3), 1, t.dtype, None, None, None, False),
+        *((shape, v) + (None,) * 4 + (False,) for shape, v in (((), True), ((2, 0), 2), ((2,), 1.5), ((2,), 1j))),
+    ],
+    "arange.start_step": lambda t: [
+        (1, 9, 3, t.dtype, None, None, None, False),
+        *(v + (None,) * 4 + (False,) for v in ((5, -2, -2), (0.5, 2, 0.25), (3, 3, 1))),
+    ],
+    "view_as_real": lambda t: [(t(3, 4),), (t(4, 6)[1::2, ::3],), (t(),), (t(0, 2),)],
+    "view_as_complex": lambda t: [(t(3, 2),), (t(4, 6)[1::2, 2:4],), (t(2),), (t(0, 2),)],
+    "real": lambda t: [(t(3, 4),), (t(4, 6)[1::2, ::3].conj(),), (t(),)],
+    "imag": lambda t: [(t(3, 4),), (t(4, 6)[1::2, ::3].conj(),), (t(),)],
+    # matrices
+    "_linalg_trsm": lambda t: (
+        [(matrix(t, 3), t(3, 2), upper, unit) for upper, unit in FLAGS if is_inexact(t.dtype)]
+        + [(matrix(t, 2, 2), t(2, 2, 3), True, False) for _ in range(is_inexact(t.dtype))]
+    ),
+    "_linalg_cholesky_lower": lambda t: [
+        (a @ a.mH,) for shape in ((3,), (2, 3), (2, 0, 3)) for a in [matrix(t, *shape)] if is_inexact(t.dtype)
+    ],
+    "_linalg_householder": lambda t: [(t(4, 3), t(3)), (t(2, 3, 3), t(2, 2))] if is_inexact(t.dtype) else [],
+    # random numbers
+    "bernoulli_.Tensor": lambda t: [(t(5, 20), 0.3, None), (t(40), torch.linspace(0, 1, 40), None)],
+    "exponential_": lambda t: [(t(5, 20), 1.5, None)],
+    "geometric_": lambda t: [(t(5, 20), 0.3, None)],
+    "cauchy_": lambda t: [(t(5, 20), 0.5, 2, None)],
+    "rand": lambda t: [((3, 4), None, t.dtype, None, None, None, False)],
+    "randn": lambda t: [((3, 9), None, t.dtype, None, None, None, False)],
+    "random_.to": lambda t: [(t(5, 20), 100, None)],
+    "randperm": lambda t: [(n, None, t.dtype, None, None, None, False) for n in (0, 1, 30)],
+    "_rrelu_noise": lambda t: [(t(5, 20), 0.1, 0.4, None)] if t.dtype.is_floating_point else [],
 }
 
 
@@ -421,13 +533,18 @@ def layout(x):
 
 
 def compare(spec, args, tol):
-    """Whether the kernel takes the arguments; then the body gives the same."""
+    """Whether the kernel takes the arguments; then the body gives the same, of the same random numbers."""
+    changed = "(a!)" in spec.schemas[0]
+    given = [a.clone() if changed and isinstance(a, torch.Tensor) else a for a in args]
+    torch.manual_seed(5)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            want = _C.call_below_autograd(spec.overloads[0], tuple(args))
+            run = _C.call_inplace_below_autograd if changed else _C.call_below_autograd
+            want = run(spec.overloads[0], tuple(given))
     except (RuntimeError, NotImplementedError, IndexError, TypeError):
         return False
+    torch.manual_seed(5)
     got = spec.body(*args)
     assert type(want) is type(got) or isinstance(want, tuple), (type(want), type(got))
     assert len(tensors(got)) == len(tensors(want))

@@ -2,10 +2,12 @@
 every op with samples against its body, real PyTorch and central differences."""
 
 import math
+import sys
 import warnings
 
 import pytest
 import torchlite as torch
+import torchlite.autograd.forward_ad as forward_ad
 from declared import bind, calls, declared_function, ident, path, resolve, sampled, tensors
 from torchlite.ops import _schema, specs
 
@@ -21,6 +23,10 @@ except ImportError:
 
 needs_torch = pytest.mark.skipif(real is None, reason="real PyTorch is not importable here")
 TOL = {"float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+# ops whose gradient has no derivative
+IN_PYODIDE = sys.platform == "emscripten"  # where what is Python only is not tried for each op again
+NO_SECOND = {"ctc", "igamma", "igammac"}
+LABELS = {"hinge_embedding_loss", "cosine_embedding_loss"}  # an argument of 1 or -1 that a step changes
 UNIQUE_UP_TO_SIGN = {"linalg_svd"}  # its own tests look at what the factors must satisfy
 RANDOM = {"dropout", "rand", "randn", "bernoulli", "multinomial", "normal", "rrelu", "alpha_dropout", "feature_dropout"}
 
@@ -228,14 +234,78 @@ def test_gradcheck(spec):
     assert checked, "no sample has a differentiable output"
 
 
+FORWARD = {"check_fwd_over_rev": True, "check_rev_over_rev": False, "check_undefined_grad": False}
+
+
 @pytest.mark.parametrize("spec", [s for s in DIFFERENTIABLE if s.grad is not None], ids=ident)
 def test_gradgradcheck(spec):
     checked = 0
     for fn, ts in _small(spec, 40)[:2]:
         if any(o.requires_grad for o in fn(*ts)):
             assert torch.autograd.gradgradcheck(fn, ts, atol=1e-4, rtol=1e-3)
+            if not checked and not IN_PYODIDE:
+                assert torch.autograd.gradgradcheck(fn, ts, atol=1e-4, rtol=1e-3, fast_mode=True, **FORWARD)
             checked += 1
     assert checked, "no sample has a differentiable output"
+
+
+def _along(fn, ts, us, eps=1e-6):
+    """The change of fn's outputs per step along us, by central differences."""
+    high, low = (fn(*(t if u is None else t + sign * eps * u for t, u in zip(ts, us))) for sign in (1, -1))
+    return [(a - b) / (2 * eps) for a, b in zip(high, low)]
+
+
+def check_forward(fn, ts):
+    """The tangents that forward-mode AD gives the outputs are their changes along the inputs' tangents."""
+    generator = torch.Generator().manual_seed(0)
+    us = [torch.randn(t.shape, generator=generator, dtype=t.dtype) if t.requires_grad else None for t in ts]
+    ts = [t.detach() for t in ts]
+    with forward_ad.dual_level():
+        outs = fn(*(t.clone() if u is None else forward_ad.make_dual(t.clone(), u.clone()) for t, u in zip(ts, us)))
+        got = [forward_ad.unpack_dual(o).tangent for o in outs]
+    for o, tangent, want in zip(outs, got, _along(fn, ts, us)):
+        if tangent is None:
+            assert not want.any(), "an output that changes has no tangent"
+        else:
+            assert tangent.shape == o.shape and tangent.dtype == o.dtype
+            assert torch.allclose(tangent, want, 1e-4, 1e-5), (tangent, want)
+
+
+@pytest.mark.skipif(IN_PYODIDE, reason="forward-mode AD is Python; the host tries it for each op")
+@pytest.mark.parametrize("spec", [s for s in DIFFERENTIABLE if s.name not in LABELS], ids=ident)
+def test_forward_ad(spec):
+    for fn, ts in _small(spec, 40)[:3]:
+        if not any(o.requires_grad for o in fn(*ts)):
+            continue
+        try:
+            check_forward(fn, ts)
+        except NotImplementedError as e:
+            assert spec.name in NO_SECOND, e
+
+
+@pytest.mark.skipif(IN_PYODIDE, reason="forward-mode AD is Python; the host tries it for each op")
+@pytest.mark.parametrize("spec", [s for s in DIFFERENTIABLE if s.inplace], ids=ident)
+def test_forward_ad_in_place(spec):
+    change = declared_function(spec, "_")
+    for args, kwargs in calls(spec, torch.float64)[:3]:
+        if not isinstance(args[0], torch.Tensor):
+            continue
+        want = run(spec, args, kwargs)
+        if want.shape != args[0].shape or want.dtype != args[0].dtype:
+            continue
+        rest = args[1:]
+
+        def of_a_view(x):
+            whole = torch.zeros(2, *x.shape, dtype=x.dtype)
+            part = whole[1]
+            part.copy_(x)
+            change(part, *rest, **kwargs)
+            return whole, part
+
+        try:
+            check_forward(of_a_view, [args[0].detach().requires_grad_()])
+        except NotImplementedError as e:
+            assert spec.name in NO_SECOND, e
 
 
 def _smallest_complex(spec):
@@ -268,6 +338,7 @@ with warnings.catch_warnings():
 def test_complex_gradients(fn, ts):
     assert torch.autograd.gradcheck(fn, ts, atol=1e-5, rtol=1e-3, fast_mode=True)
     assert torch.autograd.gradgradcheck(fn, ts, atol=1e-4, rtol=1e-3, fast_mode=True)
+    check_forward(fn, ts)
 
 
 def test_complex_gradients_cover():

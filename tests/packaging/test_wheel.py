@@ -235,8 +235,24 @@ def test_what_only_type_checkers_read_is_left_out(otherwise):
         + otherwise
         + "def f(x: Tensor, *rest: Tensor, y: int = 2) -> list[Tensor]:\n    z: int = x\n    return [z, *rest, y]\n"
     )
-    shorter = recipe.without_annotations(source.encode()).decode()
+    shorter = recipe.shortened(source.encode()).decode()
     names: dict = {}
     exec(compile(shorter, "module", "exec", dont_inherit=True), names)
     assert names["f"](1, 2, y=3) == [1, 2, 3] and not names["f"].__annotations__
     assert shorter.count("\n") == source.count("\n") and ("nowhere" in shorter) == bool(otherwise)
+
+
+def test_what_nobody_reads_in_a_page_is_left_out():
+    source = (
+        'def _inside():\n    """For its\n    maintainers."""\n    return "# no comment"  # but this\n'
+        'class _Kept:\n    """Alone."""\n'
+        'def op(f):\n    return f\n@op\ndef _declared():\n    """An op, by another name."""\n'
+        'def shown():\n    """For everybody."""\n    # why\n    def _local():\n        """Mine."""\n    return _local\n'
+    )
+    shorter = recipe.shortened(source.encode()).decode()
+    names: dict = {}
+    exec(compile(shorter, "module", "exec"), names)
+    assert names["_inside"]() == "# no comment" and names["shown"].__doc__ == "For everybody."
+    assert names["_declared"].__doc__ == "An op, by another name."
+    assert not names["_inside"].__doc__ and not names["_Kept"].__doc__ and not names["shown"]().__doc__
+    assert shorter.count("\n") == source.count("\n") and "but this" not in shorter and "why" not in shorter

@@ -41,7 +41,7 @@ def both(fn, *xs):
 sdpa = F.scaled_dot_product_attention
 
 
-def test_plain():
+def test_attention_without_mask():
     both(sdpa, made(2, 3, 5, 8), made(2, 3, 7, 8), made(2, 3, 7, 6))
     both(lambda q, k, v: sdpa(q, k, v, is_causal=True), made(2, 3, 5, 8), made(2, 3, 5, 8), made(2, 3, 5, 8))
     both(lambda q, k, v: sdpa(q, k, v, is_causal=True, scale=0.3), made(3, 5, 8), made(3, 7, 8), made(3, 7, 8))
@@ -49,7 +49,7 @@ def test_plain():
     both(sdpa, made(20, 33), made(40, 33), made(40, 5))
 
 
-def test_half():
+def test_16_bit_attention():
     for dtype in (torch.float16, torch.bfloat16):
         both(lambda q, k, v: sdpa(q, k, v, is_causal=True), *(made(2, 3, 5, 8, dtype=dtype, seed=i) for i in range(3)))
 
@@ -63,7 +63,7 @@ def test_half_gradients_of_rows_that_see_one_key():
         torch.testing.assert_close(got.cpu().float(), want.float(), rtol=EPS[dtype], atol=2e-4)
 
 
-def test_masks():
+def test_attention_masks():
     q, k, v = made(2, 3, 5, 8), made(2, 3, 7, 8), made(2, 3, 7, 6)
     allowed = made(5, 7) > -0.5
     allowed[2] = False  # a row that may see nothing

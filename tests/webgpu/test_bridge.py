@@ -130,7 +130,7 @@ def test_an_ended_process_is_an_error(own):
 # ---- torch.webgpu and torch.accelerator ------------------------------------------------------------------------------
 
 
-def test_names(bridge):
+def test_public_names_of_the_device(bridge):
     w = torch.webgpu
     assert (
         w.is_available()

@@ -49,7 +49,7 @@ def images(*lead, n=2):
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
-def test_plain(n):
+def test_convolution_without_options(n):
     both(CONV[n], images(2, 4, n=n), weights(6, 4, n=n), made(6))
     both(CONV[n], images(4, n=n), weights(6, 4, n=n), made(6))
     both(CONV[n], images(0, 4, n=n), weights(6, 4, n=n), made(6))
@@ -79,7 +79,7 @@ def test_transposed_others():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half(dtype):
+def test_16_bit_convolution(dtype):
     both(
         lambda x, w, b: F.conv2d(x, w, b, padding=1), images(2, 3).to(dtype), weights(5, 3).to(dtype), made(5).to(dtype)
     )

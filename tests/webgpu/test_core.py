@@ -220,7 +220,7 @@ def test_random_programs():
             same(a, b, rtol=1e-4, atol=1e-5)
 
 
-def test_reads():
+def test_ways_to_read_a_tensor():
     x = torch.arange(10, device="webgpu")
     x[2:5] = 7
     assert (

@@ -39,7 +39,7 @@ def mode(bridge):
 
 
 @pytest.mark.parametrize("name", deterministic.OPS)
-def test_op(name):
+def test_op_gives_the_same_each_time(name):
     first = deterministic.run(name, "webgpu")
     assert all(first == deterministic.run(name, "webgpu") for _ in range(3))
     if name in WRITES:

@@ -41,7 +41,7 @@ def test_gather_and_index_read_every_dtype(dtype):
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_masks(dtype):
+def test_elements_selected_by_a_mask(dtype):
     m = numbers((3, 4, 5), torch.float32) > 0
     for x in views(dtype):
         both(lambda x, m: x[m], x, m)

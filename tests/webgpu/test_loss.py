@@ -35,7 +35,7 @@ HALF = {"rtol": 2e-3, "atol": 2e-3}
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 @pytest.mark.parametrize("fn", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss])
-def test_pairs(fn, reduction):
+def test_losses_of_two_tensors(fn, reduction):
     x, y = rand(6, 5), rand(6, 5, seed=1)
     both(lambda a, b: fn(a, b, reduction=reduction), x, y, atol=1e-5)
     both(lambda a, b: fn(a.t() * 2, b.t().exp(), reduction=reduction), x, y, atol=1e-4)

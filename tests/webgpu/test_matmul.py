@@ -56,7 +56,7 @@ def test_matrices(dtype, m, k, n):
 
 @pytest.mark.parametrize("dtype", FLOATS + INTS)
 @pytest.mark.parametrize("m, k, n", [(3, 4, 5), (1, 6, 1), (2, 0, 3), (0, 3, 2)])
-def test_added(dtype, m, k, n):
+def test_products_with_an_added_tensor(dtype, m, k, n):
     def t(*shape):
         return made(*shape, dtype=dtype)
 

@@ -54,7 +54,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("cls, options", CASES, ids=[c.__name__ + "".join(o) for c, o in CASES])
-def test_steps(bridge, cls, options):
+def test_steps_as_on_the_cpu_without_reads(bridge, cls, options):
     a, w = params("cpu"), params("webgpu")
     before = bridge.stats()["reads"]
     oa, ow = cls(a, **options), cls(w, **options)

@@ -93,7 +93,7 @@ def test_adaptive_sizes():
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
-def test_half(dtype):
+def test_16_bit_pools(dtype):
     x = images(2, 3, dtype=dtype)
     both(lambda x: F.max_pool2d(x, 3, 2, 1), x)
     both(lambda x: F.avg_pool2d(x, 3, 2, 1), x)

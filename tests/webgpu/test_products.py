@@ -60,7 +60,7 @@ CHAINS = {
 
 @pytest.mark.parametrize("name", CHAINS)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
-def test_chain(name, dtype):
+def test_chain_of_ops_is_fused_into_a_product(name, dtype):
     tol = 1e-5 if dtype is torch.float32 else 4e-3
     extra = {"a scalar tensor": 1, "batches": 1}.get(name, 0)
     if dtype is torch.float16 and name == "comparison":

@@ -408,7 +408,7 @@ def test_environment_from_the_start():
     assert done.returncode == 0 and "[webgpu] fused mul(a, 5) float32  n=4" in done.stderr, done.stderr
 
 
-def test_names():
+def test_names_of_kernels():
     """Kernels by what they compute, whatever their parameters are."""
 
     def graph(family, nodes, **params):

@@ -63,7 +63,7 @@ def both(fn, *tensors, scale=1.0):
 
 
 @pytest.mark.parametrize("dtype", FLOATS + INTS, ids=str)
-def test_sums(dtype):
+def test_sums_and_products_along_dims(dtype):
     x = made((3, 4, 5), dtype)
     few = dtype not in MAIN
     for fn in (torch.sum, torch.prod) if few else (torch.sum, torch.prod, torch.mean, torch.nansum):
@@ -310,7 +310,7 @@ def test_zero_dim():
 
 
 @pytest.mark.parametrize("dtype", FLOATS + INTS, ids=str)
-def test_scans(dtype):
+def test_scans_along_a_dim(dtype):
     x = made((3, 5, 4), dtype, 12, -2, 3)
     for dim in (0, 1, -1):
         for fn in (torch.cumsum, torch.cumprod):
@@ -416,7 +416,7 @@ def test_complex_sums():
     same(torch.linalg.vector_norm(x.to("webgpu"), 2, 1), torch.linalg.vector_norm(x, 2, 1))
 
 
-def test_out():
+def test_out_of_reductions():
     x = made((3, 4), torch.float32, 11)
     out = torch.empty(4, device="webgpu")
     assert torch.sum(x.to("webgpu"), 0, out=out) is out

@@ -18,6 +18,7 @@ The file is read when a name is asked for that is nowhere else.
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -35,7 +36,7 @@ _REASONS = {
     "torch.nn.quantized": "torchlite has no quantized tensors; use float16 or bfloat16 weights to save memory",
     "torch.distributed": "torchlite runs in one process; torch.distributed.is_available() is False",
     "torch.multiprocessing": "a page has one process; use the standard library's threading, or run the function here",
-    "torch.fx": "torchlite does not trace programs; call the model itself",
+    "torch.fx": "torchlite does not have this part of torch.fx",
     "torch.export": "torchlite does not trace programs; save the state_dict and the Python code",
     "torch.onnx": "torchlite does not trace programs; load its state_dict in PyTorch and export there",
     "torch.jit": "torchlite does not compile TorchScript; call the model itself",
@@ -78,16 +79,24 @@ def _error(path: str) -> AbsentError:
 
 
 def _importing() -> bool:
-    """Whether the module whose code asks is still being imported: what it makes then, it may never use."""
+    """Whether the module whose code asks is still being imported: what it makes then, it may never use.
+
+    So is one whose function another module of the same package calls while that is being imported.
+    """
     frame: Any = sys._getframe(2)
-    spec = frame.f_globals.get("__spec__")
-    return bool(getattr(spec, "_initializing", False))
+    package = frame.f_globals.get("__name__", "").partition(".")[0]
+    while frame is not None:
+        spec = frame.f_globals.get("__spec__")
+        if getattr(spec, "_initializing", False) and spec.name.partition(".")[0] == package:
+            return True
+        frame = frame.f_back
+    return False
 
 
 class _Object:
     """What is neither a class nor a function; to read anything of it is an error.
 
-    A module that is being imported may read and call it: the result is another one, an error when it is used.
+    A module that is being imported may read, call and index it: the result is another one, an error when it is used.
     """
 
     _path = ""  # of a copy that is being made
@@ -104,6 +113,11 @@ class _Object:
         if not _importing():
             raise _error(self._path)
         return _Object(self._path + "()")
+
+    def __getitem__(self, key: Any) -> Any:
+        if not _importing():
+            raise _error(self._path)
+        return _Object(self._path + "[]")
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
         module, _, name = self._path.rpartition(".")
@@ -185,7 +199,7 @@ def _make(line: str, name: str, module: str) -> Any:
     if kind == "from":
         from importlib import import_module
 
-        return getattr(import_module("torchlite" + rest.split()[0][len("torch") :]), name)
+        return getattr(import_module(re.sub("^torch", "torchlite", rest.split()[0])), name)
     if kind == "class":
         return _class(name, module)
     if kind == "def":
@@ -306,7 +320,11 @@ class _Finder:
         if not fullname.startswith("torchlite."):
             return None
         name = "torch" + fullname[len("torchlite") :]
-        if name not in table() or name.startswith("torch._C."):  # the core's namespaces are no modules
+        if name.startswith("torch._C."):  # one of the core's namespaces, which are no files
+            space = getattr(sys.modules["torchlite._C"], name[9:], None) if name.count(".") == 2 else None
+            made: Any = _Made(space)
+            return ModuleSpec(fullname, made) if isinstance(space, ModuleType) else None
+        if name not in table():
             return None
         inner = any(other.startswith(name + ".") for other in table())
         loader: Any = self
@@ -325,6 +343,19 @@ class _Finder:
         module.__dict__["__getattr__"] = of(name, whole=True)
         module.__dict__["__dir__"] = lambda: [*module.__dict__, *names(name)]
         module.__doc__ = "Names of PyTorch that torchlite does not have: to use one is an error."
+
+
+class _Made:
+    """Loader of a namespace that is there already."""
+
+    def __init__(self, space: Any) -> None:
+        self.space = space
+
+    def create_module(self, spec: ModuleSpec) -> Any:
+        return self.space
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is left to run."""
 
 
 def install(tensor: type) -> None:

@@ -7,7 +7,7 @@ import functools
 from typing import Any
 
 from .. import _C
-from . import device as _device, out as _out
+from . import device as _device, dispatch_modes as _modes, out as _out
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,12 +124,18 @@ def _shared_memory() -> RuntimeError:
 def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
     """op(..., out=out): computes, then resizes and copies, with PyTorch's checks."""
     spec = ov.spec
+    if _C.forward_ad(None):
+        from ..autograd import forward_ad
+
+        forward_ad.refuse_out(ov, args)
     name, tags = spec.name, spec.out.tags
     several = isinstance(out, (list, tuple))
     outs = tuple(out) if several else (out,)
     one = ov.schema.endswith("-> Tensor")
     if several and one or not all(isinstance(o, _C.TensorBase) for o in outs):
         raise TypeError("%s(): argument 'out' must be Tensor, not %s" % (name, type(out).__name__))
+    if _modes.stack and _modes.ask_out(ov, args, outs):
+        return out
     ins = tuple(_tensors(args))
     recorded = _C.is_grad_enabled()
     copied = False

@@ -22,6 +22,7 @@ _KINDS = {
     "Device": "DeviceObjType",
     "Any": "AnyType",
     "None": "NoneType",
+    "NoneType": "NoneType",
 }
 # types that the schema names and whose values are of another type
 _PLAIN = {
@@ -44,6 +45,9 @@ class JitType:
     def kind(self) -> str:
         if self._inner is not None:
             return "OptionalType" if self.annotation_str.startswith("Optional") else "ListType"
+        for generic in ("Tuple", "Dict"):
+            if self.annotation_str.startswith(generic + "["):
+                return generic + "Type"
         return _KINDS.get(self.annotation_str, self.annotation_str + "Type")
 
     def getElementType(self) -> JitType:
@@ -57,7 +61,7 @@ class JitType:
             return True
         if other.kind() == "OptionalType":
             inner = self._inner if self.kind() == "OptionalType" else self
-            return inner is not None and (self.annotation_str == "None" or inner.isSubtypeOf(other.getElementType()))
+            return inner is not None and (self.kind() == "NoneType" or inner.isSubtypeOf(other.getElementType()))
         return other.annotation_str == "number" and self.annotation_str in ("int", "float", "complex")
 
     def __eq__(self, other: object) -> bool:
@@ -100,6 +104,47 @@ def jit_type(text: str, real: bool = False) -> JitType:
     if real and text in ("ScalarType", "Layout", "MemoryFormat"):
         return _make(text)
     return _make(_PLAIN.get(text, text))
+
+
+def inferred(value: Any) -> JitType:
+    """The type of a value; a TypeError where the language has none for it."""
+    import torchlite as torch
+
+    if value is None:
+        return _make("NoneType")
+    kinds = ((torch.Tensor, "Tensor"), ((torch.dtype, torch.layout), "int"), (torch.device, "Device"))
+    for kind, name in (*kinds, (torch.Generator, "Generator")):
+        if isinstance(value, kind):
+            return _make(name)
+    if type(value) in (bool, int, float, complex, str):
+        return _make(type(value).__name__)
+    if isinstance(value, tuple):
+        return _make("Tuple[%s]" % (", ".join(str(inferred(x)) for x in value) or "()"))
+    if isinstance(value, list):
+        return _of_list(value)
+    if isinstance(value, dict):
+        if not value:
+            raise TypeError("Dictionary inputs must have entries")
+        key, item = next(iter(value.items()))
+        return _make("Dict[%s, %s]" % (inferred(key), inferred(item)))
+    raise TypeError(
+        "Only tensors and (possibly nested) tuples of tensors, lists, or dicts are supported as inputs or outputs of "
+        "traced functions, but instead got value of type %s." % type(value).__name__
+    )
+
+
+def _of_list(value: list[Any]) -> JitType:
+    if not value:
+        raise TypeError("List trace inputs must have elements")
+    found = list(dict.fromkeys(inferred(x) for x in value))
+    one, *more = sorted(found, key=lambda t: str(t) == "NoneType")
+    if [str(t) for t in more] == ["NoneType"]:
+        one = _make("Optional[%s]" % one, one)
+    elif more:
+        raise TypeError(
+            "List inputs to traced functions must have consistent element type. Found %s and %s" % (found[0], found[1])
+        )
+    return _make("List[%s]" % one, one)
 
 
 class AliasInfo:

@@ -10,6 +10,7 @@ import inspect
 from types import FunctionType, GetSetDescriptorType, MethodDescriptorType, MethodWrapperType
 
 from .. import _C
+from .homes import in_cpp, path
 from .tensor import Tensor
 
 TYPE_CHECKING = False
@@ -157,11 +158,49 @@ def _native(name: str, public: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 _signatures: dict[Any, Any] = {}
 
 
-def _sorted_arguments(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """As PyTorch's functions hand their arguments on: those with defaults by name, all of them."""
+def _op_signature(op: Any) -> inspect.Signature:
+    """The signature of an op's first overload."""
+    import torchlite as torch
+
+    from .function_schema import parse
+
+    empty: Any = inspect.Parameter.empty
+    plain = {"Tensor": torch.Tensor, "float": float, "int": int, "bool": bool, "str": str}
+
+    def annotation(kind: str) -> Any:
+        optional = kind.startswith("Optional[")
+        found = plain.get(kind[9:-1] if optional else kind, empty)
+        return found | None if optional and found is not empty else found
+
+    schema = parse(op.overloads[0].schema)
+    returns = [annotation(str(r.type)) for r in schema.returns]
+    kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                "input" if a.name == "self" else a.name,
+                kinds[a.kwarg_only],
+                default=a.default_value if a.has_default_value() else empty,
+                annotation=annotation(str(a.type)),
+            )
+            for a in schema.arguments
+        ],
+        return_annotation=returns[0] if len(returns) == 1 else empty,
+    )
+
+
+def signature_of(fn: Any) -> inspect.Signature:
+    """The signature of a function that PyTorch has in Python."""
     signature = _signatures.get(fn)
     if signature is None:
-        signature = _signatures[fn] = inspect.signature(fn)
+        op = type(fn) is _C.Op
+        signature = _signatures[fn] = _op_signature(fn) if op else inspect.signature(getattr(fn, "_tl_fn", fn))
+    return signature
+
+
+def _sorted_arguments(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """As PyTorch's functions hand their arguments on: those with defaults by name, all of them."""
+    signature = signature_of(fn)
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError:
@@ -213,8 +252,10 @@ def torch_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     kind = type(function)
     if kind is _C.Function:
         fn = function._tl_fn
-        if type(fn) is FunctionType:
+        if type(fn) is FunctionType and not in_cpp(function):
             return _python(function, fn, args, kwargs)
+        if type(fn) is FunctionType:
+            return _native(path(function) or fn.__name__, function, args, kwargs)
         if not isinstance(args[0] if args else None, _C.TensorBase):
             return fn(*args, **kwargs)  # an error: it is no method of that
         return _native("torch._C.TensorBase." + fn.__name__, function, args, kwargs)
@@ -229,6 +270,8 @@ def torch_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
         return _native("torch.ops.%s" % public, public, args, kwargs, True)
     if kind is _C.OpMethod:
         return _native("torch.Tensor." + function.__name__, function, args, kwargs)
+    if kind is _C.Op and not in_cpp(function):
+        return _python(function, function, args, kwargs)
     if kind is _C.Op:
         home = _HOMES.get(function.__module__, function.__module__.replace("torchlite", "torch"))
         return _native("%s.%s" % (home, function.__name__), function, args, kwargs)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from .. import _C
 from . import device as _device
 from ..autograd._node import _seq, eager, meta
+from ..autograd._node import tangents as _tangents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,6 +157,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if self._raw_grad_fn is not None:
             meta(self).detached = _seq[0]
         self._raw_grad_fn, self._leaf_flag = None, False
+        _tangents.pop(id(self), None)
         return self
 
     def retain_grad(self) -> None:

@@ -11,6 +11,8 @@ import contextlib
 
 import torchlite as torch
 
+from .. import _C
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -239,6 +241,12 @@ def _suffixes(t: Tensor, contents: Any) -> tuple[str | None, list[str]]:
         parts.append(f"grad_fn=<{made}>")
     elif t.requires_grad:
         parts.append("requires_grad=True")
+    if _C.forward_ad(None):
+        from ..autograd.forward_ad import tangent_of
+
+        tangent = tangent_of(t)
+        if tangent is not None:
+            parts.append(f"tangent={tangent}")
     return contents, parts
 
 

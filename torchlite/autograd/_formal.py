@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 from .. import _C
-from ._node import Node, edge
+from ._node import Node, edge, keep_tangent, tangents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -42,7 +42,9 @@ def depend_in_form(node: OpNode, result: list[Any]) -> list[Any]:
         if v is not None:
             history = InForm([edge(v), *edges])
             history.of, history.like = type(node).__name__, None if one is None else (one.shape, one.dtype)
-            v = _C.alias(v)
+            v, found = _C.alias(v), v
             v._raw_grad_fn = history
+            if tangents:
+                keep_tangent(found, v)
         out.append(v)
     return out

@@ -14,6 +14,8 @@ from typing import Any
 
 import torchlite as torch
 
+from . import forward_ad
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -212,6 +214,83 @@ def _compare_all(
                 raise GradcheckError(_mismatch(part, i, j, numerical[j][k], a))
 
 
+def _tangents(fn: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, u: Tensor) -> list[Tensor]:
+    """Forward-mode AD's derivative of each output along the change u of the input x, flat."""
+
+    def dual(t: Any) -> Any:
+        if not (isinstance(t, torch.Tensor) and t.requires_grad):
+            return t
+        return forward_ad.make_dual(t.detach().requires_grad_(), u.reshape(t.shape) if t is x else torch.zeros_like(t))
+
+    with forward_ad.dual_level():
+        duals = [dual(t) for t in inputs]
+        pairs = [forward_ad.unpack_dual(o) for o in _tuple(fn(*duals))]
+        return [(torch.zeros_like(p) if tangent is None else tangent).detach().reshape(-1) for p, tangent in pairs]
+
+
+def _check_forward(func: Callable[..., Any], inputs: tuple[Any, ...], o: _Options) -> None:
+    """The tangents of forward-mode AD against differences: a row for each element of an input, or one along random
+    numbers; of a complex input first its imaginary part, then its real part."""
+    generator = torch.Generator().manual_seed(0)
+    wanted = _with_grad(inputs)
+    some_complex = any(x.is_complex() for x in wanted)
+    for name, unit in (("imaginary", 1j), ("real", 1)) if some_complex else (("", 1),):
+        part = f"While considering the {name} part of complex inputs only, " if some_complex else ""
+        for j, x in enumerate(wanted):
+            if unit == 1j and not x.is_complex():
+                continue
+            units = [_random(x, generator)] if o.fast else [u.abs() for u in _units(x)]
+            us = [u.reshape(x.shape).to(x.dtype) * unit for u in units]
+            rows = [(_difference(func, inputs, x.data, u * o.eps, o.eps), _tangents(func, inputs, x, u)) for u in us]
+            for k in range(len(rows[0][1]) if rows else 0):
+                n, a = (torch.stack([row[side][k] for row in rows]) for side in (0, 1))
+                if not _close(a, n, o.rtol, o.atol):
+                    raise GradcheckError(
+                        part + f"Jacobian computed with forward mode mismatch for output {k} with respect to input {j},"
+                        f"\nnumerical:{n}\nanalytical:{a}\n"
+                    )
+
+
+def _check_undefined_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
+    """An input without a tangent counts as one whose tangent is zeros."""
+    inputs = tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x for x in inputs)
+    us = {
+        i: torch.randn_like(x).detach() for i, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.requires_grad
+    }
+    for at in us:
+        found = []
+        for given in ({**us, at: us[at] * 0}, {i: u for i, u in us.items() if i != at}):
+            with forward_ad.dual_level():
+                duals = [forward_ad.make_dual(x, given[i]) if i in given else x for i, x in enumerate(inputs)]
+                found.append([forward_ad.unpack_dual(t).tangent for t in _tuple(func(*duals))])
+        for k, (a, b) in enumerate(zip(*found)):
+            if a is not None and b is not None and not torch.allclose(a, b):
+                raise GradcheckError(
+                    f"Mismatch in tangent values for output with index {k} when input {at} has an undefined tangent "
+                    f"value. Got: {a} but expected: {b}"
+                )
+
+
+def _check_batched_forward(func: Callable[..., Any], inputs: tuple[Tensor, ...]) -> None:
+    """vmap over the tangents gives those of each by itself."""
+    for j, x in enumerate(_with_grad(inputs)):
+
+        def jvp(u: Tensor, x: Tensor = x) -> tuple[Tensor, ...]:
+            return tuple(_tangents(func, inputs, x, u))
+
+        us = [torch.randn_like(x).detach() for _ in range(2)]
+        expected = [torch.stack(c) for c in zip(*map(jvp, us))]
+        try:
+            got = torch.func.vmap(jvp)(torch.stack(us))
+        except RuntimeError as e:
+            raise GradcheckError(f"While computing batched gradients, got: {e}\n\n{_BATCHED}") from e
+        for i, (a, b) in enumerate(zip(got, expected)):
+            if not torch.allclose(a, b):
+                raise GradcheckError(
+                    f"For input {j} and output {i}:\n\n{_BATCHED}\n\nGot:\n{a}\n\nExpected:\n{b}\n".strip()
+                )
+
+
 def _random(x: Tensor, generator: Generator) -> Tensor:
     v = torch.rand(x.numel(), generator=generator, dtype=torch.float64)
     return (v / v.norm()).to(x.dtype.to_real() if x.is_complex() else x.dtype).to(x.device)
@@ -364,6 +443,9 @@ class _Options:
     rtol: float
     nondet_tol: float
     check_grad_dtypes: bool
+    backward: bool
+    forward: bool
+    fast: bool
 
     def __init__(self, **options: float) -> None:
         self.__dict__.update(options)
@@ -394,7 +476,8 @@ def gradcheck(
     check_undefined_grad: absent output gradients count as zeros.
     check_grad_dtypes: gradients have the dtype of the inputs.
     check_batched_grad: vmap over the backward agrees. fast_mode: random projections of the Jacobians.
-    There is no forward-mode AD to check.
+    check_forward_ad: the tangents of forward-mode AD, too; check_backward_ad=False: only these.
+    check_batched_forward_grad: vmap over forward-mode AD agrees.
     """
     for wrong, text in (
         (
@@ -412,14 +495,26 @@ def gradcheck(
     ):
         if wrong:
             raise AssertionError(text)
-    if check_forward_ad:
-        raise NotImplementedError(
-            "gradcheck cannot check forward-mode AD (check_forward_ad, check_fwd_over_rev): torchlite has none"
-        )
-    options = _Options(eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol, check_grad_dtypes=check_grad_dtypes)
-    compare = _compare_projected if fast_mode else _compare_all
+    options = _Options(
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        nondet_tol=nondet_tol,
+        check_grad_dtypes=check_grad_dtypes,
+        backward=check_backward_ad,
+        forward=check_forward_ad,
+        fast=fast_mode,
+    )
     try:
-        _gradcheck(func, _tuple(inputs), compare, options, check_batched_grad, check_undefined_grad, masked)
+        _gradcheck(
+            func,
+            _tuple(inputs),
+            options,
+            check_batched_grad,
+            check_batched_forward_grad,
+            check_undefined_grad,
+            masked,
+        )
     except GradcheckError:
         if raise_exception:
             raise
@@ -429,41 +524,50 @@ def gradcheck(
 
 def _gradcheck(
     func: Callable[..., Any],
-    inputs: tuple[Tensor, ...],
-    compare: Callable[..., Any],
+    inputs: tuple[Any, ...],
     options: _Options,
     check_batched_grad: bool,
+    check_batched_forward_grad: bool,
     check_undefined_grad: bool,
     masked: bool | None,
 ) -> None:
     _check_inputs(inputs)
-    wanted = _with_grad(inputs)
     made = _tuple(func(*inputs))
     outputs = _differentiable(made)
-    if any(o.is_complex() for o in made):
-
-        def part_of(part: Any) -> Callable[..., Any]:
-            return lambda *args: tuple(part(o) if o.is_complex() else o for o in _tuple(func(*args)))
-
-        numbers = [i for i, o in enumerate(outputs) if o.is_complex()]
-        for name, part in (("imaginary", torch.imag), ("real", torch.real)):
-            fn = part_of(part)
-            compare(
-                fn,
-                inputs,
-                fn(*inputs),
-                wanted,
-                _NoPart({i: f"While considering the {name} part of complex outputs only, " for i in numbers}),
-                options,
-            )
-    else:
-        compare(func, inputs, made, wanted, _NoPart(), options)
+    if options.backward:
+        _check_backward(func, inputs, made, options)
+    if options.forward:
+        _check_forward(func, inputs, options)
+    if check_batched_forward_grad:
+        _check_batched_forward(func, inputs)
+    if options.forward and check_undefined_grad:
+        _check_undefined_forward(func, inputs)
+    if not options.backward:
+        return
     if check_batched_grad:
         for i, o in enumerate(outputs):
             _check_batched(inputs, o, i)
     _check_zero_in_zero_out(outputs, inputs, masked)
     if check_undefined_grad:
         _check_undefined(func, inputs)
+
+
+def _check_backward(func: Callable[..., Any], inputs: Any, made: tuple[Tensor, ...], options: _Options) -> None:
+    """Gradients against differences; those of complex outputs for each part."""
+    wanted = _with_grad(inputs)
+    compare = _compare_projected if options.fast else _compare_all
+    if not any(o.is_complex() for o in made):
+        compare(func, inputs, made, wanted, _NoPart(), options)
+        return
+
+    def part_of(part: Any) -> Callable[..., Any]:
+        return lambda *args: tuple(part(o) if o.is_complex() else o for o in _tuple(func(*args)))
+
+    numbers = [i for i, o in enumerate(_differentiable(made)) if o.is_complex()]
+    for name, part in (("imaginary", torch.imag), ("real", torch.real)):
+        fn = part_of(part)
+        text = f"While considering the {name} part of complex outputs only, "
+        compare(fn, inputs, fn(*inputs), wanted, _NoPart({i: text for i in numbers}), options)
 
 
 def gradgradcheck(

@@ -124,6 +124,8 @@ def old_value(t: Tensor) -> Tensor:
     made = edge(t)
     if made is not None:
         old._raw_grad_fn, old._output_nr = made
+    if _node.tangents:
+        _node.keep_tangent(t, old, True)
     return old
 
 

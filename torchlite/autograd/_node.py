@@ -204,6 +204,16 @@ def freed_error() -> Any:
     return RuntimeError(FREED_TEXT)
 
 
+tangents: dict[int, Any] = {}  # those of forward_ad.py, by the ids of their tensors
+
+
+def keep_tangent(t: Tensor, same: Tensor, copied: bool = False) -> None:
+    """Gives an alias or a copy of t the tangent of t, where a dual level is open."""
+    from . import forward_ad
+
+    forward_ad.keep_tangent(t, same, copied)
+
+
 def pack(t: Any, is_output: bool) -> Any:
     """(value, version) of a tensor to keep; an output loses its history, so that node and output form no cycle."""
     if not isinstance(t, TensorBase):
@@ -283,8 +293,10 @@ def unpack(item: tuple[Any, ...], node: Node, output: int | None = None) -> Tens
         and output not in node.rec_nondiff
         and (value.dtype.is_floating_point or value.dtype.is_complex)
     ):
-        value = _alias(value)
+        value, kept = _alias(value), value
         value._raw_grad_fn, value._output_nr = maker(node, output)
+        if tangents:
+            keep_tangent(kept, value)
     return value
 
 

@@ -54,6 +54,7 @@ class FunctionCtx:
         to_save: tuple[Tensor, ...] | None
         dirty_tensors: tuple[Any, ...] | None
         non_differentiable: tuple[Any, ...] | None
+        saved_for_forward: tuple[Any, ...] | None
 
     def save_for_backward(self, *tensors: Tensor) -> None:
         """Keeps tensors (inputs or outputs of forward, or None) for `ctx.saved_tensors`."""
@@ -84,12 +85,14 @@ class FunctionCtx:
 class BackwardCFunction(FunctionCtx, Node):
     """Node of one call of a Function."""
 
-    to_save = dirty_tensors = non_differentiable = saved = None
+    to_save = dirty_tensors = non_differentiable = saved = saved_for_forward = None
     materialize = True
     needs_input_grad = ()
 
     @property
     def saved_tensors(self) -> tuple[Tensor, ...]:
+        if self.saved_for_forward is not None:  # until jvp has run
+            return self.saved_for_forward
         if self.saved is _node.FREED:
             raise _node.freed_error()
         if self.saved is None:
@@ -224,12 +227,16 @@ class Function:
         ctx.kinds = kinds
         ctx.needs_input_grad = tuple(k and a.requires_grad for a, k in zip(args, kinds))
         ctx.input_meta = [(a.shape, a.dtype) if k else None for a, k in zip(args, kinds)]
-        with _C.GradMode(False):
-            if apart:
-                out = cls.forward(*args)
-                cls.setup_context(ctx, args, out)
-            else:
-                out = cls.forward(ctx, *args)
+        forward_ad = _C.forward_ad(False)
+        try:
+            with _C.GradMode(False):
+                if apart:
+                    out = cls.forward(*args)
+                    cls.setup_context(ctx, args, out)
+                else:
+                    out = cls.forward(ctx, *args)
+        finally:
+            _C.forward_ad(forward_ad)
         outs: Any = out if isinstance(out, tuple) else (out,)
         fixed = _marked(ctx.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got ")
         dirty = _marked(ctx.dirty_tensors, "mark_dirty can only accept variables, but argument ")
@@ -287,6 +294,11 @@ class Function:
         if needs:
             ctx.outs = [(t.shape, t.dtype) if isinstance(t, TensorBase) else None for t in outs]
             _keep(ctx, outs, fixed)
+        if forward_ad:
+            from .forward_ad import push_function
+
+            push_function(cls, ctx, args, result)
+        ctx.saved_for_forward = None
         return tuple(result) if isinstance(out, tuple) else result[0]
 
 

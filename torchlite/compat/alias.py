@@ -80,6 +80,7 @@ def install():
         )
     if _Finder not in sys.meta_path:
         sys.meta_path.insert(0, _Finder)
+    real.__name__ = ALIAS  # packages compare it with the beginning of a dotted name
     for name, module in list(sys.modules.items()):
         if name == REAL or name.startswith(REAL + "."):
             sys.modules[ALIAS + name[len(REAL) :]] = module
@@ -88,6 +89,7 @@ def install():
 
 def uninstall():
     """Takes the names back (for tests)."""
+    sys.modules[REAL].__name__ = REAL
     if _Finder in sys.meta_path:
         sys.meta_path.remove(_Finder)
     for name in list(sys.modules):

@@ -6,6 +6,17 @@ A page can let the name mean its GPU, for scripts that know no other: the enviro
 
 from .._core import device as _device
 from ..version import cuda as _version  # noqa: F401
+from .random import (  # noqa: F401
+    get_rng_state,
+    get_rng_state_all,
+    initial_seed,
+    manual_seed,
+    manual_seed_all,
+    seed,
+    seed_all,
+    set_rng_state,
+    set_rng_state_all,
+)
 
 
 def _function(name, default=None, refuse=False):
@@ -64,22 +75,25 @@ def _refuse(*args, **kwargs):
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
-current_stream = default_stream = stream = Stream = Event = _refuse
+current_stream = default_stream = stream = _refuse
 
 
-def manual_seed(seed):
-    """The generator of webgpu is the CPU's; without a GPU ignored, as in PyTorch."""
-    if _device.cuda_is_webgpu():
-        from ..random import manual_seed as seed_all_devices
+class Stream:
+    """A class, for annotations and isinstance; there is none to make."""
 
-        seed_all_devices(seed)
-
-
-manual_seed_all = manual_seed
+    def __new__(cls, *args, **kwargs):
+        return _refuse()
 
 
-def seed_all():
-    """Ignored without CUDA."""
+class Event:
+    """As Stream."""
+
+    def __new__(cls, *args, **kwargs):
+        return _refuse()
+
+
+class ExternalStream(Stream):
+    """As Stream."""
 
 
 def ipc_collect():

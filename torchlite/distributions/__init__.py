@@ -1,5 +1,7 @@
 """torch.distributions: random variables to sample from, with densities that can be differentiated.
-Everything is read at its first use."""
+Read at its first use, and then as a whole: packages go through the dictionary of this module."""
+
+from importlib import import_module
 
 _HOMES = {
     "bernoulli": "Bernoulli",
@@ -8,12 +10,14 @@ _HOMES = {
     "categorical": "Categorical",
     "cauchy": "Cauchy",
     "chi2": "Chi2",
+    "continuous_bernoulli": "ContinuousBernoulli",
     "dirichlet": "Dirichlet",
     "distribution": "Distribution",
     "exp_family": "ExponentialFamily",
     "exponential": "Exponential",
     "fishersnedecor": "FisherSnedecor",
     "gamma": "Gamma",
+    "generalized_pareto": "GeneralizedPareto",
     "geometric": "Geometric",
     "gumbel": "Gumbel",
     "half_cauchy": "HalfCauchy",
@@ -22,8 +26,10 @@ _HOMES = {
     "inverse_gamma": "InverseGamma",
     "kumaraswamy": "Kumaraswamy",
     "laplace": "Laplace",
+    "lkj_cholesky": "LKJCholesky",
     "log_normal": "LogNormal",
     "logistic_normal": "LogisticNormal",
+    "lowrank_multivariate_normal": "LowRankMultivariateNormal",
     "mixture_same_family": "MixtureSameFamily",
     "multinomial": "Multinomial",
     "multivariate_normal": "MultivariateNormal",
@@ -39,12 +45,13 @@ _HOMES = {
     "uniform": "Uniform",
     "von_mises": "VonMises",
     "weibull": "Weibull",
+    "wishart": "Wishart",
     "constraint_registry": "biject_to transform_to",
     "kl": "kl_divergence register_kl",
-    "transforms": "AbsTransform AffineTransform CatTransform ComposeTransform CumulativeDistributionTransform "
-    "ExpTransform IndependentTransform LowerCholeskyTransform PositiveDefiniteTransform PowerTransform "
-    "ReshapeTransform SigmoidTransform SoftmaxTransform SoftplusTransform StackTransform "
-    "StickBreakingTransform TanhTransform Transform identity_transform",
+    "transforms": "AbsTransform AffineTransform CatTransform ComposeTransform CorrCholeskyTransform "
+    "CumulativeDistributionTransform ExpTransform IndependentTransform LowerCholeskyTransform "
+    "PositiveDefiniteTransform PowerTransform ReshapeTransform SigmoidTransform SoftmaxTransform SoftplusTransform "
+    "StackTransform StickBreakingTransform TanhTransform Transform identity_transform",
     "constraints": "",
     "utils": "",
 }
@@ -52,16 +59,12 @@ _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()
 __all__ = sorted(_WHERE)
 
 
-def __getattr__(name):
-    from importlib import import_module
+for _name, _home in _WHERE.items():
+    globals()[_name] = getattr(import_module("." + _home, __name__), _name)
+for _name in _HOMES:
+    import_module("." + _name, __name__)
+del _name, _home
 
-    if name in _WHERE:
-        value = globals()[name] = getattr(import_module("." + _WHERE[name], __name__), name)
-        return value
-    if name in _HOMES:
-        return import_module("." + name, __name__)
-    return import_module(".._core.absent", __name__).of(__name__)(name)
+from .._core import absent as _absent  # noqa: E402
 
-
-def __dir__():
-    return sorted({*globals(), *_WHERE, *_HOMES})
+__getattr__ = _absent.of(__name__)

@@ -7,6 +7,7 @@ import torchlite as torch
 from .bernoulli import Bernoulli
 from .beta import Beta
 from .binomial import Binomial
+from .continuous_bernoulli import ContinuousBernoulli
 from .exponential import Exponential
 from .gamma import Gamma
 from .gumbel import Gumbel
@@ -207,10 +208,11 @@ def _disjoint(kinds_p, kinds_q, of):
             register_kl(kp, kq)(lambda p, q: _inf(getattr(p, of)))
 
 
-_disjoint([Exponential], [Beta, Pareto, Uniform], "rate")
-_disjoint([Gamma], [Beta, Pareto, Uniform], "concentration")
-_disjoint([Normal, Laplace, Gumbel], [Beta, Exponential, Gamma, Pareto, Uniform], "loc")
-_disjoint([Pareto], [Beta, Uniform], "scale")
+_disjoint([Exponential], [Beta, ContinuousBernoulli, Pareto, Uniform], "rate")
+_disjoint([Gamma], [Beta, ContinuousBernoulli, Pareto, Uniform], "concentration")
+_disjoint([Normal, Laplace, Gumbel], [Beta, ContinuousBernoulli, Exponential, Gamma, Pareto, Uniform], "loc")
+_disjoint([Pareto], [Beta, ContinuousBernoulli, Uniform], "scale")
+_disjoint([ContinuousBernoulli], [Pareto], "probs")
 _disjoint([Poisson], [Bernoulli, Binomial], "rate")
 _disjoint([Beta], [Pareto], "concentration1")
 
@@ -218,3 +220,34 @@ _disjoint([Beta], [Pareto], "concentration1")
 @register_kl(Bernoulli, Poisson)
 def _(p, q):
     return -p.entropy() - (p.probs * q.rate.log() - q.rate)
+
+
+def _to_continuous_bernoulli(p, q):
+    return -p.entropy() - p.mean * q.logits - torch.log1p(-q.probs) - q._cont_bern_log_norm()
+
+
+register_kl(Beta, ContinuousBernoulli)(_to_continuous_bernoulli)
+
+
+@register_kl(Uniform, ContinuousBernoulli)
+def _(p, q):
+    outside = (p.high >= q.support.upper_bound) | (p.low <= q.support.lower_bound)
+    return torch.where(outside, torch.inf, _to_continuous_bernoulli(p, q))
+
+
+@register_kl(ContinuousBernoulli, Exponential)
+def _(p, q):
+    return -p.entropy() - torch.log(q.rate) + q.rate * p.mean
+
+
+@register_kl(ContinuousBernoulli, Normal)
+def _(p, q):
+    log_scale = 0.5 * (math.log(2.0 * math.pi) + torch.square(q.loc / q.scale)) + torch.log(q.scale)
+    square = p.variance + torch.square(p.mean) - 2.0 * q.loc * p.mean
+    return -p.entropy() + log_scale + square / (2.0 * torch.square(q.scale))
+
+
+@register_kl(ContinuousBernoulli, Uniform)
+def _(p, q):
+    outside = (q.low >= p.support.lower_bound) | (q.high <= p.support.upper_bound)
+    return torch.where(outside, torch.inf, -p.entropy() + (q.high - q.low).log())

@@ -1,5 +1,6 @@
 """Transforms of whole vectors, and those that put others together."""
 
+import math
 from typing import Any
 
 import torchlite as torch
@@ -7,12 +8,13 @@ import torchlite as torch
 from ..nn.functional import pad, softplus
 from . import constraints
 from ._transform import Transform, _clipped_sigmoid
-from .utils import _sum_rightmost
+from .utils import _sum_rightmost, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = [
     "IndependentTransform",
     "ReshapeTransform",
     "StickBreakingTransform",
+    "CorrCholeskyTransform",
     "CatTransform",
     "StackTransform",
     "CumulativeDistributionTransform",
@@ -154,6 +156,48 @@ class StickBreakingTransform(Transform):
         if len(shape) < 1:
             raise ValueError("Too few dimensions on input")
         return torch.Size(tuple(shape[:-1]) + (shape[-1] - 1,))
+
+
+class CorrCholeskyTransform(Transform):
+    """n (n - 1) / 2 real numbers to the Cholesky factor of a correlation matrix of size n.
+
+    The tanh of the numbers are the partial correlations: each row below the diagonal breaks a stick of length 1, the
+    squares of its entries being the parts."""
+
+    domain, codomain, bijective = constraints.real_vector, constraints.corr_cholesky, True
+
+    def _call(self, x):
+        eps = torch.finfo(x.dtype).eps
+        r = vec_to_tril_matrix(torch.tanh(x).clamp(min=-1 + eps, max=1 - eps), diag=-1)
+        rest = (1 - r**2).sqrt().cumprod(-1)  # the root of what is left of the stick
+        r = r + torch.eye(r.shape[-1], dtype=r.dtype, device=r.device)
+        return r * pad(rest[..., :-1], [1, 0], value=1)
+
+    def _inverse(self, y):
+        rest = 1 - torch.cumsum(y * y, dim=-1)
+        before = tril_matrix_to_vec(pad(rest[..., :-1], [1, 0], value=1), diag=-1)
+        t = tril_matrix_to_vec(y, diag=-1) / before.sqrt()
+        return (t.log1p() - t.neg().log1p()) / 2
+
+    def log_abs_det_jacobian(self, x, y, intermediates=None):
+        """Of x and the entries of y below the diagonal: the matrix has more entries than x."""
+        rest = tril_matrix_to_vec(1 - (y * y).cumsum(dim=-1), diag=-2)
+        return 0.5 * rest.log().sum(-1) - 2 * (x + softplus(-2 * x) - math.log(2.0)).sum(dim=-1)
+
+    def forward_shape(self, shape):
+        if len(shape) < 1:
+            raise ValueError("Too few dimensions on input")
+        n = round((0.25 + 2 * shape[-1]) ** 0.5 + 0.5)
+        if n * (n - 1) // 2 != shape[-1]:
+            raise ValueError("Input is not a flattened lower-diagonal number")
+        return shape[:-1] + (n, n)
+
+    def inverse_shape(self, shape):
+        if len(shape) < 2:
+            raise ValueError("Too few dimensions on input")
+        if shape[-2] != shape[-1]:
+            raise ValueError("Input is not square")
+        return shape[:-2] + (shape[-1] * (shape[-1] - 1) // 2,)
 
 
 class _Many(Transform):

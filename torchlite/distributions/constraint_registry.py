@@ -53,6 +53,7 @@ _both(constraints.greater_than, constraints.greater_than_eq)(
 _both(constraints.less_than)(lambda c: _T.ComposeTransform([_T.ExpTransform(), _T.AffineTransform(c.upper_bound, -1)]))
 biject_to.register(constraints.simplex, lambda c: _T.StickBreakingTransform())
 transform_to.register(constraints.simplex, lambda c: _T.SoftmaxTransform())
+_both(constraints.corr_cholesky)(lambda c: _T.CorrCholeskyTransform())
 transform_to.register(constraints.lower_cholesky, lambda c: _T.LowerCholeskyTransform())
 for _kind in (constraints.positive_definite, constraints.positive_semidefinite):
     transform_to.register(_kind, lambda c: _T.PositiveDefiniteTransform())

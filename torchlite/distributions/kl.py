@@ -9,6 +9,7 @@ from .beta import Beta
 from .binomial import Binomial
 from .categorical import Categorical
 from .cauchy import Cauchy
+from .continuous_bernoulli import ContinuousBernoulli
 from .dirichlet import Dirichlet
 from .exp_family import ExponentialFamily
 from .exponential import Exponential
@@ -18,6 +19,7 @@ from .gumbel import Gumbel
 from .half_normal import HalfNormal
 from .independent import Independent
 from .laplace import Laplace
+from .lowrank_multivariate_normal import LowRankMultivariateNormal
 from .multivariate_normal import MultivariateNormal, _batch_mahalanobis
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical
@@ -135,6 +137,63 @@ register_kl(OneHotCategorical, OneHotCategorical)(lambda p, q: kl_divergence(p._
 def _(p, q):
     ratio, diff = p.scale / q.scale, (p.loc - q.loc).abs()
     return -ratio.log() + diff / q.scale + ratio * torch.exp(-diff / p.scale) - 1
+
+
+@register_kl(ContinuousBernoulli, ContinuousBernoulli)
+def _(p, q):
+    def log_base(d):
+        return d._cont_bern_log_norm() + torch.log1p(-d.probs)
+
+    return p.mean * (p.logits - q.logits) + log_base(p) - log_base(q)
+
+
+_SHAPES = "KL-divergence between two %s with                              different event shapes cannot be computed"
+
+
+def _squares(m):
+    return m.pow(2).sum((-2, -1))
+
+
+@register_kl(LowRankMultivariateNormal, LowRankMultivariateNormal)
+def _(p, q):
+    if p.event_shape != q.event_shape:
+        raise ValueError(_SHAPES % "Low Rank Multivariate Normals")
+    w, d = p._unbroadcasted_cov_factor, p._unbroadcasted_cov_diag
+    a, q_diag = q._half_inverse(), q._unbroadcasted_cov_diag
+    # the trace of (D_q^-1 - A^T A) (D_p + W_p W_p^T)
+    trace = (d / q_diag).sum(-1) + _squares(w * q_diag.rsqrt().unsqueeze(-1))
+    trace = trace - _squares(a * d.sqrt().unsqueeze(-2)) - _squares(a.matmul(w))
+    return 0.5 * (q._log_det() - p._log_det() + trace + q._distance(q.loc - p.loc) - p.event_shape[0])
+
+
+def _log_det(tril):
+    return 2 * tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
+
+
+@register_kl(MultivariateNormal, LowRankMultivariateNormal)
+def _(p, q):
+    if p.event_shape != q.event_shape:
+        raise ValueError(_SHAPES % "(Low Rank) Multivariate Normals")
+    tril = p._unbroadcasted_scale_tril
+    trace = _squares(tril * q._unbroadcasted_cov_diag.rsqrt().unsqueeze(-1)) - _squares(q._half_inverse().matmul(tril))
+    return 0.5 * (q._log_det() - _log_det(tril) + trace + q._distance(q.loc - p.loc) - p.event_shape[0])
+
+
+@register_kl(LowRankMultivariateNormal, MultivariateNormal)
+def _(p, q):
+    if p.event_shape != q.event_shape:
+        raise ValueError(_SHAPES % "(Low Rank) Multivariate Normals")
+    tril, w = q._unbroadcasted_scale_tril, p._unbroadcasted_cov_factor
+    shape, n = tuple(torch.broadcast_shapes(tril.shape[:-2], w.shape[:-2])), p.event_shape[0]
+    parts = (w, torch.diag_embed(p._unbroadcasted_cov_diag.sqrt()))
+    trace = sum(
+        _squares(
+            torch.linalg.solve_triangular(tril.expand(shape + (n, n)), m.expand(shape + (n, m.shape[-1])), upper=False)
+        )
+        for m in parts
+    )
+    distance = _batch_mahalanobis(tril, q.loc - p.loc)
+    return 0.5 * (_log_det(tril) - p._log_det() + trace + distance - n)
 
 
 @register_kl(MultivariateNormal, MultivariateNormal)

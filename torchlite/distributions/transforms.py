@@ -13,6 +13,7 @@ from ._structured import (
     IndependentTransform,
     ReshapeTransform,
     StackTransform,
+    CorrCholeskyTransform,
     StickBreakingTransform,
 )
 from ._transform import Transform, _clipped_sigmoid, _InverseTransform
@@ -35,6 +36,7 @@ __all__ = [
     "TanhTransform",
     "SoftmaxTransform",
     "StackTransform",
+    "CorrCholeskyTransform",
     "StickBreakingTransform",
     "Transform",
     "identity_transform",

@@ -5,7 +5,7 @@ from .modules import Module, _LAZY  # noqa: F401
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter  # noqa: F401
 
 globals().update((_n, getattr(modules, _n)) for _n in modules._EAGER)
-_SUBMODULES = {"utils", "modules", "parameter", "attention", "qat", "quantized", "parallel"}
+_SUBMODULES = {"utils", "modules", "parameter", "attention", "qat", "quantized", "parallel", "grad"}
 
 
 def factory_kwargs(kwargs):

@@ -3,6 +3,7 @@
 import math
 
 import torchlite as torch
+from torchlite import Tensor
 from torchlite.nn import _reduction as _Reduction
 from torchlite.nn._aten import aten as _op
 
@@ -28,8 +29,15 @@ def _reduce(loss, reduction):
 
 
 def cross_entropy(
-    input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0
-):
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """Cross entropy of logits (N, C, d...) with class indices (N, d...) or class probabilities (N, C, d...)."""
     if size_average is not None or reduce is not None:
         reduction = _legacy_reduction(size_average, reduce)
@@ -40,17 +48,17 @@ _cross_entropy = _op["cross_entropy_loss"]
 
 
 def linear_cross_entropy(
-    input,
-    linear_weight,
-    target,
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
     *,
-    linear_bias=None,
-    weight=None,
-    reduction="mean",
-    ignore_index=None,
-    label_smoothing=0.0,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
     options=None,
-):
+) -> Tensor:
     """`cross_entropy(linear(input, linear_weight, linear_bias), target)`, for weights of shape (C, d..., in)."""
     if input.dim() not in (1, 2):
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
@@ -76,14 +84,29 @@ def linear_cross_entropy(
     )
 
 
-def nll_loss(input, target, weight=None, size_average=None, ignore_index=-100, reduce=None, reduction="mean"):
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Negative log likelihood of class indices; input holds log-probabilities (N, C, d...)."""
     return _op["nll_loss_nd"](input, target, weight, _enum(_old(size_average, reduce, reduction)), ignore_index)
 
 
 def poisson_nll_loss(
-    input, target, log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"
-):
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: bool | None = None,
+    eps: float = 1e-8,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Negative log likelihood of a Poisson distribution."""
     reduction = _old(size_average, reduce, reduction)
     if reduction not in ("none", "mean", "sum"):
@@ -91,7 +114,9 @@ def poisson_nll_loss(
     return _op["poisson_nll_loss"](input, target, log_input, full, eps, _enum(reduction))
 
 
-def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     """0.5 * (log var + (input - target)^2 / var), with var clamped to at least eps."""
     if not isinstance(var, torch.Tensor):
         if var < 0:
@@ -115,7 +140,14 @@ def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"
     return _reduce(loss, reduction)
 
 
-def kl_div(input, target, size_average=None, reduce=None, reduction="mean", log_target=False):
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """Kullback-Leibler divergence of `target` from exp(`input`); "batchmean" divides by the batch size."""
     if size_average is not None or reduce is not None:
         code = _enum(_legacy_reduction(size_average, reduce))
@@ -179,7 +211,14 @@ mse_loss = _pair("mse_loss", "(input - target)^2, reduced.")
 l1_loss = _pair("l1_loss", "|input - target|, reduced.")
 
 
-def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mean", beta=1.0):
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """Squared below `beta`, absolute above."""
     if target.shape != input.shape:
         _warn_sizes(input, target)
@@ -190,7 +229,9 @@ def smooth_l1_loss(input, target, size_average=None, reduce=None, reduction="mea
     return _op["smooth_l1_loss"](input, target, code, beta)
 
 
-def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """Squared below `delta`, linear above."""
     if target.shape != input.shape:
         _warn_sizes(input, target)
@@ -203,7 +244,14 @@ def huber_loss(input, target, reduction="mean", delta=1.0, weight=None):
     return _reduce(loss * weight, reduction)
 
 
-def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Binary cross entropy of probabilities."""
     code = _enum(_old(size_average, reduce, reduction))
     if target.shape != input.shape:
@@ -217,8 +265,14 @@ def binary_cross_entropy(input, target, weight=None, size_average=None, reduce=N
 
 
 def binary_cross_entropy_with_logits(
-    input, target, weight=None, size_average=None, reduce=None, reduction="mean", pos_weight=None
-):
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """Binary cross entropy of logits."""
     code = _enum(_old(size_average, reduce, reduction))
     if target.shape != input.shape:
@@ -267,7 +321,15 @@ triplet_margin_loss = _plain(
 _margin_ranking = _plain("margin_ranking_loss", (("input1", "input2", "target"), {"margin": 0}), "")
 
 
-def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, -target * (input1 - input2) + margin), reduced."""
     if input1.dim() != input2.dim() or input1.dim() != target.dim():
         raise RuntimeError(
@@ -277,7 +339,16 @@ def margin_ranking_loss(input1, input2, target, margin=0, size_average=None, red
     return _margin_ranking(input1, input2, target, margin, size_average, reduce, reduction)
 
 
-def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Multi-class hinge loss."""
     code = _enum(_old(size_average, reduce, reduction))
     if p != 1 and p != 2:
@@ -287,7 +358,14 @@ def multi_margin_loss(input, target, p=1, margin=1.0, weight=None, size_average=
     return _op["multi_margin_loss"](input, target, p, margin, weight, code)
 
 
-def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, reduce=None, reduction="mean"):
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Binary cross entropy of logits averaged over the last dimension."""
     reduction = _old(size_average, reduce, reduction)
     loss = -(target * _logsigmoid(input) + (1 - target) * _logsigmoid(-input))
@@ -298,8 +376,15 @@ def multilabel_soft_margin_loss(input, target, weight=None, size_average=None, r
 
 
 def triplet_margin_with_distance_loss(
-    anchor, positive, negative, *, distance_function=None, margin=1.0, swap=False, reduction="mean"
-):
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function=None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, d(a, p) - d(a, n) + margin) with any distance function (default: pairwise_distance)."""
     if reduction not in ("mean", "sum", "none"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -319,6 +404,14 @@ def triplet_margin_with_distance_loss(
     return _reduce(torch.clamp_min(margin + d_pos - d_neg, 0), reduction)
 
 
-def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Tensor,
+    target_lengths: Tensor,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """Connectionist temporal classification loss: log_probs (T, N, C) or (T, C)."""
     return _op["ctc_loss"](log_probs, targets, input_lengths, target_lengths, blank, _enum(reduction), zero_infinity)

@@ -4,6 +4,7 @@ import math
 from typing import Any
 
 import torchlite as torch
+from torchlite import Tensor
 from torchlite.nn._activations import (  # noqa: F401
     celu,
     elu,
@@ -105,7 +106,6 @@ _SAME = (
     "fold",
     "grid_sample",
     "affine_grid",
-    "grouped_mm",
 )
 _F = namespace("nn")
 for _n in _SAME + _INPLACE:
@@ -126,7 +126,7 @@ def _tuple(v, n):
 
 
 # ---- normalization and sampling --------------------------------------------------------------------------------------
-def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """input / max(norm_p(input), eps) along `dim`."""
     denom = torch.linalg.vector_norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     if out is None:
@@ -134,7 +134,7 @@ def normalize(input, p=2.0, dim=1, eps=1e-12, out=None):
     return torch.div(input, denom, out=out)
 
 
-def local_response_norm(input, size, alpha=1e-4, beta=0.75, k=1.0):
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """Divides by (k + alpha * mean of squares over `size` neighbouring channels) ** beta."""
     dim = input.dim()
     if dim < 3:
@@ -160,7 +160,16 @@ def _verify_batch_size(size):
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {size}")
 
 
-def batch_norm(input, running_mean, running_var, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
+def batch_norm(
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Normalizes each channel of (N, C, ...) by its batch statistics (training) or the running ones."""
     if training:
         _verify_batch_size(input.size())
@@ -170,8 +179,15 @@ def batch_norm(input, running_mean, running_var, weight=None, bias=None, trainin
 
 
 def instance_norm(
-    input, running_mean=None, running_var=None, weight=None, bias=None, use_input_stats=True, momentum=0.1, eps=1e-5
-):
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """Normalizes each channel of each sample of (N, C, ...)."""
     if use_input_stats:
         count = 1
@@ -182,12 +198,20 @@ def instance_norm(
     return _op["instance_norm"](input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
+def layer_norm(
+    input: Tensor,
+    normalized_shape: list[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
     """Normalizes over the last dimensions, of shape `normalized_shape`."""
     return _layer_norm(input, normalized_shape, weight, bias, eps, True)
 
 
-def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """Normalizes over groups of channels of (N, C, ...)."""
     if input.dim() < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.dim()}")
@@ -195,7 +219,9 @@ def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
     return _op["group_norm"](input, num_groups, weight, bias, eps, True)
 
 
-def rms_norm(input, normalized_shape, weight=None, eps=None):
+def rms_norm(
+    input: Tensor, normalized_shape: list[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """Divides by the root mean square over the last dimensions, of shape `normalized_shape`."""
     return _op["rms_norm"](input, normalized_shape, weight, eps)
 
@@ -281,14 +307,14 @@ _WORDS = {1: "linear", 2: "bilinear", 3: "trilinear"}
 
 
 def interpolate(
-    input,
-    size=None,
-    scale_factor=None,
-    mode="nearest",
-    align_corners=None,
-    recompute_scale_factor=None,
-    antialias=False,
-):
+    input: Tensor,
+    size: int | None = None,
+    scale_factor: list[float] | None = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
     """Resizes the spatial dimensions of (N, C, d...) to `size` or by `scale_factor`.
 
     mode: "nearest", "linear" (3D input), "bilinear", "bicubic" (4D), "trilinear" (5D), "area", "nearest-exact".
@@ -392,7 +418,21 @@ def _warn_upsample(old, new):
     warnings.warn(f"{old} is deprecated. Use {new} instead.", stacklevel=3)
 
 
-def assert_int_or_pair(arg, arg_name, message):
+def grouped_mm(
+    mat_a: Tensor,
+    mat_b: Tensor,
+    *,
+    offs: Tensor | None = None,
+    bias: Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> Tensor:
+    """Products of groups of rows (or columns) with matrices of their own, whose last rows the int32 `offs` name.
+    mat_a (m, k), mat_b (g, k, n): (m, n). mat_a (g, m, k), mat_b (k, n): (m, n). Both 2-D: (g, m, n), by ranges of k.
+    Both 3-D: a batched product, without offs. Float32 and 16-bit floats."""
+    return torch._grouped_mm(mat_a, mat_b, offs, bias, out_dtype)
+
+
+def assert_int_or_pair(arg: list[int], arg_name: str, message: str):
     """Raises AssertionError unless `arg` is an int or a pair."""
     if not (isinstance(arg, int) or len(arg) == 2):
         raise AssertionError(message.format(arg_name))
@@ -400,7 +440,15 @@ def assert_int_or_pair(arg, arg_name, message):
 
 from .._core import absent as _absent  # noqa: E402
 
-__getattr__ = _absent.of(__name__)
+_other = _absent.of(__name__)
+
+
+def __getattr__(name):
+    if name.startswith(("has_torch_function", "handle_torch_function")):
+        from .. import overrides
+
+        return getattr(overrides, name)
+    return _other(name)
 
 
 torch._hooked(globals())

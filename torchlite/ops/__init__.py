@@ -40,7 +40,7 @@ from ._declare import methods, namespace, specs  # noqa: F401
 _later = [
     ["special", "statistics", "linalg", "linalg_lu", "linalg_norms", "linalg_derived"],
     ["fft", "spectral"],
-    ["core_aten"],
+    ["core_aten", "view_copies", "grouped"],
 ]
 LATER_METHODS = """cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf erf_ erfc erfc_
     erfinv erfinv_ geqrf i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet logsumexp lu
@@ -129,6 +129,10 @@ class _Namespace:
         if table in self._tables and short in namespace(table):
             return namespace(table)[short]
         if self is nn_namespace:
+            if name == "_parse_to":  # what Module.to makes of its arguments; trainers parse theirs with it
+                from ..nn.modules._convert import _parse_to
+
+                return _parse_to
             from .._core import absent
 
             return absent.of_space(self.__name__, name)
@@ -141,6 +145,18 @@ functions: _Namespace = _Namespace(
 nn_namespace = _Namespace("torch._C._nn", "_nn", "nn")
 
 
+loaded_libraries: set[str] = set()
+
+
+def load_library(path):
+    """Operators that are compiled for PyTorch cannot be loaded; torch.library defines operators in Python."""
+    import os
+
+    if not os.path.exists(path):
+        raise OSError("%s: cannot open shared object file: No such file or directory" % (path,))
+    raise OSError("%s: torchlite does not load libraries of compiled operators; see torch.library.custom_op" % (path,))
+
+
 def __getattr__(name):
     """torch.ops.aten and the namespaces of torch.library."""
     from importlib.util import find_spec
@@ -149,4 +165,5 @@ def __getattr__(name):
         raise AttributeError("'_Ops' object has no attribute '%s'" % name)
     from .._ops import namespace as space
 
-    return space(name)
+    found = globals()[name] = space(name)
+    return found

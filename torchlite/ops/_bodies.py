@@ -3,7 +3,7 @@
 import math
 
 import torchlite as torch
-from torchlite._C import suggests_channels_last as _last
+from torchlite._C import suggests_channels_last as last_format
 
 from .indexing import index_put
 
@@ -186,7 +186,7 @@ def as_asked(y, x, n, volumes=False):
     if volumes and x.dim() == 4:
         last = not x.is_contiguous() and x.permute(1, 2, 3, 0).is_contiguous()
         return y.permute(1, 2, 3, 0).contiguous().permute(3, 0, 1, 2) if last else y
-    return in_format(y, (n == 2 or volumes) and x.dim() == n + 2 and _last(x))
+    return in_format(y, (n == 2 or volumes) and x.dim() == n + 2 and last_format(x))
 
 
 # ---- reduction -------------------------------------------------------------------------------------------------------

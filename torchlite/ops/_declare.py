@@ -8,6 +8,7 @@ everything public is derived here.
 
 A function with nothing but a docstring is a primitive: its kernel is its meaning.
 Otherwise the body, written with other ops, is the meaning on every device, and the kernel only makes it faster.
+The body of a "reference" op is too slow for calls: it is for tests and readers, and calls treat the op as a primitive.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 import copyreg
 
 from .. import _C
+from .._core import homes
 from ._out import Out
 
 TYPE_CHECKING = False
@@ -121,6 +123,8 @@ def _add(table: dict[Any, Any], kind: Any, name: Any, overload: Any, allow_out: 
         for space, home in _HOMES.items():
             if table is _functions.get(space):
                 op.__module__ = home
+        if kind is _C.Op:
+            op.in_python = homes.in_python(op.__module__, name)
     if allow_out:
         op.takes_out = True
     op.overloads.append(overload)
@@ -170,11 +174,12 @@ def op(
             flags |= _TAG_FLAGS.get(tag, 0)
         if kernel and "(a!) self" in schemas[0]:  # exists in place only: uniform_
             flags |= F_INPLACE
-        s.overloads = [_C.Overload(schema, kernel, s.body, s, flags) for schema in schemas]
+        body = None if "reference" in tags else s.body
+        s.overloads = [_C.Overload(schema, kernel, body, s, flags) for schema in schemas]
         takes_out = s.out is not None
         names = (s.name, *s.alias)
         for i, ov in enumerate(s.overloads):
-            inplace_ov = _C.Overload(schemas[i], kernel, s.body, s, flags | F_INPLACE) if inplace else None
+            inplace_ov = _C.Overload(schemas[i], kernel, body, s, flags | F_INPLACE) if inplace else None
             for name in names:
                 space, _, short = name.rpartition(".")
                 if not space:
@@ -217,15 +222,18 @@ def refuse_gradient(op: str, **arguments: Any) -> None:
 
 
 class _Bodies:
-    """The functions of _bodies.py, which is loaded when one is called."""
+    """The functions of a file of this folder, which is loaded when one is called."""
+
+    def __init__(self, module: str) -> None:
+        self.module = "%s.%s" % (__package__, module)
 
     def __getattr__(self, name: str) -> Any:
-        from . import _bodies
+        from importlib import import_module
 
-        return getattr(_bodies, name)
+        return getattr(import_module(self.module), name)
 
 
-bodies = _Bodies()
+bodies, formulas, reference = _Bodies("_bodies"), _Bodies("_formulas"), _Bodies("_reference")
 
 
 class _Lookup(type):

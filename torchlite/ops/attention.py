@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 
+from .. import _C
 from ._declare import op
 
 
@@ -122,7 +123,7 @@ def _flash(query, key, value, attn_mask, dropout_p):
         and q[3] == k[3] == v[3]
         and q[2] * k[2] * v[2] > 0
         and all(t.stride(-1) == 1 for t in (query, key, value))
-        and (attn_mask is None or not attn_mask.requires_grad)
+        and (attn_mask is None or not _C.differentiated(attn_mask))
     )
 
 

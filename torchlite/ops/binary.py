@@ -3,7 +3,7 @@
 import math
 
 import torchlite as torch
-from ._declare import op
+from ._declare import formulas, op
 from ._out import Out
 
 
@@ -327,12 +327,13 @@ def copysign(self, other):
     kernel="nextafter",
     inplace=True,
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     grad={"self": lambda c, g: torch.where(c.self == c.other, 0, g), "other": lambda c, g: g.new_zeros(g.shape)},
     samples=lambda t: [(t(3, 4), t(4))],
 )
 def nextafter(self, other):
     """The next representable number after self towards other."""
+    return formulas.nextafter(self, other)
 
 
 def _heaviside_dtype(args, result, out, i):

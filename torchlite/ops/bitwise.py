@@ -1,7 +1,7 @@
 """Operations on the bits of integers and bools, greatest common divisors."""
 
 import torchlite as torch
-from ._declare import op
+from ._declare import formulas, op
 from ._out import Out
 
 
@@ -49,13 +49,14 @@ def bitwise_or(self, other):
     kernel="bitwise_xor",
     inplace=True,
     out=Out(tags="leaf"),
-    tags="pointwise",
+    tags="pointwise reference",
     grad=None,
     differentiable=False,
     samples=_ints,
 )
 def bitwise_xor(self, other):
     """Bits set in exactly one; logical xor for bool."""
+    return formulas.bitwise_xor(self, other)
 
 
 @op(
@@ -65,13 +66,14 @@ def bitwise_xor(self, other):
     kernel="bitwise_left_shift",
     inplace=True,
     out=Out(tags="leaf"),
-    tags="pointwise",
+    tags="pointwise reference",
     grad=None,
     differentiable=False,
     samples=_ints,
 )
 def bitwise_left_shift(self, other):
     """self * 2**other in integers; 0 for shifts that are negative or not below the width."""
+    return formulas.bitwise_left_shift(self, other)
 
 
 @op(
@@ -81,13 +83,14 @@ def bitwise_left_shift(self, other):
     kernel="bitwise_right_shift",
     inplace=True,
     out=Out(tags="leaf"),
-    tags="pointwise",
+    tags="pointwise reference",
     grad=None,
     differentiable=False,
     samples=_ints,
 )
 def bitwise_right_shift(self, other):
     """floor(self / 2**other) in integers (the sign is kept)."""
+    return formulas.bitwise_right_shift(self, other)
 
 
 @op(
@@ -95,13 +98,14 @@ def bitwise_right_shift(self, other):
     kernel="gcd",
     inplace=True,
     out=Out(tags="leaf"),
-    tags="pointwise",
+    tags="pointwise reference",
     grad=None,
     differentiable=False,
     samples=lambda t: [(t(3, 4, lo=-9, hi=30, dtype="int64"), t(4, lo=-9, hi=30, dtype="int64"))],
 )
 def gcd(self, other):
     """Greatest common divisor, not negative; gcd(0, 0) is 0."""
+    return formulas.gcd(self, other)
 
 
 @op(
@@ -109,10 +113,11 @@ def gcd(self, other):
     kernel="lcm",
     inplace=True,
     out=Out(tags="leaf"),
-    tags="pointwise",
+    tags="pointwise reference",
     grad=None,
     differentiable=False,
     samples=lambda t: [(t(3, 4, lo=-9, hi=30, dtype="int64"), t(4, lo=-9, hi=30, dtype="int64"))],
 )
 def lcm(self, other):
     """Least common multiple, not negative; 0 when either is 0."""
+    return formulas.lcm(self, other)

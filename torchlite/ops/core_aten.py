@@ -71,10 +71,23 @@ def _to_copy(self, dtype, layout, device, pin_memory, non_blocking, memory_forma
     return torch.ops.functions._to_dtype(self, dtype=dtype, device=device, memory_format=memory_format)
 
 
-@_aten("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", samples=lambda t: [(t(2, 3), t(3))])
+@_aten(
+    "copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+    grad={
+        "self": lambda c, g: torch.zeros_like(g),
+        "src": lambda c, g: g.sum_to_size(c.src.shape).to(c.src.device, c.src.dtype),
+    },
+    samples=lambda t: [(t(2, 3), t(3))],
+)
 def copy(self, src, non_blocking):
-    """`src`, broadcast to the shape of `self` and cast to its dtype."""
-    return self.clone().copy_(src)
+    """`src`, broadcast to the shape of `self` and cast to its dtype, with the strides of `self`."""
+    if any(n > 1 and not stride for n, stride in zip(self.shape, self.stride())):
+        return self.clone().copy_(src)
+    storage = self.untyped_storage()
+    whole = torch.empty(storage.nbytes() // self.element_size(), dtype=self.dtype, device=self.device)
+    out = torch.empty(0, dtype=self.dtype, device=self.device)
+    out.set_(whole.untyped_storage(), self.storage_offset(), self.shape, self.stride())
+    return out.copy_(src)
 
 
 @_aten(

@@ -4,7 +4,7 @@ import math
 
 import torchlite as torch
 
-from ._declare import op
+from ._declare import op, reference
 from ._out import Out
 from .copying import _channels_last_strides
 
@@ -70,9 +70,11 @@ def ones(size, dtype, layout, device, pin_memory, requires_grad=False):
     out=Out(tags="factory repeats"),
     grad=None,
     differentiable=False,
+    tags="reference",
 )
 def full(size, fill_value, dtype, layout, device, pin_memory, requires_grad=False):
     """A tensor filled with `fill_value`, whose type gives the dtype if none is named."""
+    return reference.full(size, fill_value, dtype, device)
 
 
 @op(
@@ -270,9 +272,11 @@ def arange_start(start, end, dtype, layout, device, pin_memory, requires_grad=Fa
     out=Out(tags="counts factory flat"),
     grad=None,
     differentiable=False,
+    tags="reference",
 )
 def arange_start_step(start, end, step, dtype, layout, device, pin_memory, requires_grad=False):
     """start, start + step, ... before `end`; integers give int64, else the default dtype."""
+    return reference.arange_step(start, end, step, dtype, device)
 
 
 @op(

@@ -38,9 +38,9 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
     common = torch.promote_types(x1.dtype, x2.dtype)
     if not common.is_floating_point:
         raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {common._scalar_type}")
-    x1, x2 = torch.broadcast_tensors(x1.to(common), x2.to(common))
+    x1, x2 = torch.broadcast_tensors(*(x if x.dtype.is_floating_point else x.to(common) for x in (x1, x2)))
 
-    def unit(x):
+    def unit(x):  # in its own dtype: `eps` is 0 as a half
         norm = torch.linalg.vector_norm(x, 2, dim, True).clone()
         with torch.no_grad():  # the gradient is the norm's where it is below eps, too
             norm.clamp_min_(eps)

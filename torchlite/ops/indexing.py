@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import torchlite as torch
 
-from ._declare import bodies, op
+from ._declare import bodies, op, reference
 from ._out import EXACT, Out, SELF_AND_RESULT
 
 
@@ -62,9 +62,11 @@ def _slices(x, dim, index):
     out=Out(EXACT, "apart"),
     grad={"self": lambda c, g: g.new_zeros(c.self_shape).scatter_add(c.dim, c.index, g)},
     samples=lambda t: [(t(3, 4), 1, torch.tensor([[0, 0], [3, 1]])), (t(3), 0, torch.tensor([2, 0]))],
+    tags="reference",
 )
 def gather(self, dim, index, sparse_grad=False):
     """Takes one element along `dim` for every entry of `index`: out[i][j] = self[index[i][j]][j] for dim 0."""
+    return reference.gather(self, dim, index)
 
 
 @op(
@@ -175,10 +177,12 @@ def _scatter_reduce_grad(c, g):
         (t(3, 4, lo=1), 0, torch.tensor([[0, 1, 2, 0], [0, 1, 1, 0]]), t(2, 4, lo=1), r)
         for r in ("sum", "prod", "mean", "amax", "amin")
     ],
+    tags="reference",
 )
 def scatter_reduce(self, dim, index, src, reduce, include_self=True):
     """`self` with `src` reduced into the positions of `index` along `dim`: "sum", "prod", "mean", "amax" or "amin";
     `include_self=False` leaves the old values of these positions out."""
+    return reference.scatter_reduce(self, dim, index, src, reduce, include_self)
 
 
 # ---- one index vector along a dim ------------------------------------------------------------------------------------
@@ -369,9 +373,11 @@ def masked_scatter(self, mask, source):
     out=Out("nonzero: Expected out tensor to have scalar type Long but got scalar type{o}", "apart whole"),
     grad=None,
     differentiable=False,
+    tags="reference",
 )
 def _nonzero(self):
     """Positions of the elements that are not zero, one row each: int64 of shape (n, self.dim())."""
+    return reference.nonzero(self)
 
 
 @op(

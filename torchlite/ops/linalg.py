@@ -7,7 +7,7 @@ from typing import Any
 import torchlite as torch
 
 from .. import _C
-from ._declare import _functions, op
+from ._declare import _functions, op, reference
 from ._out import EXACT, Out, SCALAR_TYPE, castable
 
 
@@ -132,9 +132,11 @@ def _triangular_grad(c, g):
     "_linalg_trsm(Tensor A, Tensor B, bool upper, bool unitriangular) -> Tensor",
     kernel="_linalg_trsm",
     grad=_triangular_grad,
+    tags="reference",
 )
 def _trsm(A, B, upper, unitriangular):
     """X with A X = B for triangular A; equal batch dims."""
+    return reference.solved_triangle(A, B, upper, unitriangular)
 
 
 def _triangular_right_grad(c, g):
@@ -232,10 +234,15 @@ def _cholesky_grad(c, g):
 
 
 @_hidden(
-    "_linalg_cholesky_lower(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_cholesky", grad=None, differentiable=False
+    "_linalg_cholesky_lower(Tensor A) -> (Tensor, Tensor)",
+    kernel="_linalg_cholesky",
+    grad=None,
+    differentiable=False,
+    tags="reference",
 )
 def _cholesky_lower(A):
     """Lower factor of Hermitian positive definite matrices (lower triangle read), and info."""
+    return reference.cholesky(A)
 
 
 @_hidden("_linalg_cholesky(Tensor A, bool upper) -> (Tensor, Tensor)", nondiff=(1,), grad=_cholesky_grad)
@@ -461,16 +468,21 @@ def _geqrf(A):
 
 
 @_hidden(
-    "_linalg_householder(Tensor A, Tensor tau) -> Tensor", kernel="_linalg_householder", grad=None, differentiable=False
+    "_linalg_householder(Tensor A, Tensor tau) -> Tensor",
+    kernel="_linalg_householder",
+    grad=None,
+    differentiable=False,
+    tags="reference",
 )
 def _householder(A, tau):
     """First columns of the product of the reflections."""
+    return reference.householder(A, tau)
 
 
 def _qr(A, mode):
     m, n = A.shape[-2:]
     k = min(m, n)
-    grad = torch.is_grad_enabled() and A.requires_grad
+    grad = _C.differentiated(A)
     if mode == "r":
         if grad:
             raise RuntimeError(
@@ -555,7 +567,7 @@ def householder_product(input, tau):
         raise RuntimeError(
             f"{name}: tau dtype {tau.dtype._scalar_type} does not match input dtype {input.dtype._scalar_type}"
         )
-    if not (torch.is_grad_enabled() and (input.requires_grad or tau.requires_grad)):
+    if not _C.differentiated(input, tau):
         return _householder(input, tau)
     m, n = input.shape[-2:]
     q = torch.eye(m, n, dtype=input.dtype, device=input.device).expand(input.shape)

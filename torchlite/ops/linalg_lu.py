@@ -86,7 +86,7 @@ def _take_rows(x, order):
 
 def _lu(A, pivot):
     LU, pivots, info = _lu_any(A.detach(), pivot)
-    if not (torch.is_grad_enabled() and A.requires_grad):
+    if not _C.differentiated(A):
         return LU, pivots, info
     # the same with known row order, through ops with gradients
     m, n = A.shape[-2:]
@@ -222,6 +222,7 @@ def lu_solve(LU, pivots, B, left=True, adjoint=False):
     return _columns(x) if left else x.contiguous()
 
 
+@op("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
 def _old_lu_solve(self, LU_data, LU_pivots):
     """Deprecated: see torch.linalg.lu_solve."""
     _C.warn_once(
@@ -230,9 +231,6 @@ def _old_lu_solve(self, LU_data, LU_pivots):
         "replaced with\nX = torch.linalg.lu_solve(LU, pivots, B)"
     )
     return lu_solve(LU_data, LU_pivots, self)
-
-
-op("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)(_old_lu_solve)
 
 
 def _same_dtype(name, A, B):

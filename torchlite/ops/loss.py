@@ -3,6 +3,7 @@
 import math
 
 import torchlite as torch
+from .. import _C
 from ._declare import op, refuse_gradient
 from ._out import FOUND, Out
 
@@ -151,7 +152,7 @@ def soft_margin_loss(self, target, reduction=1):
         raise RuntimeError(
             f"result type {have._scalar_type} can't be cast to the desired output type {self.dtype._scalar_type}"
         )
-    if self.is_complex() and torch.is_grad_enabled() and (self.requires_grad or target.requires_grad):
+    if self.is_complex() and _C.differentiated(self, target):
         raise RuntimeError(
             "soft_margin_loss does not support automatic differentiation for outputs with complex dtype."
         )

@@ -5,7 +5,7 @@ import math
 import torchlite as torch
 
 from .. import _C
-from ._declare import _functions, bodies, op
+from ._declare import _functions, bodies, op, reference
 from ._out import ADDMV, EXACT, INPUT_DTYPE, Out
 from .einsum import einsum
 
@@ -75,9 +75,11 @@ def mm(self, mat2):
         "mat2": lambda c, g: c.self.transpose(1, 2).conj().bmm(g),
     },
     samples=lambda t: [(t(2, 3, 4), t(2, 4, 5))],
+    tags="reference",
 )
 def bmm(self, mat2):
     """Products of the matrices in two batches (b, n, k) and (b, k, m), one by one."""
+    return reference.bmm(self, mat2)
 
 
 def _vector_dtype(args, result, out, i):

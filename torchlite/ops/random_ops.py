@@ -3,7 +3,7 @@ on every device."""
 
 import torchlite as torch
 
-from ._declare import op
+from ._declare import op, reference
 from ._out import Out
 
 _OPT = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -45,9 +45,11 @@ def random_(self, generator):
     kernel="random_to",
     variants="method",
     grad={"self": _zero},
+    tags="reference",
 )
 def random_to(self, to, generator):
     """Fills with whole numbers from [0, to)."""
+    return self.random_(0, to, generator=generator)
 
 
 @op(
@@ -66,9 +68,11 @@ def random_from(self, from_, to, generator):
     kernel="bernoulli_",
     variants="method",
     grad={"self": _zero, "p": lambda c, g: torch.zeros(c.p_shape, dtype=c.p_dtype, device=g.device)},
+    tags="reference",
 )
 def bernoulli_(self, p, generator):
     """Fills with 1 with probability `p`, else 0."""
+    return reference.bernoulli_(self, p, generator)
 
 
 @op(
@@ -76,9 +80,11 @@ def bernoulli_(self, p, generator):
     kernel="exponential_",
     variants="method",
     grad={"self": _zero},
+    tags="reference",
 )
 def exponential_(self, lambd, generator):
     """Fills with exponential numbers of rate `lambd`."""
+    return reference.exponential_(self, lambd, generator)
 
 
 @op(
@@ -86,9 +92,11 @@ def exponential_(self, lambd, generator):
     kernel="geometric_",
     variants="method",
     grad={"self": _zero},
+    tags="reference",
 )
 def geometric_(self, p, generator):
     """Fills with the number of trials up to the first success, each of probability `p`."""
+    return reference.geometric_(self, p, generator)
 
 
 @op(
@@ -96,9 +104,11 @@ def geometric_(self, p, generator):
     kernel="cauchy_",
     variants="method",
     grad={"self": _zero},
+    tags="reference",
 )
 def cauchy_(self, median, sigma, generator):
     """Fills with Cauchy numbers."""
+    return reference.cauchy_(self, median, sigma, generator)
 
 
 @op(
@@ -119,9 +129,11 @@ def log_normal_(self, mean, std, generator):
     out=Out(tags="factory"),
     grad=None,
     differentiable=False,
+    tags="reference",
 )
 def rand(size, generator, dtype, layout, device, pin_memory, requires_grad=False):
     """Uniform numbers from [0, 1)."""
+    return torch.empty(size, dtype=dtype, device=device).uniform_(0, 1, generator=generator)
 
 
 @op(
@@ -131,9 +143,11 @@ def rand(size, generator, dtype, layout, device, pin_memory, requires_grad=False
     out=Out(tags="factory"),
     grad=None,
     differentiable=False,
+    tags="reference",
 )
 def randn(size, generator, dtype, layout, device, pin_memory, requires_grad=False):
     """Normal numbers of mean 0 and std 1."""
+    return torch.empty(size, dtype=dtype, device=device).normal_(0, 1, generator=generator)
 
 
 @op(
@@ -172,9 +186,11 @@ def randint_low(low, high, size, generator, dtype, layout, device, pin_memory, r
     out=Out(tags="default factory"),
     grad=None,
     differentiable=False,
+    tags="reference",
 )
 def randperm(n, generator, dtype, layout, device, pin_memory, requires_grad=False):
     """The numbers 0 to n - 1 in random order."""
+    return reference.randperm(n, generator, dtype, device)
 
 
 _LIKE = f"*, {_GEN}, {_OPT}, MemoryFormat? memory_format=None"
@@ -351,9 +367,11 @@ def _dropout_noise(self, p, generator):
     variants="function",
     grad=None,
     differentiable=False,
+    tags="reference",
 )
 def _rrelu_noise(self, lower, upper, generator):
     """A draw from [lower, upper) for every element that is not positive, 1 for the others."""
+    return reference.rrelu_noise(self, lower, upper, generator)
 
 
 def _check_p(p):

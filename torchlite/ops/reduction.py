@@ -1,7 +1,7 @@
 """Reductions: sums, products, extremes, variances, norms, medians."""
 
 import torchlite as torch
-from ._declare import bodies, op
+from ._declare import bodies, op, reference
 from ._out import EXACT, Out, SAME_AS_INPUT, uncastable
 
 
@@ -66,26 +66,28 @@ def _share_all(g, x, result):
 @op(
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     kernel="sum",
-    tags="reduction",
+    tags="reduction reference",
     node="SumBackward0",
     grad={"self": lambda c, g: g.expand(c.self_shape)},
     samples=lambda t: [(t(3, 4),), (t(0, 3),), (t(),)],
 )
 def sum_all(self, dtype=None):
     """The sum of all elements. Integers and bool are summed as int64 unless `dtype` says otherwise."""
+    return reference.sum(self, None, False, dtype)
 
 
 @op(
     "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     kernel="sum",
     out=Out(tags="dtype"),
-    tags="reduction",
+    tags="reduction reference",
     node="SumBackward1",
     grad={"self": lambda c, g: _spread(g, c.self_shape, c.dim, c.keepdim)},
     samples=lambda t: [(t(3, 4), 0), (t(3, 4, 2), (0, -1), True), (t(3, 4), None)],
 )
 def sum_dim(self, dim, keepdim=False, dtype=None):
     """The sums along the dims in `dim` (all when None or empty); reduced dims stay with size 1 if `keepdim`."""
+    return reference.sum(self, dim, keepdim, dtype)
 
 
 def _nansum_dtype(args, result, out, i):
@@ -170,20 +172,21 @@ def _prod_grad(g, x, result, dim):
 @op(
     "prod(Tensor self, *, ScalarType? dtype=None) -> Tensor",
     kernel="prod",
-    tags="reduction",
+    tags="reduction reference",
     node="ProdBackward0",
     grad={"self": lambda c, g: _prod_grad(g, c.self, c.result, None)},
     samples=lambda t: [(t(3, 2),), (t(),)],
 )
 def prod_all(self, dtype=None):
     """The product of all elements."""
+    return reference.prod(self, None, False, dtype)
 
 
 @op(
     "prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     kernel="prod",
     out=Out(tags="dtype"),
-    tags="reduction",
+    tags="reduction reference",
     node="ProdBackward1",
     grad={
         "self": lambda c, g: (
@@ -201,6 +204,7 @@ def prod_all(self, dtype=None):
 )
 def prod_dim(self, dim, keepdim=False, dtype=None):
     """The products along `dim`."""
+    return reference.prod(self, dim, keepdim, dtype)
 
 
 def _some(hits, dim=None, keepdim=False):
@@ -368,12 +372,13 @@ def min_other(self, other):
     "amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor",
     kernel="amax",
     out=Out(SAME_AS_INPUT),
-    tags="reduction",
+    tags="reduction reference",
     grad={"self": lambda c, g: _share(g, c.self, c.result, c.dim, c.keepdim)},
     samples=lambda t: [(t(3, 4),), (t(3, 4, 2), (0, 2), True)],
 )
 def amax(self, dim=(), keepdim=False):
     """The largest values along the dims in `dim`. Equal maxima share the gradient."""
+    return reference.amax(self, dim, keepdim)
 
 
 @op(

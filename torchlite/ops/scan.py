@@ -1,7 +1,7 @@
 """Scans along one dim: cumulative sums, products, extremes, differences, trapezoids."""
 
 import torchlite as torch
-from ._declare import op, python
+from ._declare import op, python, reference
 from ._out import EXACT, Out
 
 _SCALAR_TYPE = "expected scalar_type {r} but found {o}"
@@ -49,9 +49,11 @@ def _cumprod_grad(g, x, result, dim):
     out=Out(EXACT, "dtype ordered"),
     grad={"self": lambda c, g: _reverse_sum(g, c.dim)},
     samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1), (t(), 0)],
+    tags="reference",
 )
 def cumsum(self, dim, dtype=None):
     """Sums of the elements up to each one along `dim`."""
+    return reference.cumsum(self, dim, dtype)
 
 
 @op(
@@ -61,9 +63,11 @@ def cumsum(self, dim, dtype=None):
     out=Out(EXACT, "dtype ordered"),
     grad={"self": lambda c, g: _cumprod_grad(g, c.self, c.result, c.dim)},
     samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1)],
+    tags="reference",
 )
 def cumprod(self, dim, dtype=None):
     """Products of the elements up to each one along `dim`."""
+    return reference.cumprod(self, dim, dtype)
 
 
 @op(
@@ -73,9 +77,11 @@ def cumprod(self, dim, dtype=None):
     nondiff=(1,),
     grad={"self": lambda c, g: _collect(g[0], c.self_shape, c.dim, c.result1)},
     samples=lambda t: [(t(3, 4), 0)],
+    tags="reference",
 )
 def cummax(self, dim):
     """The largest element so far along `dim`, and the position of its last appearance."""
+    return reference.cummax(self, dim)
 
 
 @op(
@@ -85,9 +91,11 @@ def cummax(self, dim):
     nondiff=(1,),
     grad={"self": lambda c, g: _collect(g[0], c.self_shape, c.dim, c.result1)},
     samples=lambda t: [(t(3, 4), 0)],
+    tags="reference",
 )
 def cummin(self, dim):
     """The smallest element so far along `dim`, and the position of its last appearance."""
+    return reference.cummin(self, dim)
 
 
 def _collect(g, shape, dim, index):

@@ -1,7 +1,7 @@
 """Sorting, selection, unique values, searches and histograms."""
 
 import torchlite as torch
-from ._declare import bodies, op, python
+from ._declare import bodies, op, python, reference
 from ._out import EXACT, Out, SEARCH
 
 
@@ -19,9 +19,11 @@ def _scatter_grad(g, shape, dim, index):
     node="SortBackward0",
     grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
     samples=lambda t: [(t(3, 4),), (t(3, 4), 0, True)],
+    tags="reference",
 )
 def sort(self, dim=-1, descending=False):
     """Values in order along `dim` and where they came from. NaN is the largest; equal values keep their order."""
+    return reference.sort(self, dim, descending)
 
 
 @op(
@@ -73,9 +75,11 @@ def msort(self):
     nondiff=(1,),
     grad={"self": lambda c, g: _scatter_grad(g[0], c.self_shape, c.dim, c.result1)},
     samples=lambda t: [(t(3, 4), 2), (t(3, 4), 1, 0, False)],
+    tags="reference",
 )
 def topk(self, k, dim=-1, largest=True, sorted=True):
     """The k largest (or smallest) values along `dim` in order, and their positions."""
+    return reference.topk(self, k, dim, largest, sorted)
 
 
 # ---- unique ----------------------------------------------------------------------------------------------------------
@@ -97,9 +101,11 @@ def _unique2(self, sorted=True, return_inverse=False, return_counts=False):
     kernel="unique_dim",
     variants="function",
     grad={},
+    tags="reference",
 )
 def unique_dim(self, dim, sorted=True, return_inverse=False, return_counts=False):
     """Distinct slices along `dim` in lexicographic order, with inverse and counts."""
+    return reference.unique_dim(self, dim, sorted, return_inverse, return_counts)
 
 
 @op(
@@ -157,9 +163,11 @@ python(unique, unique_consecutive)
     out=Out(SEARCH),
     differentiable=False,
     samples=lambda t: [(t(5).sort()[0], t(3)), (t(5).sort()[0], 0.5)],
+    tags="reference",
 )
 def searchsorted(sorted_sequence, self, out_int32=False, right=False, side=None, sorter=None):
     """Where each value of `self` would be inserted into the sorted innermost dim of `sorted_sequence`."""
+    return reference.searchsorted(sorted_sequence, self, out_int32, right, side, sorter)
 
 
 @op(

@@ -9,7 +9,7 @@ import torchlite as torch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-from ._declare import op
+from ._declare import formulas, op
 from ._out import Out, UNCASTABLE, uncastable
 from .binary import _floats, _xlogy_self
 from .unary import _float
@@ -29,13 +29,14 @@ def _positive(t):
     kernel="erf",
     inplace=True,
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     alias=("special.erf",),
     grad={"self": lambda c, g: 2 / math.sqrt(math.pi) * torch.exp(-(c.self * c.self)) * g},
     samples=_line,
 )
 def erf(self):
     """Error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
+    return formulas.erf(self)
 
 
 @op(
@@ -43,13 +44,14 @@ def erf(self):
     kernel="erfc",
     inplace=True,
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     alias=("special.erfc",),
     grad={"self": lambda c, g: -2 / math.sqrt(math.pi) * torch.exp(-(c.self * c.self)) * g},
     samples=_line,
 )
 def erfc(self):
     """1 - erf(x), exact for large x."""
+    return formulas.erfc(self)
 
 
 @op(
@@ -57,26 +59,28 @@ def erfc(self):
     kernel="erfinv",
     inplace=True,
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     alias=("special.erfinv",),
     grad={"self": lambda c, g: math.sqrt(math.pi) / 2 * torch.exp(torch.erfinv(c.self).square()) * g},
     samples=lambda t: [(t(3, 4, lo=-0.9, hi=0.9),)],
 )
 def erfinv(self):
     """Inverse of erf; NaN outside [-1, 1]."""
+    return formulas.erfinv(self)
 
 
 @op(
     "special_erfcx(Tensor self) -> Tensor",
     kernel="special_erfcx",
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     module="special",
     grad={"self": lambda c, g: g * (2 * c.self * c.result - 2 / math.sqrt(math.pi))},
     samples=_line,
 )
 def special_erfcx(self):
     """exp(x**2) * erfc(x)."""
+    return formulas.special_erfcx(self)
 
 
 @op("special_ndtr(Tensor self) -> Tensor", out=Out(tags="copied"), tags="pointwise", module="special", samples=_line)
@@ -89,13 +93,22 @@ def special_ndtr(self):
     "special_ndtri(Tensor self) -> Tensor",
     kernel="special_ndtri",
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     module="special",
     grad={"self": lambda c, g: g * math.sqrt(2 * math.pi) * (c.result * c.result / 2).exp()},
     samples=lambda t: [(t(3, 4, lo=0.1, hi=0.9),)],
 )
 def special_ndtri(self):
     """Inverse of the normal distribution function."""
+    return formulas.special_ndtri(self)
+
+
+def _log_ndtr_grad(c, g):
+    """The density over the distribution; on the left both vanish, and their ratio does not."""
+    left = c.self < -1
+    low, high = torch.where(left, c.self, -1.0), torch.where(left, -1.0, c.self)  # no NaN from the side not taken
+    ratio = torch.exp(high * high * -0.5) / (torch.special.ndtr(high) * 2)
+    return g * math.sqrt(2 / math.pi) * torch.where(left, 1 / torch.special.erfcx(low * -math.sqrt(0.5)), ratio)
 
 
 @op(
@@ -104,7 +117,7 @@ def special_ndtri(self):
     out=True,
     tags="pointwise",
     module="special",
-    grad={"self": lambda c, g: g * math.sqrt(2 / math.pi) / torch.special.erfcx(c.self * -math.sqrt(0.5))},
+    grad={"self": _log_ndtr_grad},
     samples=_line,
 )
 def special_log_ndtr(self):
@@ -151,13 +164,14 @@ def special_xlog1py(self, other):
     kernel="lgamma",
     inplace=True,
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     alias=("special.gammaln",),
     grad={"self": lambda c, g: g * torch.digamma(c.self)},
     samples=_positive,
 )
 def lgamma(self):
     """log |Gamma(x)|."""
+    return formulas.lgamma(self)
 
 
 @op(
@@ -165,20 +179,21 @@ def lgamma(self):
     kernel="digamma",
     inplace=True,
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     alias=("special.digamma", "special.psi"),
     grad={"self": lambda c, g: g * torch.polygamma(1, c.self)},
     samples=_positive,
 )
 def digamma(self):
     """Derivative of log Gamma(x)."""
+    return formulas.digamma(self)
 
 
 @op(
     "polygamma(int n, Tensor self) -> Tensor",
     kernel="polygamma",
     out=Out(tags="ordered"),
-    tags="pointwise",
+    tags="pointwise reference",
     variants="function",
     alias=("special.polygamma",),
     grad={"self": lambda c, g: g * torch.polygamma(c.n + 1, c.self)},
@@ -186,6 +201,7 @@ def digamma(self):
 )
 def polygamma(n, self):
     """The n-th derivative of digamma."""
+    return formulas.polygamma(n, self)
 
 
 @op("polygamma(Tensor self, int n) -> Tensor", variants="method", tags="pointwise")
@@ -263,13 +279,14 @@ def igammac(self, other):
     "special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor",
     kernel="special_zeta",
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     module="special",
     grad={"other": lambda c, g: g * -c.self * torch.special.zeta(c.self + 1, c.other)},
     samples=lambda t: [(t(3, 4, lo=1.5, hi=5, requires_grad=False), t(4, lo=0.3, hi=5))],
 )
 def special_zeta(self, other):
     """Hurwitz zeta function: the sum over k >= 0 of (other + k)**-self."""
+    return formulas.special_zeta(self, other)
 
 
 # ---- Bessel functions ----------------------------------------------------------------------------------------------
@@ -293,18 +310,19 @@ def i0(self):
     "special_i0e(Tensor self) -> Tensor",
     kernel="special_i0e",
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     module="special",
     grad={"self": lambda c, g: g * (torch.special.i1e(c.self) - c.self.sgn() * c.result)},
     samples=_line,
 )
 def special_i0e(self):
     """exp(-|x|) * i0(x)."""
+    return formulas.special_i0e(self)
 
 
 def _slope_at_zero(x, slope):
     """slope(x, 1 / x), and at 0 its limit 1/2, which does not change with x to the second order."""
-    tiny = x.abs() <= torch.finfo(x.dtype).eps
+    tiny = (x.abs() > torch.finfo(x.dtype).eps).logical_not()  # NaN too, as in PyTorch
     x = torch.where(tiny, 1, x)
     return torch.where(tiny, 0.5, slope(x, x.reciprocal()))
 
@@ -328,7 +346,7 @@ def special_i1(self):
     "special_i1e(Tensor self) -> Tensor",
     kernel="special_i1e",
     out=True,
-    tags="pointwise",
+    tags="pointwise reference",
     module="special",
     grad={
         "self": lambda c, g: g * _slope_at_zero(c.self, lambda x, r: torch.special.i0e(x) - c.result * (x.sgn() + r))
@@ -337,22 +355,30 @@ def special_i1(self):
 )
 def special_i1e(self):
     """exp(-|x|) * i1(x)."""
+    return formulas.special_i1e(self)
 
 
-_NODIFF: dict[str, Any] = {"out": True, "tags": "pointwise", "module": "special", "grad": None, "differentiable": False}
+_NODIFF: dict[str, Any] = {"out": True, "module": "special", "grad": None, "differentiable": False}
 
 
-def _plain(name, doc, sample=_line, body=None):
+def _plain(name, doc, sample=_line, body=None, formula=False):
     def primitive(self):
         pass
 
-    f = body or primitive
+    def by_formula(self):
+        return getattr(formulas, "special_" + name)(self)
+
+    f = by_formula if formula else body or primitive
     f.__name__, f.__doc__, f.__module__ = "special_" + name, doc, __name__
-    return op(f"special_{name}(Tensor self) -> Tensor", kernel="special_" + name, samples=sample, **_NODIFF)(f)
+    tags = "pointwise reference" if formula else "pointwise"
+    declared = op(
+        f"special_{name}(Tensor self) -> Tensor", kernel="special_" + name, samples=sample, tags=tags, **_NODIFF
+    )
+    return declared(f)
 
 
-_plain("bessel_j0", "Bessel function of the first kind, order 0.")
-_plain("bessel_j1", "Bessel function of the first kind, order 1.")
+_plain("bessel_j0", "Bessel function of the first kind, order 0.", formula=True)
+_plain("bessel_j1", "Bessel function of the first kind, order 1.", formula=True)
 _plain("bessel_y0", "Bessel function of the second kind, order 0.", _positive)
 _plain("bessel_y1", "Bessel function of the second kind, order 1.", _positive)
 _plain("modified_bessel_i0", "Modified Bessel function of the first kind, order 0.", body=lambda x: torch.i0(x))
@@ -369,8 +395,8 @@ _plain(
     _positive,
     lambda x: torch.exp(x * -1.0) * torch.special.scaled_modified_bessel_k1(x),
 )
-_plain("scaled_modified_bessel_k0", "exp(x) * modified_bessel_k0(x).", _positive)
-_plain("scaled_modified_bessel_k1", "exp(x) * modified_bessel_k1(x).", _positive)
+_plain("scaled_modified_bessel_k0", "exp(x) * modified_bessel_k0(x).", _positive, formula=True)
+_plain("scaled_modified_bessel_k1", "exp(x) * modified_bessel_k1(x).", _positive, formula=True)
 _plain(
     "spherical_bessel_j0",
     "Spherical Bessel function of the first kind, order 0: sin(x) / x.",

@@ -117,7 +117,7 @@ def stft(
         y = fft_r2c(frames, (2,), mode, True if onesided is None else onesided)
     y = y.transpose(1, 2)
     y = y.squeeze(0) if self.dim() == 1 else y
-    if not y.requires_grad:
+    if not _C.differentiated(y):
         y = y.detach()  # no view of the transform, for who detaches it in place
     return y if return_complex or (return_complex is None and complex_in) else torch.view_as_real(y)
 

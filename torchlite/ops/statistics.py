@@ -3,7 +3,7 @@
 import math
 
 import torchlite as torch
-from ._declare import bodies, methods, op, python
+from ._declare import bodies, methods, op, python, reference
 from ._out import EXACT, Out, QUANTILE
 from .reduction import _count, _restore, _select_grad, _share_all, _spread
 
@@ -461,12 +461,13 @@ def nanmedian_dim(self, dim, keepdim=False):
     kernel="mode",
     out=Out("expected scalar type '{r}' but got '{o}' for {part} output"),
     nondiff=(1,),
-    tags="reduction",
+    tags="reduction reference",
     grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
     samples=lambda t: [(t(3, 4), 0)],
 )
 def mode(self, dim=-1, keepdim=False):
     """The most frequent values along `dim` (the smallest of equally frequent ones) and a position of each."""
+    return reference.mode(self, dim, keepdim)
 
 
 @op(
@@ -474,12 +475,13 @@ def mode(self, dim=-1, keepdim=False):
     kernel="kthvalue",
     out=Out(_kthvalue_dtype, "apart"),
     nondiff=(1,),
-    tags="reduction",
+    tags="reduction reference",
     grad={"self": lambda c, g: _select_grad(g[0], c.self_shape, c.dim, c.keepdim, c.result1)},
     samples=lambda t: [(t(3, 4), 2), (t(3, 4), 1, 0, True)],
 )
 def kthvalue(self, k, dim=-1, keepdim=False):
     """The k-th smallest values along `dim` (k counts from 1) and their positions."""
+    return reference.kthvalue(self, k, dim, keepdim)
 
 
 _INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")

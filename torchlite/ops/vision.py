@@ -412,15 +412,16 @@ def channel_shuffle(self, groups):
 
 
 # ---- grids -----------------------------------------------------------------------------------------------------------
-def _clip(x, size):
-    """Into 0 .. size - 1; no gradient at and beyond the ends."""
+def _clip(x, size, dims):
+    """Into 0 .. size - 1; no gradient at and beyond the ends. NaN is the first of an image, the last of a volume."""
     inside = (x > 0) & (x < size - 1)
-    return torch.where(inside, x, x.detach().clamp(0, size - 1))
+    ends = torch.where(x > 0, size - 1.0, 0.0) if dims == 2 else torch.where(x <= 0, 0.0, size - 1.0)
+    return torch.where(inside, x, ends)
 
 
-def _pad_coordinate(x, size, padding, align):
+def _pad_coordinate(x, size, padding, align, dims):
     if padding == 1:
-        return _clip(x, size)
+        return _clip(x, size, dims)
     if padding == 2:
         low, span = (0.0, float(size - 1)) if align else (-0.5, float(size))
         if span == 0:
@@ -429,8 +430,8 @@ def _pad_coordinate(x, size, padding, align):
             x = (x - low).abs()
             extra, flips = torch.fmod(x, span), torch.floor(x.detach() / span)
             x = torch.where(flips % 2 == 0, extra + low, span - extra + low)
-        return _clip(x, size)
-    return x
+        return _clip(x, size, dims)
+    return x if dims == 2 else torch.where(x.abs() < 2**31, x, -100.0)  # outside, as what is no int32 in a volume
 
 
 def _at(flat, coords, sizes):
@@ -512,10 +513,10 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     coords = []
     for i, size in enumerate(sizes):
         x = grid[..., i]
-        if interpolation_mode != 2:  # NaN is a corner there, and makes NaN of cubic weights
-            x = torch.where(x == x, x, -1.0)
         x = (x + 1) / 2 * (size - 1) if align_corners else ((x + 1) * size - 1) / 2
-        coords.append(x if interpolation_mode == 2 else _pad_coordinate(x, size, padding_mode, align_corners))
+        if interpolation_mode != 2:
+            x = _pad_coordinate(x, size, padding_mode, align_corners, len(sizes))
+        coords.append(x)
     if interpolation_mode == 1:
         out = _at(flat, [x.round() for x in coords], sizes)
         if grid.requires_grad:  # a gradient of zeros, not none
@@ -528,7 +529,7 @@ def grid_sampler(input, grid, interpolation_mode, padding_mode, align_corners):
     if interpolation_mode == 2:
         weights = [_cubic(t) for t in frac]
         taps = [
-            [_pad_coordinate(f + j, size, padding_mode, align_corners) for j in (-1, 0, 1, 2)]
+            [_pad_coordinate(f + j, size, padding_mode, align_corners, 2) for j in (-1, 0, 1, 2)]
             for f, size in zip(low, sizes)
         ]
     else:

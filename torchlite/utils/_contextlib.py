@@ -1,8 +1,12 @@
 """Context managers that are decorators too."""
 
+from __future__ import annotations
+
 import functools
-import inspect
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _wrap_generator(new_context, func):
@@ -45,13 +49,15 @@ def context_decorator(ctx: Any, func: Any) -> Any:
         new_context = ctx.clone
     else:
         new_context = (lambda: ctx) if enters else ctx
-    if inspect.isclass(func):
+    if isinstance(func, type):
         raise RuntimeError(
             "Cannot decorate classes; it is ambiguous whether or not only the constructor or all methods should have "
             "the context manager applied; additionally, decorating a class at definition-site will prevent use of the "
             "identifier as a conventional type. To specify which methods to decorate, decorate each of them "
             "individually."
         )
+    import inspect
+
     if inspect.isgeneratorfunction(func):
         return _wrap_generator(new_context, func)
 
@@ -67,7 +73,7 @@ class _DecoratorContextManager:
     """Base of context managers that decorate functions: each call enters a clone."""
 
     def __call__(self, orig_func):
-        if inspect.isclass(orig_func):
+        if isinstance(orig_func, type):
             import warnings
 
             warnings.warn(

@@ -77,8 +77,10 @@ def contiguous(t: Tensor) -> Tensor:
 _BYTES = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 
-def _is_limited(dtype: DType) -> bool:
-    return dtype._code > torch.complex128._code
+# the dtypes behind complex128
+LIMITED = frozenset(
+    [d for d in vars(torch).values() if isinstance(d, torch.dtype) and d._code > torch.complex128._code]
+)
 
 
 def _as_bytes(t: Tensor) -> Tensor:
@@ -89,7 +91,7 @@ def _as_bytes(t: Tensor) -> Tensor:
 
 
 def _no_conversion(dtype: DType, to: DType) -> NotImplementedError:
-    only, other = (dtype, to) if _is_limited(dtype) else (to, dtype)
+    only, other = (dtype, to) if dtype in LIMITED else (to, dtype)
     return NotImplementedError(
         "webgpu stores %s but does not convert it to or from %s; convert on the CPU: x.cpu().to(%s).to('webgpu')"
         % (only, other, to)
@@ -97,7 +99,7 @@ def _no_conversion(dtype: DType, to: DType) -> NotImplementedError:
 
 
 def copy_of(t: Tensor) -> Tensor:
-    if _is_limited(t.dtype):
+    if t.dtype in LIMITED:
         return copy_of(_as_bytes(t)).view(t.dtype)
     shape = tuple(t.shape)
     if not t.numel() or t.dtype.is_complex:
@@ -177,7 +179,7 @@ def device_fill(t: Tensor, value: Any) -> None:
     """t[...] = value below autograd."""
     probe = _C.empty((1,), t.dtype)
     _C.fill(probe, value)  # the core's conversion and its errors
-    if _is_limited(t.dtype):
+    if t.dtype in LIMITED:
         device_fill(_as_bytes(t), probe.view(_BYTES[t.itemsize]).item())
         return
     if t.dtype.is_complex:
@@ -232,7 +234,7 @@ def device_copy(dst: Tensor, src: Any) -> None:
     if src.is_cpu:
         copy_in(dst, src)
         return
-    if _is_limited(dst.dtype) or _is_limited(src.dtype):
+    if dst.dtype in LIMITED or src.dtype in LIMITED:
         if dst.dtype is not src.dtype:
             raise _no_conversion(src.dtype, dst.dtype)
         device_copy(_as_bytes(dst), _as_bytes(src))

@@ -6,6 +6,7 @@
 TlRegistry tl_reg;
 TL_THREAD bool tl_grad_mode = true, tl_inference_mode = false, tl_below_autograd = false;
 TL_THREAD uint8_t tl_func_level = 0;
+TL_THREAD bool tl_forward_ad = false;
 
 int tl_wrap_dim(int64_t dim, int ndim, int *out) {
   int lim = ndim > 0 ? ndim : 1;
@@ -211,6 +212,7 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
     R(device_resize),  R(device_copy),    R(device_fill),
     R(device_run),     R(torch_function), R(torch_operator),
     R(named_result),   R(limited),        R(unsupported_array),
+    R(forward),        R(has_tangent),    R(torch_dispatch),
 #undef R
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)
@@ -231,6 +233,23 @@ static PyObject *set_grad_mode(PyObject *m, PyObject *a) {
   bool old = tl_grad_mode;
   tl_grad_mode = PyObject_IsTrue(a) == 1;
   return PyBool_FromLong(old);
+}
+static PyObject *set_forward_ad(PyObject *m, PyObject *a) {
+  (void)m;
+  bool old = tl_forward_ad;
+  if (a == Py_True && !tl_reg.forward) {
+    PyErr_SetString(PyExc_RuntimeError, "forward_ad: nobody is there to look at calls");
+    return NULL;
+  }
+  if (PyBool_Check(a)) tl_forward_ad = a == Py_True;
+  return PyBool_FromLong(old);
+}
+static PyObject *differentiated(PyObject *m, PyObject *const *args, Py_ssize_t n) {
+  (void)m;
+  bool found = false;
+  for (Py_ssize_t i = 0; i < n && !found; i++)
+    found = TL_CHECK(args[i]) && ((tl_grad_mode && tl_requires_grad((TlTensor *)args[i])) || tl_has_tangent(args[i]));
+  return PyBool_FromLong(found);
 }
 static PyObject *inference_mode(PyObject *m, PyObject *a) {
   (void)m;
@@ -310,6 +329,9 @@ PyMethodDef tl_args_functions[] = {
   {"is_grad_enabled", grad_mode, METH_NOARGS, "True when operations are recorded."},
   {"set_grad_enabled", set_grad_mode, METH_O, "Sets grad mode, returns the old one."},
   {"is_inference_mode_enabled", inference_mode, METH_NOARGS, "True inside inference_mode()."},
+  {"differentiated", (PyCFunction)(void *)differentiated, METH_FASTCALL,
+   "differentiated(*tensors): whether a derivative of one of them is recorded or carried along."},
+  {"forward_ad", set_forward_ad, METH_O, "forward_ad(on or None): whether calls are looked at for tangents; the old."},
   {"func_level", func_level, METH_VARARGS, "func_level([new]): how many function transforms run."},
   {"storage_level", storage_level, METH_VARARGS,
    "storage_level(tensor, new): in which function transform the tensor's memory was made; sets it, returns the old "

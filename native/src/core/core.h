@@ -42,7 +42,8 @@ typedef struct {
   PyObject *dtypes[TL_NUM_DTYPES], *devices[8];
   PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema,
     *set_grad, *get_grad_fn, *set_requires_grad, *host_copy, *resolve, *device_alloc, *device_resize, *device_copy,
-    *device_fill, *device_run, *torch_function, *torch_operator, *named_result, *unsupported_array, *limited;
+    *device_fill, *device_run, *torch_function, *torch_operator, *named_result, *unsupported_array, *limited, *forward,
+    *has_tangent, *torch_dispatch;
 } TlRegistry;
 extern TlRegistry tl_reg;
 /* modes are per thread, as in PyTorch; WASM has one thread */
@@ -54,7 +55,11 @@ extern TlRegistry tl_reg;
 /* tl_below_autograd: inside an op that the recorder runs */
 extern TL_THREAD bool tl_grad_mode, tl_inference_mode, tl_below_autograd;
 extern TL_THREAD uint8_t tl_func_level; /* number of nested torch.func transforms that run */
+extern TL_THREAD int tl_dispatch_modes; /* number of TorchDispatchModes that are on */
+extern bool tl_dispatch_used;           /* whether there ever was one: reading a thread's number takes longer */
+extern TL_THREAD bool tl_forward_ad;    /* calls go to autograd/forward_ad.py first: tensors may have tangents */
 
+bool tl_has_tangent(PyObject *t);      /* in forward-mode AD */
 PyObject *tl_dtype_object(tl_dtype d); /* new reference */
 PyObject *tl_size_object(int n, const int64_t *v);
 PyObject *tl_ints_tuple(int n, const int64_t *v);

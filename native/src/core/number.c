@@ -310,8 +310,9 @@ static Py_ssize_t length(TlTensor *t) {
 static Py_hash_t hash(PyObject *o) { return (Py_hash_t)((uintptr_t)o >> 4); }
 
 static PyObject *subscript(TlTensor *t, PyObject *index) {
-  bool plain = (Py_TYPE(t) == tl_TensorClass && !modes()) || tl_reg.getitem == NULL;
-  if (plain && !(tl_grad_mode && tl_requires_grad(t))) {
+  bool plain =
+    (Py_TYPE(t) == tl_TensorClass && !modes() && !(tl_dispatch_used && tl_dispatch_modes)) || tl_reg.getitem == NULL;
+  if (plain && !tl_forward_ad && !(tl_grad_mode && tl_requires_grad(t))) {
     TlTensor *v = tl_basic_index(t, index);
     if (v || PyErr_Occurred()) return (PyObject *)v;
   }

@@ -167,8 +167,25 @@ PyObject *tl_op_limited(Overload *ov, PyObject *const *a) {
   return r;
 }
 
-/* kernel, else body */
+TL_THREAD int tl_dispatch_modes;
+bool tl_dispatch_used;
+
+/* What the innermost TorchDispatchMode makes of a call; NotImplemented where the op has no name that PyTorch has. */
+PyObject *tl_op_ask_mode(Overload *ov, PyObject *const *a, bool below) {
+  return vcall_with(tl_reg.torch_dispatch, ov, a, below ? Py_True : Py_False);
+}
+
 PyObject *tl_op_run(Overload *ov, PyObject *const *a, bool other) {
+  if (tl_dispatch_used && tl_dispatch_modes) {
+    PyObject *r = tl_op_ask_mode(ov, a, true);
+    if (r != Py_NotImplemented) return r;
+    Py_DECREF(r);
+  }
+  return tl_op_compute(ov, a, other);
+}
+
+/* kernel, else body */
+PyObject *tl_op_compute(Overload *ov, PyObject *const *a, bool other) {
   ov->calls++;
   if (ov->kernel) {
     PyObject *b[MAX_PARAMS], *own[MAX_PARAMS], *r;
@@ -241,6 +258,12 @@ static PyObject *made_complex(Overload *ov, PyObject *const *a, int *at) {
 }
 
 static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {
+  if (tl_forward_ad) return vcall_with(tl_reg.forward, ov, a, NULL);
+  if (tl_dispatch_used && tl_dispatch_modes) { /* what PyTorch composes is taken apart above autograd */
+    PyObject *r = tl_op_ask_mode(ov, a, false);
+    if (r != Py_NotImplemented) return r;
+    Py_DECREF(r);
+  }
   bool grad = s.grad && tl_grad_mode && !tl_inference_mode && has_normal(ov, a);
   if ((ov->flags & F_INPLACE) && tl_check_inference((TlTensor *)a[0]) < 0) return NULL;
   if ((ov->flags & F_INPLACE) && tl_func_level && tl_check_captured((TlTensor *)a[0], ov->schema) < 0) return NULL;

@@ -64,7 +64,7 @@ typedef struct {
 typedef struct {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *name, *overloads, *doc, *owner;
-  int method, allow_out;
+  int method, allow_out, in_python;
 } Op;
 
 extern PyTypeObject *tl_overload_type;
@@ -79,6 +79,8 @@ extern bool tl_default_off_cpu; /* torch.set_default_device or `with torch.devic
 PyObject *tl_op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject *kwnames);
 PyObject *tl_op_dispatch(Overload *ov, PyObject *const *a);
 PyObject *tl_op_run(Overload *ov, PyObject *const *a, bool other);
+PyObject *tl_op_compute(Overload *ov, PyObject *const *a, bool other); /* without asking a TorchDispatchMode */
+PyObject *tl_op_ask_mode(Overload *ov, PyObject *const *a, bool below);
 /* The result of a call that has a limited dtype among its arguments, by _core/limited.py. NULL without an error: there
  * is none, or the kernel itself copes with it. Asked only where tl_any_indirect. */
 PyObject *tl_op_limited(Overload *ov, PyObject *const *a);

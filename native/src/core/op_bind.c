@@ -79,6 +79,14 @@ static bool type_named(PyObject *o, const char *name) {
   return r;
 }
 
+/* As a number it would lose its tangent. */
+bool tl_has_tangent(PyObject *t) {
+  PyObject *r = tl_forward_ad ? PyObject_CallFunctionObjArgs(tl_reg.has_tangent, t, NULL) : NULL;
+  bool found = r == Py_True;
+  Py_XDECREF(r);
+  return found;
+}
+
 /* 1: fits, *v may be replaced by a new reference in *made; 0: does not fit; -1: error */
 static int check(const Param *p, PyObject **v, PyObject **made) {
   PyObject *o = *v;
@@ -90,7 +98,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
     if (is_number(o)) return 1;
     if (TL_CHECK(o)) {
       TlTensor *t = (TlTensor *)o;
-      if (t->ndim != 0 || t->requires_grad || t->grad_fn) return 0;
+      if (t->ndim != 0 || t->requires_grad || t->grad_fn || tl_has_tangent(o)) return 0;
       return (*v = *made = tl_m_item(t, NULL)) ? 1 : -1;
     }
     return tl_number(v, made);

@@ -60,8 +60,8 @@ static int check_apart(const TlTensor *self, PyObject *const *a, Py_ssize_t n) {
   return rc;
 }
 
-/* below autograd: self <- op(self, ...), by a kernel that writes in place, else by a copy */
-PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other) {
+/* self <- op(self, ...), by a kernel that writes in place, else by a copy */
+static PyObject *compute_inplace(Overload *ov, PyObject *const *a, bool other) {
   TlTensor *self = (TlTensor *)a[0];
   if (!tl_is_contiguous(self) && check_expanded(ov, self) < 0) return NULL;
   if (ov->kernel && tl_any_indirect && !(ov->kernel->flags & TL_K_GEOMETRY)) {
@@ -69,7 +69,7 @@ PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other) {
     int n = tl_op_direct_args(ov, a, b, own), ok = 0;
     if (n < 0) return NULL;
     if (n) {
-      r = tl_op_run_inplace(ov, b, other);
+      r = compute_inplace(ov, b, other);
       ok = r && (b[0] == a[0] || tl_copy(self, (TlTensor *)b[0]) == 0); /* back from the direct copy */
       if (ok && b[0] != a[0]) tl_bump(self);
       Py_XDECREF(r);
@@ -95,7 +95,7 @@ PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other) {
   version = self->version ? self->version->value : 0;
   for (int i = 1; ov->flags & F_ORDERED && i < ov->nparams; i++) /* PyTorch writes while it reads the other arguments */
     if (TL_CHECK(a[i]) && tl_check_overlap(self, (const TlTensor *)a[i]) < 0) return NULL;
-  r = tl_op_run(ov, a, other);
+  r = tl_op_compute(ov, a, other);
 computed:
   if (!r) return NULL;
   if (r == (PyObject *)self) {
@@ -122,4 +122,14 @@ computed:
   }
   Py_DECREF(r);
   return NULL;
+}
+
+/* below autograd */
+PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other) {
+  if (tl_dispatch_used && tl_dispatch_modes) {
+    PyObject *r = tl_op_ask_mode(ov, a, true);
+    if (r != Py_NotImplemented) return r;
+    Py_DECREF(r);
+  }
+  return compute_inplace(ov, a, other);
 }

@@ -200,14 +200,41 @@ static int op_set_out(Op *op, PyObject *v, void *_) {
   op->allow_out = v && PyObject_IsTrue(v) == 1;
   return 0;
 }
+/* isinstance() takes functions of torch for builtin ones, as in PyTorch, but for those that it has in Python */
+static PyObject *op_class(Op *op, void *_) {
+  (void)_;
+  return Py_NewRef(op->method || op->in_python ? (PyObject *)Py_TYPE(op) : (PyObject *)&PyCFunction_Type);
+}
+static PyObject *op_in_python(Op *op, void *_) {
+  (void)_;
+  return PyBool_FromLong(op->in_python);
+}
+static int op_set_in_python(Op *op, PyObject *v, void *_) {
+  (void)_;
+  op->in_python = v && PyObject_IsTrue(v) == 1;
+  return 0;
+}
+/* for inspect.signature: functions that PyTorch has in Python have one */
+static PyObject *op_signature(Op *op, void *_) {
+  (void)_;
+  PyObject *module = NULL, *r = NULL;
+  if (!op->in_python) PyErr_SetString(PyExc_AttributeError, "__signature__");
+  else if ((module = PyImport_ImportModule("torchlite._core.override")))
+    r = PyObject_CallMethod(module, "signature_of", "O", op);
+  Py_XDECREF(module);
+  return r;
+}
 static PyGetSetDef op_getset[] = {
+  {"__class__", (getter)op_class, NULL, NULL, NULL},
   {"__name__", (getter)op_name, NULL, NULL, NULL},
   {"__qualname__", (getter)op_qualname, NULL, NULL, NULL},
   {"__module__", (getter)op_module, (setter)op_set_module, NULL, NULL},
   {"overloads", (getter)op_overloads, NULL, NULL, NULL},
   {"is_method", (getter)op_method, NULL, NULL, NULL},
   {"takes_out", (getter)op_takes_out, (setter)op_set_out, "Whether it has the argument `out`.", NULL},
+  {"in_python", (getter)op_in_python, (setter)op_set_in_python, "Whether PyTorch has it in Python.", NULL},
   {"__doc__", (getter)op_doc, (setter)op_set_doc, NULL, NULL},
+  {"__signature__", (getter)op_signature, NULL, NULL, NULL},
   {0}};
 static PyMemberDef op_members[] = {{"__vectorcalloffset__", Py_T_PYSSIZET, offsetof(Op, vectorcall), Py_READONLY, NULL},
                                    {0}};
@@ -389,7 +416,14 @@ static PyObject *requires_grad(PyObject *m, PyObject *o) {
   (void)m;
   return PyBool_FromLong(TL_CHECK(o) && tl_requires_grad((TlTensor *)o));
 }
+static PyObject *dispatch_modes(PyObject *m, PyObject *o) {
+  (void)m;
+  tl_dispatch_modes = (int)PyLong_AsLong(o);
+  tl_dispatch_used = true;
+  Py_RETURN_NONE;
+}
 static PyMethodDef functions[] = {
+  {"dispatch_modes", dispatch_modes, METH_O, "Sets how many TorchDispatchModes are on."},
   {"call_below_autograd", (PyCFunction)(void *)call_below_autograd, METH_FASTCALL,
    "call_below_autograd(overload, args): run without recording"},
   {"call_inplace_below_autograd", (PyCFunction)(void *)call_inplace_below_autograd, METH_FASTCALL,

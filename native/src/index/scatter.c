@@ -36,8 +36,8 @@ static int check_range(const TlTensor *ix, int dim, int64_t size) {
 
 static int64_t dim_size(const TlTensor *t, int dim) { return t->ndim ? t->shape[dim] : 1; }
 
-#define GATHER(T) { const T *s = (const T *)pa; T *d = (T *)pb; \
-  for (int64_t i = 0; i < n; i++) d[i] = s[i * la + v[i] * sd]; break; }
+/* one row of elements of a size */
+#define GATHER(T) for (int64_t i = 0; i < n; i++) ((T *)pb)[i] = ((const T *)pa)[i * la + v[i] * sd]
 
 PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *index = (TlTensor *)a[2], *ix = NULL, *r = NULL;
@@ -80,11 +80,11 @@ PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   la = dim == w.nd - 1 ? 0 : w.sa[w.nd - 1];
   for (int64_t rows = ix->numel / n; rows > 0; rows--, v += n, pb += n * isz) {
     switch (isz) {
-    case 1:
-    GATHER(uint8_t) case 2:
-    GATHER(uint16_t) case 4:
-    GATHER(uint32_t) case 8:
-      GATHER(uint64_t) default : GATHER(tl_c128)
+    case 1: GATHER(uint8_t); break;
+    case 2: GATHER(uint16_t); break;
+    case 4: GATHER(uint32_t); break;
+    case 8: GATHER(uint64_t); break;
+    default: GATHER(tl_c128);
     }
     for (int d = w.nd - 2; d >= 0; d--) {
       int64_t st = d == dim ? 0 : w.sa[d] * isz;

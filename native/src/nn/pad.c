@@ -142,13 +142,8 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
   return 0;
 }
 
-#define PAD_ROW(T) \
-  { \
-    const T *q = (const T *)(src + base * isz); \
-    T *o = (T *)dst; \
-    for (int64_t x = 0; x < p.out[2]; x++) o[x] = q[mx[x]]; \
-    break; \
-  }
+/* one row of elements of a size */
+#define PAD_ROW(T) for (int64_t x = 0; x < p.out[2]; x++) ((T *)dst)[x] = ((const T *)(src + base * isz))[mx[x]]
 
 /* images and volumes, reflected or replicated, are channels last where the input asks for it */
 static bool pads_last(int mode, const TlTensor *t, int n) {
@@ -198,11 +193,11 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
         for (int64_t y = 0; y < p.out[1]; y++, dst += p.out[2] * isz) {
           int64_t base = (p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2];
           switch (isz) {
-          case 1:
-          PAD_ROW(uint8_t) case 2:
-          PAD_ROW(uint16_t) case 4:
-          PAD_ROW(uint32_t) case 8:
-            PAD_ROW(uint64_t) default : PAD_ROW(tl_c128)
+          case 1: PAD_ROW(uint8_t); break;
+          case 2: PAD_ROW(uint16_t); break;
+          case 4: PAD_ROW(uint32_t); break;
+          case 8: PAD_ROW(uint64_t); break;
+          default: PAD_ROW(tl_c128);
           }
         }
   }

@@ -158,12 +158,7 @@ def test_check_grad_dtypes(monkeypatch):
         gradcheck(torch.sin, x(3))
 
 
-def test_forward_mode_is_refused():
-    for options in ({"check_forward_ad": True}, {"check_forward_ad": True, "check_backward_ad": False}):
-        with pytest.raises(NotImplementedError, match="forward-mode AD"):
-            gradcheck(torch.sin, x(3), **options)
-    with pytest.raises(NotImplementedError, match="forward-mode AD"):
-        gradgradcheck(torch.sin, x(3), check_fwd_over_rev=True)
+def test_options_that_exclude_each_other():
     for options in ({"check_backward_ad": False}, {"check_batched_forward_grad": True}):
         with pytest.raises(AssertionError):
             gradcheck(torch.sin, x(3), **options)

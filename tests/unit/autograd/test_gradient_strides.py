@@ -111,7 +111,7 @@ q = torch.linspace(0, 5, 96).cos().reshape(2, 2, 4, 6).requires_grad_(); m = tor
 
 
 @alike.cases(LINES)
-def test_lines(line):
+def test_strides_of_gradients(line):
     alike.alike(HEAD + line)
 
 

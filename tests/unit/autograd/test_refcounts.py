@@ -98,7 +98,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_calls(name):
+def test_a_call_keeps_no_reference(name):
     steady(CALLS[name])
 
 

@@ -47,22 +47,23 @@ def test_every_name_of_the_table_is_there(path):
 
 
 def test_what_a_program_may_do_without_using_a_name():
-    fx = importlib.import_module("torchlite.fx")
+    package = importlib.import_module("torchlite.package")
 
-    class Tracer(fx.Tracer):
+    class Exporter(package.PackageExporter):
         pass
 
-    assert not isinstance(torch.ones(1), fx.Node)
-    assert (fx.Node | None) and fx.Graph is importlib.import_module("torchlite.fx.graph").Graph
+    assert not isinstance(torch.ones(1), package.PackageImporter)
+    importer = importlib.import_module("torchlite.package.importer")
+    assert (package.Directory | None) and package.Importer is importer.Importer
     assert torch.AVG != torch.float32 and {torch.AVG: 1}[torch.AVG] == 1
-    with pytest.raises(absent.AbsentError, match="torch.fx.Tracer: torchlite does not trace programs"):
-        Tracer()
+    with pytest.raises(absent.AbsentError, match="torch.package.*PackageExporter: torchlite does not read packages"):
+        Exporter()
     with pytest.raises(AttributeError, match="torch.AVG: "):
         assert torch.AVG.value
-    with pytest.raises(AttributeError, match="module 'torch.fx' has no attribute 'nothing'"):
-        assert fx.nothing
+    with pytest.raises(AttributeError, match="module 'torch.package' has no attribute 'nothing'"):
+        assert package.nothing
     with pytest.raises(ModuleNotFoundError):
-        importlib.import_module("torchlite.fx.nothing")
+        importlib.import_module("torchlite.package.nothing")
 
 
 def test_a_module_named_as_a_function_of_its_parent():
@@ -114,7 +115,8 @@ def test_a_module_may_call_absent_names_while_it_is_imported(tmp_path, monkeypat
     (tmp_path / "uses_absent_names.py").write_text(
         "import torchlite as torch\n"
         "made = torch.cuda.jiterator._create_jit_fn('code')\n"
-        "patched = torch.hub.load('a', 'b')\n"
+        "def pooled(size: torch.jit.annotations.BroadcastingList2[int]): ...\n"
+        "patched = torch.export.export('a', 'b')\n"
         "class Kind(torch.fx.experimental.symbolic_shapes.ShapeEnv): ...\n"
         "def later():\n    return torch.onnx.export(None, (), 'x')\n"
     )
@@ -140,3 +142,11 @@ def test_what_is_not_here_is_not_available():
     with torch.sparse.check_sparse_tensor_invariants():
         assert torch.sparse.check_sparse_tensor_invariants.is_enabled()
     assert not torch.sparse.check_sparse_tensor_invariants.is_enabled()
+
+
+def test_names_of_typing():
+    import typing
+
+    annotations = importlib.import_module("torchlite.jit.annotations")
+    for name in ("Any", "Dict", "List", "Tuple"):
+        assert getattr(annotations, name) is getattr(typing, name)

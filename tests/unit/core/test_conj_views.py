@@ -189,7 +189,7 @@ torch.ones(torch.tensor(-2)._neg_view())
 torch.ones(2) * torch.tensor(-2)._neg_view()
 [10, 11, 12][torch.tensor(-2)._neg_view()]
 """)
-def test_reads(line):
+def test_conjugate_views_are_read_right(line):
     alike(Z + line)
 
 
@@ -272,7 +272,7 @@ def test_a_view_of_a_leaf_is_not_written():
 
 @pytest.mark.parametrize("weights_only", [True, False])
 @pytest.mark.parametrize("of", [lambda z: z.conj(), lambda z: z.conj().imag, lambda z: z.mH[1:]])
-def test_files(of, weights_only):
+def test_conjugate_views_through_a_file(of, weights_only):
     def through(lib, t):
         file = io.BytesIO()
         lib.save(t, file)

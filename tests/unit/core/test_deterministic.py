@@ -21,7 +21,7 @@ def mode():
 
 
 @pytest.mark.parametrize("name", deterministic.OPS)
-def test_op(name):
+def test_op_gives_the_same_twice(name):
     first = deterministic.run(name)
     assert first == deterministic.run(name)
     torch.use_deterministic_algorithms(False)

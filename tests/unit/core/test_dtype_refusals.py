@@ -42,7 +42,7 @@ torch.isin(torch.tensor([True]), torch.tensor([True]))
 (torch.ones(2) * 1j).absolute_()
 -torch.ones(2).abs_()
 """)
-def test_types(line):
+def test_dtypes_that_an_op_refuses(line):
     alike(line)
 
 

@@ -140,7 +140,7 @@ torch.sort(torch.ones(3), out=(torch.zeros(3), torch.zeros(3, dtype=torch.int64)
 torch.max(torch.ones(3, 3), 0, out=(torch.zeros(3), torch.zeros(3, dtype=torch.int64)))
 torch.frexp(torch.ones(3), out=(torch.zeros(3), torch.zeros(3, dtype=torch.int32)))
 """)
-def test_out(line):
+def test_out_as_in_pytorch(line):
     alike(line)
 
 
@@ -341,5 +341,55 @@ s = torch.ones(2, 2).requires_grad_(); r = torch.as_strided_scatter(torch.ones(4
 s = torch.tensor(2.).requires_grad_(); t = torch.zeros(1, 1); t[-1] = s; g, = torch.autograd.grad(t.sum(), [s]);
     g.mul_(s)
 """)
-def test_rare(line):
+def test_rare_calls_as_in_pytorch(line):
     alike("x = torch.ones(2); " + line)
+
+
+@cases("""
+F.grid_sample(image, places, align_corners=False)
+F.grid_sample(image, places, 'nearest', align_corners=True)
+F.grid_sample(image, places, 'bilinear', 'border', align_corners=True)
+F.grid_sample(image, places, 'bilinear', 'reflection', align_corners=True)
+F.grid_sample(volume, points, align_corners=False)
+F.grid_sample(volume, points, 'nearest', 'border', align_corners=False)
+F.grid_sample(volume, points, 'bilinear', 'reflection', align_corners=False)
+""")
+def test_grids_that_are_not_finite(line):
+    alike(
+        "nan, inf = math.nan, math.inf; "
+        "image, volume = torch.arange(1., 21.).view(1, 1, 4, 5), torch.arange(1., 61.).view(1, 1, 3, 4, 5); "
+        "places = torch.tensor([[nan, 0.], [0., inf], [-inf, nan], [9., .5]]).view(1, 1, 4, 2); "
+        "points = torch.tensor([[nan, 0., 0.], [0., inf, .5], [-inf, nan, 0.], [9., .5, 1e30]]).view(1, 1, 1, 4, 3); "
+        + line
+    )
+
+
+@cases("""
+F.cosine_similarity(torch.full((1, 1), 2.), torch.zeros(1, dtype=torch.half), dim=-1)
+F.cosine_similarity(torch.full((1, 1), 2.).half(), torch.zeros(1), dim=-1)
+F.cosine_similarity(torch.tensor([[1, 2]]), torch.tensor([[.5, 2.]]), dim=-1)
+x = torch.tensor([-3., -1., 0., 2.], dtype=torch.double, requires_grad=True);
+    g, = torch.autograd.grad(torch.special.log_ndtr(x).sum(), x, create_graph=True);
+    torch.autograd.grad(g.sum(), x)
+x = torch.tensor([40., 1e3], requires_grad=True);
+    g, = torch.autograd.grad(torch.special.log_ndtr(x).sum(), x, create_graph=True);
+    torch.autograd.grad(g.sum(), x)[0].abs()
+torch.ops.aten.copy(torch.ones(5, 3)[1:4:2], torch.ones(3)).stride()
+torch.ops.aten.copy(torch.ones(3).expand(2, 3), torch.ones(3)).stride()
+torch.ops.aten.copy(torch.ones(5, 3)[1:4:2], torch.ones(3)).storage_offset()
+""")
+def test_numbers_at_the_edges(line):
+    alike(line)
+
+
+@cases("""
+torch.cuda.random.get_rng_state_all()
+torch.cuda.set_rng_state_all([])
+torch.cuda.random.get_rng_state()
+torch.cuda.initial_seed()
+torch.cuda.random.set_rng_state(torch.zeros(1, dtype=torch.uint8))
+torch.cuda.random.manual_seed_all(3)
+torch.cuda.seed()
+""")
+def test_cuda_random(line):
+    alike(line)

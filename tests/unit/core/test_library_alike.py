@@ -82,3 +82,16 @@ def test_refusals_name_the_op():
     for call in (lambda: library.wrap_triton(None), lambda: library.triton_op("a::b", mutates_args=())):
         with pytest.raises(NotImplementedError, match="no Triton"):
             call()
+
+
+def test_libraries_of_compiled_operators():
+    for path in ("/nowhere/libmine.so", __file__):
+        with pytest.raises(OSError, match="cannot open shared object|does not load libraries"):
+            torchlite.ops.load_library(path)
+    assert torchlite.ops.loaded_libraries == set()
+
+
+def test_a_namespace_is_looked_up_once(monkeypatch):
+    space = torchlite.ops.not_looked_up_before
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: pytest.fail("looked up again"))
+    assert torchlite.ops.not_looked_up_before is space

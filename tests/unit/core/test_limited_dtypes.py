@@ -227,7 +227,7 @@ torch.iinfo(D)
 torch.finfo(D)
 import copy; copy.deepcopy(x)
 """)
-def test_ops(line):
+def test_ops_on_limited_dtypes(line):
     for name in LIMITED:
         values = VALUES.get(name, "[2, 1, 4]")
         before = f"D = torch.{name}; x = torch.tensor({values}, dtype=D); m = torch.tensor([True, False, True]); "

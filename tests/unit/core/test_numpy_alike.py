@@ -352,7 +352,7 @@ torch.as_tensor(np.ones(4)[::-1])
 torch.tensor(np.ones(4)[::-1])
 torch.tensor(np.ones(2,dtype='>f4'))
 """)
-def test_data(line):
+def test_tensors_from_data(line):
     """torch.tensor and its relatives: dtypes of nested data, read-only memory, refusals."""
     alike(line)
 

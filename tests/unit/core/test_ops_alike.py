@@ -81,7 +81,7 @@ torch.ops.aten.grid_sampler_2d.default(torch.ones(1,1,2,2), torch.zeros(1,1,1,2)
 torch.ops.aten.reshape.default.decompose(torch.ones(4), [2, 2])
 x=torch.ones(2,requires_grad=True); torch.ops.aten.mul.Tensor(x, x).sum().backward(); x.grad
 """)
-def test_calls(line):
+def test_torch_ops_calls_as_in_pytorch(line):
     alike(line)
 
 

@@ -193,7 +193,7 @@ torch.prod(torch.tensor([.5,.5,-3]),0,dtype=torch.bool)
 torch.prod(torch.tensor([2**32,2**32]),0,dtype=torch.bool)
 torch.prod(torch.tensor([[0.,float('inf')],[.2,float('nan')]]),1,dtype=torch.bool)
 """)
-def test_out(line):
+def test_out_as_in_pytorch(line):
     """Which dtypes an op takes, what keeps its shape, what is resized."""
     alike(line)
 

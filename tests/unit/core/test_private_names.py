@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import importlib
+import sys
 
 import pytest
 
@@ -156,17 +157,6 @@ def test_asserts():
         torch._assert_async(torch.zeros(2))
 
 
-def test_modes_of_dispatch_are_refused():
-    mode = importlib.import_module("torchlite.utils._python_dispatch")
-    assert not mode.is_traceable_wrapper_subclass(torch.ones(1))
-
-    class Logging(mode.TorchDispatchMode):
-        pass
-
-    with pytest.raises(NotImplementedError, match="TorchDispatchMode"):
-        Logging()
-
-
 def test_functions_of_the_core_by_pytorchs_names():
     """torch._C._VariableFunctions and its like have the public functions; the others are there and refuse."""
     for name, public in (
@@ -183,3 +173,19 @@ def test_functions_of_the_core_by_pytorchs_names():
         torch._C._VariableFunctions.no_such_function  # noqa: B018
     with pytest.raises(AttributeError):
         torch._C._nn.no_such_function  # noqa: B018
+
+
+def test_namespaces_of_the_core_can_be_imported():
+    space = importlib.import_module("torchlite._C._functorch")
+    assert space is torch._C._functorch is sys.modules["torchlite._C._functorch"]
+    x = torch.ones(2)
+    assert not any(
+        getattr(space, name)(x)
+        for name in ("is_batchedtensor", "is_gradtrackingtensor", "is_functorch_wrapped_tensor", "is_functionaltensor")
+    )
+    assert space.maybe_get_level(x) == space.maybe_get_bdim(x) == -1 and space.peek_interpreter_stack() is None
+    with pytest.raises(RuntimeError, match="No wrappers present!"):
+        space.get_unwrapped(x)
+    for name in ("torchlite._C._distributed_c10d", "torchlite._C._functorch.more"):
+        with pytest.raises(ModuleNotFoundError):
+            importlib.import_module(name)

@@ -68,7 +68,7 @@ torch.zeros(3, dtype=torch.complex64) ** torch.zeros(3)
 torch.autograd.grad(((x - .5) ** (x + 1j).requires_grad_()).real.sum(), x)
 e = torch.tensor([1 + 2j]).requires_grad_(); torch.autograd.grad((torch.tensor([-1.5]) ** e).real.sum(), e)
 """)
-def test_lines(line):
+def test_line_prints_as_in_pytorch(line):
     alike(X + line)
 
 

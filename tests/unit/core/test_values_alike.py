@@ -374,7 +374,7 @@ torch.frexp(torch.ones(2).int())
 torch.frexp(torch.ones(2,dtype=torch.complex64))
 torch.native_group_norm(torch.ones(2,4,0),None,None,2,4,0,2,1e-5)
 """)
-def test_alike(line):
+def test_values_as_in_pytorch(line):
     alike(line)
 
 

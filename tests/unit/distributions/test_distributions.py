@@ -64,6 +64,20 @@ MAKE = {
     "MultivariateNormal tril": lambda m, d: d.MultivariateNormal(
         m.zeros(2), scale_tril=m.tensor([[2.0, 0.0], [0.5, 1.0]])
     ),
+    "LowRankMultivariateNormal": lambda m, d: d.LowRankMultivariateNormal(
+        vec(m, 0.3, -1.0), m.tensor([[0.5], [-1.5]]), vec(m, 0.2, 2.0)
+    ),
+    "LowRankMultivariateNormal batch": lambda m, d: d.LowRankMultivariateNormal(
+        m.zeros(3, 1, 3), m.arange(6.0).view(3, 2) / 4, m.ones(2, 3)
+    ),
+    "Wishart": lambda m, d: d.Wishart(m.tensor(3.5), m.tensor([[2.0, 0.5], [0.5, 1.0]])),
+    "Wishart batch": lambda m, d: d.Wishart(vec(m, 3.5, 6.0), scale_tril=m.tensor([[2.0, 0.0], [0.5, 1.0]])),
+    "Wishart precision": lambda m, d: d.Wishart(4, precision_matrix=m.tensor([[2.0, 0.5], [0.5, 1.0]])),
+    "LKJCholesky": lambda m, d: d.LKJCholesky(3, vec(m, 0.5, 2.0)),
+    "LKJCholesky of 2": lambda m, d: d.LKJCholesky(2),
+    "ContinuousBernoulli": lambda m, d: d.ContinuousBernoulli(vec(m, 0.1, 0.5, 0.4999, 0.97)),
+    "ContinuousBernoulli logits": lambda m, d: d.ContinuousBernoulli(logits=vec(m, 0.2, -3.0, 0.0)),
+    "GeneralizedPareto": lambda m, d: d.GeneralizedPareto(vec(m, 0.1, 1.0, 0.0), 2.0, vec(m, 0.4, 0.0, -0.5)),
     "Independent": lambda m, d: d.Independent(d.Normal(m.arange(6.0).view(2, 3), 1.0), 1),
     "MixtureSameFamily": lambda m, d: d.MixtureSameFamily(
         d.Categorical(vec(m, 0.3, 0.7)), d.Normal(vec(m, -1.0, 2.0), vec(m, 0.5, 1.0))
@@ -156,6 +170,8 @@ GRADS = {
     "Weibull": (1.5, 2.0),
     "HalfNormal": (1.5,),
     "Pareto": (0.5, 2.0),
+    "ContinuousBernoulli": (0.3,),
+    "GeneralizedPareto": (0.1, 2.0, 0.4),
 }
 
 
@@ -221,6 +237,8 @@ KL = [
     "Uniform",
     "Independent",
     "LogNormal",
+    "ContinuousBernoulli",
+    "LowRankMultivariateNormal",
 ]
 
 
@@ -334,3 +352,41 @@ def test_lazy():
     code = "import torchlite, sys; assert not any('distributions' in n for n in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": ":".join(sys.path)}).returncode == 0
     assert torchlite.distributions.normal.Normal is torchlite.distributions.Normal
+
+
+def test_corr_cholesky_transform():
+    found = []
+    for m in BOTH:
+        t, x = m.distributions.CorrCholeskyTransform(), m.tensor([[0.3, -1.0, 2.0], [0.1, 0.2, -0.5]])
+        y = t(x)
+        found.append((y, t.inv(y), t.log_abs_det_jacobian(x, y), t.codomain.check(y)))
+        assert tuple(t.forward_shape((2, 6))) == (2, 4, 4) and tuple(t.inverse_shape((2, 4, 4))) == (2, 6)
+        for call, shape in ((t.forward_shape, (4,)), (t.inverse_shape, (2, 3)), (t.inverse_shape, (3,))):
+            with pytest.raises(ValueError):
+                call(shape)
+        for registry in (m.distributions.biject_to, m.distributions.transform_to):
+            assert type(registry(m.distributions.constraints.corr_cholesky)) is type(t)
+    for a, b in zip(*found):
+        same(a, b)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda m, d: d.LKJCholesky(1),
+        lambda m, d: d.Wishart(4.0),
+        lambda m, d: d.Wishart(1.0, m.eye(3)),
+        lambda m, d: d.LowRankMultivariateNormal(m.zeros(2), m.zeros(3, 1), m.ones(2)),
+        lambda m, d: d.LowRankMultivariateNormal(m.zeros(3, 2), m.zeros(4, 2, 1), m.ones(2)),
+        lambda m, d: d.ContinuousBernoulli(m.tensor([1.5]), validate_args=True),
+        lambda m, d: d.ContinuousBernoulli(0.5, 0.5),
+        lambda m, d: d.GeneralizedPareto(0.0, -1.0, 0.5),
+    ],
+)
+def test_refused_parameters(call):
+    said = []
+    for m in BOTH:
+        with pytest.raises((ValueError, AssertionError)) as e:
+            call(m, m.distributions)
+        said.append((e.type, str(e.value).replace("torchlite", "torch")))
+    assert said[0] == said[1]

@@ -98,7 +98,7 @@ def test_shared_storages(args):
     assert x[1][1] == 9 and x[2][0, 1] == 9 and x[3] is x[0]
 
 
-def test_paths(tmp_path):
+def test_save_and_load_take_paths(tmp_path):
     torch.save({"a": 1}, tmp_path / "model.v2.pt")
     torch.save([1], str(tmp_path / "b"))
     assert torch.load(tmp_path / "model.v2.pt") == {"a": 1} and torch.load(str(tmp_path / "b")) == [1]

@@ -290,7 +290,7 @@ FAR = [
 
 
 @pytest.mark.parametrize("name,x,y,re,im", FAR)
-def test_far(name, x, y, re, im):
+def test_far_from_the_origin(name, x, y, re, im):
     got = getattr(tl, name)(tl.tensor([complex(x, y)], dtype=tl.complex128)).item()
     for g, w in ((got.real, re), (got.imag, im)):
         assert math.isclose(g, w, rel_tol=1e-6) or (g != g and w != w) or (w == 0 and abs(g) < 1e-300), (got, (re, im))

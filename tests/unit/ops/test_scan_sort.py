@@ -13,7 +13,7 @@ REAL = [d for d in DTYPES if not d.startswith("complex")]
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("seed", range(6))
-def test_scans(dtype, seed):
+def test_scans_of_random_layouts_as_in_pytorch(dtype, seed):
     rng = random.Random(f"{dtype}{seed}")
     torch.manual_seed(rng.randrange(9999))
     x = make(rng, dtype)

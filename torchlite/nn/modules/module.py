@@ -190,6 +190,18 @@ _HOOK_DICTS = (
 )
 
 
+class _Signature:
+    """inspect.signature of a module: its call takes anything. A class has that of its __init__."""
+
+    def __get__(self, module: Any, kind: type) -> Any:
+        if module is None:
+            raise AttributeError("__signature__")
+        import inspect
+
+        kinds = (("args", inspect.Parameter.VAR_POSITIONAL), ("kwargs", inspect.Parameter.VAR_KEYWORD))
+        return inspect.Signature([inspect.Parameter(name, kind) for name, kind in kinds])
+
+
 class Module(
     _StateDict, _Conversion, torch._C.ModuleBase
 ):  # the native core finds parameters, children and buffers by itself
@@ -442,6 +454,8 @@ class Module(
         return handle
 
     # ---- calling ---------------------------------------------------------------------------------------------------
+    __signature__ = _Signature()
+
     def _wrapped_call_impl(self, *args: Any, **kwargs: Any) -> Any:
         return self.__call__(*args, **kwargs)
 

@@ -3,6 +3,7 @@ seeds, sharding of iterable datasets), not its parallelism."""
 
 from __future__ import annotations
 
+import collections.abc
 
 import torchlite as torch
 from torchlite import _C
@@ -351,3 +352,11 @@ class _WorkerDataLoaderIter(_BaseDataLoaderIter):
             self._turn = at + 1
             return data
         raise StopIteration
+
+
+# the types of two arguments, which packages import
+_collate_fn_t = _worker_init_fn_t = collections.abc.Callable
+
+from ..._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

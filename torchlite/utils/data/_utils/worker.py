@@ -67,3 +67,8 @@ class Turn:
         self.torch.set_rng_state(self.saved[0])
         self.random.setstate(self.saved[1])
         _worker_info = self.saved[2]
+
+
+from ...._core import absent as _absent  # noqa: E402
+
+__getattr__ = _absent.of(__name__)

@@ -1,0 +1,166 @@
+"""TorchDispatchModes: who sees the ops below autograd, by PyTorch's names. The core asks here (native/src/core/op.c).
+
+What PyTorch composes of other ops is taken apart above autograd, so that a mode sees the parts, and the graph has them.
+An op that PyTorch does not have is its body here; a kernel without a body that PyTorch does not have is not seen.
+Not seen either, though PyTorch shows them: item(), copy_(), lift_fresh of torch.tensor(), and the detach of autograd.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _C
+from . import composed as _composed
+
+stack: list[Any] = []  # the innermost mode last
+
+# ops without a kernel of their own in PyTorch (CompositeImplicitAutograd), where they have a body here
+_COMPOSED = frozenset(
+    """absolute adaptive_avg_pool1d adjoint alpha_dropout arccos arccosh arcsin arcsinh arctan arctan2 arctanh argsort
+    argwhere atleast_1d atleast_2d atleast_3d avg_pool1d batch_norm bilinear broadcast_to chunk clip column_stack
+    combinations concat concatenate conj contiguous conv1d conv2d conv3d conv_transpose1d conv_transpose2d
+    conv_transpose3d corrcoef cosine_embedding_loss cosine_similarity cov cross cross_entropy_loss ctc_loss
+    cumulative_trapezoid det diag diagflat diff divide dropout dsplit dstack embedding_bag expand_as
+    feature_alpha_dropout feature_dropout fft_fft fft_fft2 fft_fftn fft_fftshift fft_hfft fft_hfft2 fft_hfftn fft_ifft
+    fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2
+    fft_rfftn fill_diagonal_ fix flatten fliplr flipud float_power frobenius_norm ger greater greater_equal grid_sampler
+    group_norm hinge_embedding_loss hsplit hstack imag inner instance_norm inverse isclose isfinite isreal istft kl_div
+    kron l1_loss layer_norm less less_equal linalg_cholesky linalg_cond linalg_det linalg_diagonal linalg_eigh
+    linalg_eigvalsh linalg_inv linalg_ldl_factor linalg_lu_factor linalg_matmul linalg_matrix_norm linalg_matrix_power
+    linalg_matrix_rank linalg_multi_dot linalg_norm linalg_pinv linalg_slogdet linalg_solve linalg_solve_ex linalg_svd
+    linalg_svdvals linalg_tensorinv linalg_tensorsolve linalg_vander linalg_vecdot linear log_sigmoid logdet lu_solve
+    margin_ranking_loss matmul matrix_exp matrix_power max_pool1d max_pool1d_with_indices max_pool2d max_pool3d moveaxis
+    movedim msort multilabel_margin_loss multiply nanmean nanquantile narrow negative nll_loss nll_loss2d nll_loss_nd
+    norm_except_dim not_equal nuclear_norm one_hot orgqr outer pad pairwise_distance pdist pinverse poisson_nll_loss
+    positive prelu qr quantile ravel real repeat_interleave reshape reshape_as resolve_conj resolve_neg rms_norm
+    row_stack rrelu scaled_dot_product_attention selu slogdet square stft subtract sum_to_size svd take_along_dim
+    tensor_split tensordot tile to trapezoid trapz triplet_margin_loss true_divide type_as unflatten vander view_as
+    vsplit vstack max.other min.other softmax.int log_softmax.int where.ScalarOther where.ScalarSelf where.Scalar where
+    std std.dim var var.dim std_mean std_mean.dim var_mean var_mean.dim""".split()
+)
+# what PyTorch's functions hand on for these: a number goes to the overload for tensors
+_SHOWN_AS = {
+    "_to_dtype": ("_to_copy", "default"),
+    "add.Scalar": ("add", "Tensor"),
+    "sub.Scalar": ("sub", "Tensor"),
+    "mul.Scalar": ("mul", "Tensor"),
+    "div.Scalar": ("div", "Tensor"),
+    "div.Scalar_mode": ("div", "Tensor_mode"),
+}
+_found: dict[tuple[Any, str], Any] = {}
+
+
+def _overload(ov: Any, form: str) -> Any:
+    """The OpOverload of an overload of the core; form: "", "inplace" or "out". None where PyTorch has none."""
+    key = (ov, form)
+    if key not in _found:
+        from .. import _ops
+
+        head = ov.schema.partition("(")[0]
+        name = head.partition(".")[0]
+        made = None
+        if head in _SHOWN_AS and form != "out":
+            packet, short = _SHOWN_AS[head]
+            made = getattr(getattr(_ops.ops.aten, packet + ("_" if form == "inplace" else "")), short)
+        else:
+            spec_name = ov.spec.name + ("_" if form == "inplace" else "")
+            for wanted in dict.fromkeys((spec_name, name, name + "_" if form == "inplace" else name)):
+                for short, entry in _ops._entries(wanted).items():
+                    fits = entry.overload is ov and bool(entry.outs) == (form == "out")
+                    if made is None and fits and not callable(entry):
+                        made = getattr(getattr(_ops.ops.aten, wanted), short)
+        _found[key] = made
+    return _found[key]
+
+
+def _shown(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _arguments(func: Any, ov: Any, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments as PyTorch hands them on: those that have their default are left out."""
+    given = {p[0]: v for p, v in zip(ov.params, values)}
+    positional: list[Any] = []
+    last = 0
+    named: dict[str, Any] = {}
+    for a in func._schema.arguments:
+        if a.name not in given:
+            continue
+        value = _shown(given[a.name])
+        default = a.default_value if a.has_default_value() else ov
+        same = value is default or type(value) is type(default) and value == default
+        if a.kwarg_only:
+            if not same:
+                named[a.name] = value
+            continue
+        positional.append(value)
+        if not same:
+            last = len(positional)
+    if "pin_memory" in given and given["pin_memory"] is None:
+        from . import device as _device
+
+        if given.get("device") is None and not any(isinstance(v, _C.TensorBase) for v in values):
+            named["device"] = _device.default()
+        named["pin_memory"] = False
+    return tuple(positional[:last]), named
+
+
+def _refused(func: Any, asked: list[Any]) -> TypeError:
+    lines = ["Multiple dispatch failed for 'torch.ops.%s'; all __torch_dispatch__ handlers returned " % func]
+    lines[0] += "NotImplemented:\n"
+    lines += ["  - mode object %r" % mode for mode in asked]
+    return TypeError("\n".join(lines) + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
+
+
+def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What the modes say, the innermost first. A mode is off while it runs, and nothing that it calls is recorded."""
+    held: list[Any] = []
+    try:
+        with _C.GradMode(False):
+            while stack:
+                held.append(stack.pop())
+                _C.dispatch_modes(len(stack))
+                result = held[-1].__torch_dispatch__(func, (), args, kwargs)
+                if result is not NotImplemented:
+                    return result
+        raise _refused(func, held)
+    finally:
+        stack.extend(reversed(held))
+        _C.dispatch_modes(len(stack))
+
+
+def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
+    """The result of a call while a mode is on; NotImplemented: it goes on as without one."""
+    if not below:
+        head = ov.schema.partition("(")[0]
+        if ov.inplace or not (head in _COMPOSED or ov.spec.name in _COMPOSED):
+            return NotImplemented
+        result = _composed.BODIES[head](*args) if head in _composed.BODIES else NotImplemented
+        return ov.body(*args) if result is NotImplemented and ov.body is not None else result
+    func = _overload(ov, "inplace" if ov.inplace else "")
+    if func is None:
+        return NotImplemented if ov.body is None or ov.inplace else ov.body(*args)
+    result = call(func, *_arguments(func, ov, args))
+    if ov.inplace:
+        return args[0]
+    if isinstance(result, list):
+        return tuple(result)
+    if ov.schema.endswith("-> Tensor") and not isinstance(result, _C.TensorBase):
+        raise TypeError(
+            "Unable to cast Python instance of type %s to C++ type 'at::Tensor': the result of __torch_dispatch__ for "
+            "%s" % (type(result), func)
+        )
+    return result
+
+
+def ask_out(ov: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> bool:
+    """Whether a mode took a call with out=."""
+    func = _overload(ov, "out") if stack else None
+    if func is None:
+        return False
+    positional, named = _arguments(func, ov, args)
+    call(func, positional, {**named, **dict(zip(func._entry.outs, outs))})
+    return True
+
+
+_C.register("torch_dispatch", ask)

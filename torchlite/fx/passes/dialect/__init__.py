@@ -1,0 +1,1 @@
+"""Passes for one set of ops."""

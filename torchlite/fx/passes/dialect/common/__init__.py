@@ -1,0 +1,1 @@
+"""Passes for the ops of torch.ops.aten."""

@@ -1,0 +1,1 @@
+"""Base classes of passes, and what runs several of them."""
