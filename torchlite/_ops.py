@@ -14,97 +14,12 @@ from typing import Any
 from . import _C, ops as _declared
 from ._core import absent as _absent, function_schema as _schemas
 from ._core.function_schema import FunctionSchema
+from ._core.overload_names import ALIAS_FORMS, INPLACE_NAMES, OUT_NAMES, PRIVATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-# Names of out= and in-place overloads that do not follow the rule, which is: default -> out, X -> X_out.
-# Arguments that are not called out (or as the results are) follow the name.
-_OUT_NAMES = {
-    **dict.fromkeys(("add.Tensor", "sub.Tensor", "mul.Tensor", "div.Tensor", "copysign.Tensor"), "out"),
-    "xlogy.Tensor": "OutTensor",
-    "xlogy.Scalar_Self": "OutScalar_Self",
-    "xlogy.Scalar_Other": "OutScalar_Other",
-    "arange.start": "",
-    "div.Tensor_mode": "out_mode",
-    "ldexp.Tensor": "out",
-    "max.other": "out",
-    "min.other": "out",
-    "max": "unary_out",
-    "min": "unary_out",
-    "empty.memory_format": "out",
-    "arange.start_step": "start_out",
-    "range.step": "out",
-    "range": "out_",
-    "where.self": "self_out",
-    "sum.dim_IntList": "IntList_out",
-    "sum": "out",
-    "mean.dim": "out",
-    "mean": "dtype_out",
-    "prod.dim_int": "int_out",
-    "any.dim": "out",
-    "all.dim": "out",
-    "any": "all_out",
-    "all": "all_out",
-    "var.dim": "out",
-    "std.dim": "out",
-    "frobenius_norm.dim": "out",
-    "linalg_matrix_rank.tol_tensor": "out_tol_tensor",
-    "linalg_pinv.rcond_tensor": "out_rcond_tensor",
-    "max.dim": "dim_max max max_values",
-    "min.dim": "dim_min min min_indices",
-    "sort": "values values indices",
-    "sort.stable": "values_stable values indices",
-    "topk": "values values indices",
-    "mode": "values values indices",
-    "kthvalue": "values values indices",
-    "median.dim": "dim_values values indices",
-    "nanmedian.dim": "dim_values values indices",
-    "triangular_solve": "X X M",
-    "linalg_cholesky_ex": "L L info",
-    "qr": "Q Q R",
-    "geqrf": "a a tau",
-    "linalg_inv_ex": "inverse inverse info",
-    "linalg_eigh": "eigvals eigvals eigvecs",
-    "linalg_svd": "U U S Vh",
-    "svd": "U U S V",
-    "where.ScalarSelf": "",
-    "where.ScalarOther": "",
-    "where.Scalar": "",
-    "where": "",
-    "logit_backward": "grad_input grad_input",
-    "_softmax_backward_data": "out grad_input",
-}
-_INPLACE_NAMES: dict[str, str | None] = {
-    "floor_divide": None,
-    "pow.Tensor_Tensor": "Tensor",
-    "pow.Tensor_Scalar": "Scalar",
-    "ldexp.Tensor": "",
-}
-# overloads that have another name, or None, under another name of their op
-_ALIAS_FORMS: dict[str, dict[str, str | None]] = {
-    "special_xlogy": {
-        "Tensor": "default",
-        "Scalar_Self": "self_scalar",
-        "Scalar_Other": "other_scalar",
-        "OutTensor": "out",
-        "OutScalar_Self": "self_scalar_out",
-        "OutScalar_Other": "other_scalar_out",
-    },
-    "special_softmax": {"int": "default", "int_out": None},
-    "special_log_softmax": {"int": None, "int_out": None},  # its dtype is a keyword in PyTorch
-}
-# names with a leading _ that PyTorch has too; others are torchlite's own
-PRIVATE = frozenset(
-    """_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _cdist_forward _conj _conj_physical
-    _embedding_bag _fft_c2c _fft_c2r _fft_r2c _fused_rms_norm _fused_rms_norm_backward _local_scalar_dense _log_softmax
-    _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd _conj_copy _neg_view_copy _grouped_mm
-    _log_softmax_backward_data _native_batch_norm_legit _native_batch_norm_legit_no_training _neg_view _pdist_forward
-    _prelu_kernel _prelu_kernel_backward _safe_softmax _sample_dirichlet _softmax _softmax_backward_data
-    _standard_gamma _standard_gamma_grad _to_copy _unique2 _unsafe_view _upsample_bicubic2d_aa _upsample_bilinear2d_aa
-    _upsample_lanczos2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d""".split()
-)
 _SPACES = ("aten", "", "_nn", "linalg", "special", "fft", "_hidden", "nn")  # the first that has an overload counts
 
 
@@ -156,7 +71,7 @@ def _add_declaration(spec: Any) -> None:
         _add(schema, ov)
         first = schema[len(head) + 1 :]
         if spec.inplace and first.startswith("Tensor"):
-            short = _INPLACE_NAMES.get(head, overload)
+            short = INPLACE_NAMES.get(head, overload)
             if short is not None:
                 table = _declared.methods() if spec.method else _declared.namespace(spec.namespace)
                 op = table.get(name.removeprefix(spec.namespace + "_" if spec.namespace else "") + "_")
@@ -171,7 +86,7 @@ def _add_out(spec: Any) -> None:
         name, _, overload = head.partition(".")
         if spec.out is None or name not in _index or "python" in spec.tags.split():
             continue
-        form, *names = _OUT_NAMES.get(head, overload + "_out" if overload else "out").split() or [""]
+        form, *names = OUT_NAMES.get(head, overload + "_out" if overload else "out").split() or [""]
         outs = tuple(names) or _results(ov.schema)
         if form and outs:
             _add(_schemas.with_out(_without_generator(ov.schema), form, outs), ov, outs)
@@ -192,7 +107,7 @@ def _add_aliases(spec: Any) -> None:
                     and form.endswith(("r_out", "mode_out"))
                 ):
                     continue  # PyTorch has no out= for numbers under the second name
-                own = _ALIAS_FORMS.get(name, {}).get(form, form)
+                own = ALIAS_FORMS.get(name, {}).get(form, form)
                 if own is not None:
                     head = name if own == "default" else "%s.%s" % (name, own)
                     _add(head + entry.schema[entry.schema.index("(") :], entry.overload, entry.outs, entry.inplace)
@@ -645,7 +560,7 @@ def _packet_caller(packet: OpOverloadPacket) -> Any:
     return call
 
 
-_OUTS = frozenset(n for rule in _OUT_NAMES.values() for n in rule.split()[1:])
+_OUTS = frozenset(n for rule in OUT_NAMES.values() for n in rule.split()[1:])
 
 
 def _first_fit(packet: OpOverloadPacket, overloads: list[OpOverload]) -> Any:
