@@ -20,7 +20,7 @@ LEFT_OUT = (
     "normal",
     "empty",
 )
-BY_MEMORY = {"as_strided", "as_strided_scatter", "view_as_complex"}
+BY_MEMORY = {"as_strided", "as_strided_copy", "as_strided_scatter", "view_as_complex", "view_as_complex_copy"}
 ON_LEAVES = {"fill_diagonal_"}  # the error for a leaf that is a view has another text
 
 
