@@ -18,6 +18,93 @@ class Meant(NamedTuple):
 
 MEANT = [
     Meant(
+        "value",
+        r"kaiser_window(?s:.*)out=",
+        "",
+        3e-7,
+        "the last digit of a float32, in an out= of float64",
+    ),
+    Meant("value|grad", r"bfloat16(?s:.*)matrix_exp", r"PyTorch \[.*(nan|inf)", 0, "PyTorch's overflows in 16 bits"),
+    Meant(
+        "value|grad",
+        r"logcumsumexp",
+        r"PyTorch \[-?0\.0(, -?0\.0)*\] at .*torchlite \[-?nan",
+        0,
+        "PyTorch takes the logarithms of a gradient's positive and negative parts: NaN is neither, and gets lost",
+        order=1,
+    ),
+    Meant(
+        "type",
+        r"linalg\.lu\((?s:.*)requires_grad_\(\)",
+        "torchlite None",
+        0,
+        "a permutation that the op kept has no gradient here, also when it is told to require one later",
+    ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"F\.linear(?s:.*)exp_\((?s:.*)\.real\.(?s:.*)\[0:\] ",
+        "torchlite one of the variables needed for gradient computation has been modified",
+        0,
+        "PyTorch misses a write to the gradient of a part of complex numbers, through a slice only",
+    ),
+    Meant(
+        "value|grad",
+        r"matrix_exp",
+        "",
+        0,
+        "PyTorch's third derivative loses all digits where exponentials are large: finite differences show it",
+        order=2,
+    ),
+    Meant(
+        "graph",
+        r"_with_indices\((?s:.*)\] = t\d",
+        "PyTorch requires_grad=True.*torchlite requires_grad=False",
+        0,
+        "what indices take of a float's history when it is written to them",
+    ),
+    Meant(
+        "raises RuntimeError, nothing",
+        r"(chunk|split|unbind)\w*\((?s:.*)out=",
+        "PyTorch Output \\d of \\w+ is a view and its base or another view of its base has been modified inplace",
+        0,
+        "PyTorch keeps a view for its shape only, and asks for its history all the same",
+    ),
+    Meant(
+        "value|grad",
+        r"fft(?s:.*)(acosh|acos|asin|asinh|atan|atanh|sqrt|log\w*|angle|pow|\*\*)",
+        r"j[,\]]",
+        0,
+        "an imaginary part of 0 has another sign where sums of an FFT are in another order: a branch cut",
+    ),
+    Meant(
+        "raises RuntimeError, nothing",
+        r"kron\(",
+        "PyTorch view size is not compatible",
+        0,
+        "PyTorch's kron takes a view of the product, which another layout does not allow",
+    ),
+    Meant(
+        "raises RuntimeError, IndexError",
+        "index_put",
+        "PyTorch shape mismatch: value tensor.*torchlite index -?\\d+ is out of bounds",
+        0,
+        "a call with two mistakes: PyTorch names the shape, torchlite the index",
+    ),
+    Meant(
+        "value of integers",
+        r"complex(?s:.*)/=(?s:.*)count_nonzero",
+        "",
+        0,
+        "a complex number by itself is not exactly 1 in PyTorch, and its logarithm not 0",
+    ),
+    Meant(
+        "value|grad",
+        r"cross\((?s:.*)(\.div_\(|/=| / )",
+        r"PyTorch .* at .*torchlite \[-?nan",
+        0,
+        "the cross product of a vector with itself is not exactly 0 in PyTorch, which rounds once (fma)",
+    ),
+    Meant(
         "value|grad",
         r"(elu|selu|celu|hardswish)_?\(",
         r"PyTorch \[-?nan(, -?nan)*\] at",
@@ -27,10 +114,10 @@ MEANT = [
     ),
     Meant(
         "value",
-        r"(conj|adjoint|mH|H)\b(?s:.*)\.(swapaxes_|swapdims_|transpose_|t_)\((?s:.*)(\] = |_\()",
+        r"(conj|adjoint|mH|H|view_as_real)\b(?s:.*)\.(swapaxes_|swapdims_|transpose_|t_)\((?s:.*)(\] = |_\()",
         "",
         0,
-        "PyTorch forgets the transposition in place of a view of conjugates when it is written to",
+        "PyTorch forgets the transposition in place of a view of complex numbers when it is written to",
         order=1,
     ),
     Meant(
@@ -40,7 +127,9 @@ MEANT = [
         1e-6,
         "PyTorch's derivative of celu in place has alpha as a float32",
     ),
-    Meant("raises NotImplementedError, nothing", "", r"PyTorch \"\w+\" not implemented for 'Complex", 0, "it is here"),
+    Meant(
+        "raises NotImplementedError, nothing", "", r"PyTorch \"[\w<>]+\" not implemented for 'Complex", 0, "it is here"
+    ),
     Meant(
         "graph",
         "convolution_backward",
@@ -50,7 +139,7 @@ MEANT = [
     ),
     Meant(
         "value|grad",
-        r"sgn",
+        r"sgn|l1_loss",
         r"PyTorch \[-?0\.0(, -?0\.0)*\] at .*torchlite \[-?nan",
         0,
         "PyTorch's gradient of sgn is zeros without memory, which stay 0 times NaN",
@@ -58,7 +147,7 @@ MEANT = [
     ),
     Meant(
         "value",
-        r"\bNAME\.index_put_\(.*accumulate=True",
+        r"\bNAME\.index_put_\(.*accumulate=True|\b(t\d+)\.index_put_\(.*accumulate=True(?s:.*)\bNAME = \1$",
         "",
         0,
         "an index out of range: PyTorch has written what came before it",

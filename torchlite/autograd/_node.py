@@ -622,10 +622,9 @@ class OpNode(Node):
                 if needs[name]:
                     fn = rec.grad.get(name)
                     if fn is None:
-                        raise NotImplementedError(
-                            "the derivative for '%s: %s' is not implemented."
-                            % (rec.spec.name, "input" if name == "self" else name)
-                        )
+                        missing = "%s: %s" % (rec.spec.name, "input" if name == "self" else name)
+                        missing = "zeta" if rec.spec.name == "special_zeta" else missing  # as PyTorch has it
+                        raise NotImplementedError("the derivative for '%s' is not implemented." % missing)
                     found[name] = fn(c, g)
         result: list[Tensor | None] = []
         metas = self.input_meta

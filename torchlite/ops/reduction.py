@@ -164,8 +164,11 @@ def _exclusive(x, dim):
 def _prod_grad(g, x, result, dim):
     if not x.shape:
         return g
-    if not bool((x == 0).any()):
+    zeros = int((x == 0).sum())
+    if not zeros:
         return g * (result / x).conj()
+    if dim is None and zeros > 1 and not torch.is_grad_enabled():  # as PyTorch: also where others are inf or NaN
+        return torch.zeros_like(x)
     return g * (_exclusive(x.flatten(), 0).reshape(x.shape) if dim is None else _exclusive(x, dim)).conj()
 
 

@@ -75,7 +75,7 @@ def erfinv(self):
     out=True,
     tags="pointwise reference",
     module="special",
-    grad={"self": lambda c, g: g * (2 * c.self * c.result - 2 / math.sqrt(math.pi))},
+    grad={"self": lambda c, g: (2 * c.self * c.result - 2 / math.sqrt(math.pi)) * g},
     samples=_line,
 )
 def special_erfcx(self):

@@ -124,6 +124,11 @@ def sgn(self):
     return torch.where(self == 0, 0, self / self.abs()) if self.is_complex() else torch.sign(self)
 
 
+def _first_power(x):
+    """As in PyTorch, whose gradient is that of pow: the second derivative of a square has a graph, and a third is 0."""
+    return torch.pow(x, 1) if torch.is_grad_enabled() else x
+
+
 @op(
     "square(Tensor self) -> Tensor",
     kernel="square",
@@ -131,7 +136,7 @@ def sgn(self):
     out=Out(by="pow"),
     tags="pointwise",
     node="PowBackward0",
-    grad={"self": lambda c, g: g * (2 * c.self.conj())},
+    grad={"self": lambda c, g: g * (2 * _first_power(c.self).conj())},
     samples=_real_line,
 )
 def square(self):

@@ -18,10 +18,16 @@ def _copied(x: Any) -> Any:
     return tuple([_copied(t) for t in x])
 
 
+def _reshaped(x: Any, size: Any) -> Any:
+    return x.view(size) if isinstance(size, torch.dtype) else x.reshape(size)
+
+
 def _derive(name: str, views: list[Any]) -> None:
     schemas = [s for v in views for s in v.schemas if not (name == "split" and "split.sizes" in s)]
     schemas = [name + "_copy" + s.removeprefix(name).replace("(a)", "") for s in schemas]
     view = getattr(torch.ops.functions, "alias" if name == "detach" else name)  # PyTorch's copy has a gradient
+    if name == "view":  # a copy needs no view of the old memory
+        view = _reshaped
     keyword = {"expand": ("implicit",)}.get(name, ())
 
     def copy(self, *args):
