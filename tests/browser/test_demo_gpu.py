@@ -98,7 +98,9 @@ def test_page_without_gpu(visit, kind):
     page.screenshot(SHOTS / f"{kind}-no-gpu.png", whole=True)
 
 
-@pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "plain"])
+@pytest.mark.parametrize(
+    "isolated", [pytest.param(True, id="isolated"), pytest.param(False, id="plain", marks=pytest.mark.slow)]
+)
 def test_gpu_without_stack_switching(visit, isolated):
     """Python is entered synchronously: it reads the GPU through a canvas."""
     page = visit("firefox", "/digits/index.html" + ("" if isolated else "?isolate=0"), jspi=False, gpu=True)

@@ -173,7 +173,7 @@ def test_conv_of_edges():
     )
 
 
-@pytest.mark.parametrize("dim", [10, 16, 64])
+@pytest.mark.parametrize("dim", [10, 16, pytest.param(64, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("causal", [False, True])
 def test_attention(dim, causal):
     q, k, v = made(2, 2, 21, dim, seed=14), made(2, 2, 21, dim, seed=15), made(2, 2, 21, dim, seed=16, small=True)
@@ -230,7 +230,10 @@ def test_the_report_says_how_halves_are_read(bridge):
 
 
 @pytest.mark.skipif(PYODIDE, reason="starts processes")
-@pytest.mark.parametrize("options", ['{"software": false}', '{"software": false, "without": ["shader-f16"]}'])
+@pytest.mark.parametrize(
+    "options",
+    ['{"software": false}', pytest.param('{"software": false, "without": ["shader-f16"]}', marks=pytest.mark.slow)],
+)
 def test_on_a_device_with_shader_f16(options):
     """All of the above in Deno on Mesa's software driver, which has the feature: the kernels for GPUs,
     with it and without."""

@@ -78,6 +78,7 @@ def test_too_many_elements():
     assert wide[:100, :100].sum().item() == 10000
 
 
+@pytest.mark.slow
 def test_what_waits_keeps_little_memory():
     w = torch.ones(1024, 4, device=D)
 
@@ -93,6 +94,7 @@ def test_what_waits_keeps_little_memory():
         assert kept(f) < 60 << 20
 
 
+@pytest.mark.slow
 def test_collections_during_small_writes():
     class Cycle:
         pass

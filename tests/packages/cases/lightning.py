@@ -1,13 +1,14 @@
-"""lightning: Trainer.fit with callbacks and checkpoints."""
+"""lightning, by both of its names: Trainer.fit with callbacks and checkpoints, Fabric."""
 
+import importlib
 import tempfile
 
 import torch
 from torch import nn
 
 
-def _parts():
-    import lightning
+def _parts(package):
+    lightning = importlib.import_module(package)
 
     class Net(lightning.LightningModule):
         def __init__(self, width=8):
@@ -34,13 +35,14 @@ def _parts():
     return lightning, Net, torch.utils.data.DataLoader(data, batch_size=8)
 
 
-def fit():
-    lightning, net, loader = _parts()
+def fit(package="lightning", where="lightning.pytorch.callbacks"):
+    lightning, net, loader = _parts(package)
+    named = importlib.import_module(where)
     lightning.seed_everything(3, verbose=False)
     with tempfile.TemporaryDirectory() as folder:
         callbacks = [
-            lightning.pytorch.callbacks.ModelCheckpoint(dirpath=folder, monitor="val_loss", filename="best"),
-            lightning.pytorch.callbacks.EarlyStopping("val_loss", patience=3),
+            named.ModelCheckpoint(dirpath=folder, monitor="val_loss", filename="best"),
+            named.EarlyStopping("val_loss", patience=3),
         ]
         trainer = lightning.Trainer(
             max_epochs=3, accelerator="cpu", logger=False, callbacks=callbacks, enable_progress_bar=False,
@@ -54,7 +56,7 @@ def fit():
 
 
 def fabric():
-    lightning, net, loader = _parts()
+    lightning, net, loader = _parts("lightning")
     fabric = lightning.Fabric(accelerator="cpu", devices=1)
     fabric.launch()
     model = nn.Linear(4, 1)

@@ -1,53 +1,7 @@
-"""pytorch-lightning: Trainer.fit with callbacks and checkpoints."""
+"""pytorch-lightning: the older name of lightning.pytorch."""
 
-import tempfile
-
-import torch
-from torch import nn
-
-
-def _parts():
-    import pytorch_lightning as lightning
-
-    class Net(lightning.LightningModule):
-        def __init__(self, width=8):
-            super().__init__()
-            self.save_hyperparameters()
-            self.net = nn.Sequential(nn.Linear(4, width), nn.ReLU(), nn.Linear(width, 1))
-
-        def training_step(self, batch, index):
-            x, y = batch
-            loss = nn.functional.mse_loss(self.net(x), y)
-            self.log("train_loss", loss)
-            return loss
-
-        def validation_step(self, batch, index):
-            x, y = batch
-            self.log("val_loss", nn.functional.mse_loss(self.net(x), y))
-
-        def configure_optimizers(self):
-            optimizer = torch.optim.Adam(self.parameters(), lr=0.05)
-            return [optimizer], [torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)]
-
-    x = torch.randn(32, 4)
-    data = torch.utils.data.TensorDataset(x, x.sum(1, keepdim=True))
-    return lightning, Net, torch.utils.data.DataLoader(data, batch_size=8)
+from . import lightning
 
 
 def fit():
-    lightning, net, loader = _parts()
-    lightning.seed_everything(3, verbose=False)
-    with tempfile.TemporaryDirectory() as folder:
-        callbacks = [
-            lightning.callbacks.ModelCheckpoint(dirpath=folder, monitor="val_loss", filename="best"),
-            lightning.callbacks.EarlyStopping("val_loss", patience=3),
-        ]
-        trainer = lightning.Trainer(
-            max_epochs=3, accelerator="cpu", logger=False, callbacks=callbacks, enable_progress_bar=False,
-            enable_model_summary=False, default_root_dir=folder, gradient_clip_val=1.0,
-        )  # fmt: skip
-        model = net()
-        trainer.fit(model, loader, loader)
-        again = net.load_from_checkpoint(folder + "/best.ckpt")
-        checked = trainer.validate(again, loader, verbose=False)
-    return {k: v for k, v in trainer.callback_metrics.items()}, checked, again.net[0].weight
+    return lightning.fit("pytorch_lightning", "pytorch_lightning.callbacks")

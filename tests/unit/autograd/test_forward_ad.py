@@ -1,5 +1,6 @@
 """Dual levels, tangents and their rules, line by line beside PyTorch; every op's tangents: tests/ops."""
 
+import contextlib
 import warnings
 
 import pytest
@@ -16,9 +17,15 @@ SETUP = (
 )
 
 
-def close_levels_of_pytorch():
-    if real._current_level >= 0:
-        real.exit_dual_level()
+@contextlib.contextmanager
+def levels_closed():
+    """Closes, in both libraries, the level that a line left open."""
+    try:
+        yield
+    finally:
+        for library in (forward_ad, real):
+            if library._current_level >= 0:
+                library.exit_dual_level()
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -36,12 +43,8 @@ fw.exit_dual_level()
 level = fw.dual_level(); level.__enter__(); fw.exit_dual_level(level=3)
 """)
 def test_without_a_level(line):
-    try:
+    with levels_closed():
         alike(SETUP + line)
-    finally:
-        if forward_ad._current_level >= 0:
-            forward_ad.exit_dual_level()
-        close_levels_of_pytorch()
 
 
 @cases("""
@@ -100,12 +103,8 @@ c = fw.make_dual(torch.tensor([1 + 2j]), torch.tensor([1j]));
 """)
 def test_in_a_level(line):
     body = SETUP + "level = fw.dual_level(); level.__enter__(); d = fw.make_dual(x, t)\n"
-    try:
+    with levels_closed():
         alike(body + line)
-    finally:
-        if forward_ad._current_level >= 0:
-            forward_ad.exit_dual_level()
-        close_levels_of_pytorch()
 
 
 FUNCTIONS = """
@@ -163,12 +162,8 @@ NotSaved.apply(d)
 """)
 def test_custom_functions(line):
     body = SETUP + FUNCTIONS + "level = fw.dual_level(); level.__enter__(); d = fw.make_dual(x, t)\n"
-    try:
+    with levels_closed():
         alike(body + line)
-    finally:
-        if forward_ad._current_level >= 0:
-            forward_ad.exit_dual_level()
-        close_levels_of_pytorch()
 
 
 D = {"dtype": torch.float64, "requires_grad": True}
