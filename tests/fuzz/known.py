@@ -155,7 +155,8 @@ MEANT = [
     ),
     Meant(
         "value",
-        r"\bNAME\[.*\[.*\]\] = |\bNAME\.index_put_\(.*accumulate=True|\b(t\d+)\.index_put_\(.*accumulate=True(?s:.*)\bNAME = \1$",
+        r"\bNAME(\[.*\[.*\]\] = |\.index_put_\(.*accumulate=True)"
+        r"|\b(t\d+)\.index_put_\(.*accumulate=True(?s:.*)\bNAME = \2$",
         "",
         0,
         "an index out of range: PyTorch has written what came before it",
