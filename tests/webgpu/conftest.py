@@ -10,7 +10,6 @@ import sys
 import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
 PYODIDE = sys.platform == "emscripten"
 if not PYODIDE:
     sys.path.insert(1, str(HERE.parent.parent))

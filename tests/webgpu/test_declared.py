@@ -4,15 +4,11 @@ Where the CPU runs an op in the device's place this still compares what is uploa
 torch.explain tells and tests/webgpu/conformance.py counts.
 """
 
-import pathlib
-import sys
-
 import pytest
 
 import torchlite as torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "ops"))
-from declared import calls, declared_function, ident, sampled, tensors  # noqa: E402
+from declared import calls, declared_function, ident, sampled, tensors
 
 pytestmark = [pytest.mark.usefixtures("bridge"), pytest.mark.filterwarnings("ignore")]
 

@@ -3,14 +3,11 @@ the last stays, as on the CPU."""
 
 from __future__ import annotations
 
-import pathlib
-import sys
 
 import pytest
 import torchlite as torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "support"))
-import deterministic  # noqa: E402
+import deterministic
 
 WRITES = [
     "index_put",

@@ -1,14 +1,11 @@
 """Programs that change tensors in place: values, first and second gradients are the CPU's and stay on the GPU."""
 
-import pathlib
-import sys
 import warnings
 
 import pytest
 import torchlite as torch
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support"))
-from inplace_cases import CASES, COMPLEX  # noqa: E402
+from inplace_cases import CASES, COMPLEX
 
 pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 ON_THE_CPU = {"lgamma", "digamma", "polygamma"}

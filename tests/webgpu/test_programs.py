@@ -1,15 +1,11 @@
 """Random programs with every tensor on webgpu, beside PyTorch on the CPU (tests/fuzz)."""
 
-import pathlib
-import sys
-
 import pytest
 
 import torchlite as lite
 
 real = pytest.importorskip("torch")
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from fuzz import compare, generate, known, program  # noqa: E402
+from fuzz import compare, generate, known, program
 
 pytestmark = pytest.mark.usefixtures("bridge")
 

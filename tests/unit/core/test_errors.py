@@ -2,15 +2,13 @@
 
 import json
 import pathlib
-import sys
 
 import pytest
 
 import torchlite
 
 GOLDENS = pathlib.Path(__file__).resolve().parents[2] / "goldens"
-sys.path.insert(0, str(GOLDENS))
-import make_errors  # noqa: E402
+import make_errors
 
 CASES = json.loads((GOLDENS / "errors.json").read_text())["cases"]
 

@@ -2,15 +2,13 @@
 
 import json
 import pathlib
-import sys
 
 import pytest
 
 import torchlite
 
 GOLDENS = pathlib.Path(__file__).resolve().parents[2] / "goldens"
-sys.path.insert(0, str(GOLDENS))
-import make_printing  # noqa: E402
+import make_printing
 
 CASES = json.loads((GOLDENS / "printing.json").read_text())["cases"]
 

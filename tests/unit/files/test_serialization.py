@@ -6,7 +6,6 @@ import io
 import json
 import pathlib
 import pickle
-import sys
 import zipfile
 from collections import Counter, OrderedDict
 
@@ -17,8 +16,7 @@ import torchlite as torch
 GOLDENS = pathlib.Path(__file__).resolve().parents[2] / "goldens"
 FILES = GOLDENS / "checkpoints"
 FACTS = json.loads((FILES / "contents.json").read_text())
-sys.path.insert(0, str(GOLDENS))
-import make_checkpoints  # noqa: E402
+import make_checkpoints
 
 FORMATS = [{}, {"_use_new_zipfile_serialization": False}]
 

@@ -1,6 +1,0 @@
-"""What the unit tests share lies in tests/support."""
-
-import pathlib
-import sys
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
