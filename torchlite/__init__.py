@@ -345,6 +345,8 @@ _LAZY_NAMES = {
     "fork_rng": "random",
     "ready": "webgpu",
     "self_test": "_core.self_test",
+    "_segment_reduce": "ops.segments",
+    "_mkldnn": "_core.device",
 }
 
 

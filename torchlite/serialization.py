@@ -15,7 +15,16 @@ import sys
 
 import torchlite as torch
 from torchlite._core import device as _device
-from torchlite._files import zip_records
+from torchlite._files import options as _options, zip_records
+from torchlite._files.options import (  # noqa: F401
+    LoadEndianness,
+    get_crc32_options,
+    get_default_load_endianness,
+    get_default_mmap_options,
+    set_crc32_options,
+    set_default_load_endianness,
+    set_default_mmap_options,
+)
 from torchlite import storage as _storage
 
 TYPE_CHECKING = False
@@ -195,6 +204,11 @@ def _restorer(map_location: Any) -> Callable[..., Any]:
 
 def _is_path(f: Any) -> bool:
     return isinstance(f, (str, os.PathLike))
+
+
+def _open_file_like(name_or_buffer: Any, mode: str) -> Any:
+    """A context manager of the file; PyTorch's name, which packages call."""
+    return _Opened(name_or_buffer, mode)
 
 
 class _Opened:
@@ -499,8 +513,10 @@ def _map_file(f: Any) -> memoryview:
         raise ValueError("f must be a file path in order to use the mmap argument")
     import mmap
 
-    with open(f, "rb") as file:
-        return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
+    shared = get_default_mmap_options() == _options.MAP_SHARED
+    with open(f, "r+b" if shared else "rb") as file:
+        access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+        return memoryview(mmap.mmap(file.fileno(), 0, access=access))
 
 
 @functools.lru_cache(8)
@@ -591,7 +607,7 @@ def _load_zip(
     _check_version(reader)
     restore = _restorer(map_location)
     to_meta = isinstance(map_location, (str, torch.device)) and str(map_location).startswith("meta")
-    order = reader.read("byteorder", 100).decode() if "byteorder" in reader else "little"
+    order = reader.read("byteorder", 100).decode() if "byteorder" in reader else _options.assumed_byteorder()
     if order not in ("little", "big"):
         raise ValueError("Unknown endianness type: " + order)
     loaded: dict[str | int, TypedStorage] = {}

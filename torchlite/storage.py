@@ -282,3 +282,8 @@ def _legacy(name: str, dtype_: DType) -> type:
 # torch.FloatStorage ... (calling one makes a TypedStorage)
 LEGACY_CLASSES = {name: _legacy(name, d) for name, d in _PICKLE_DTYPES.items()}
 globals().update(LEGACY_CLASSES)
+
+
+def _dtype_to_storage_type_map() -> dict[Any, str]:
+    """The class name of the storage of each dtype that has one; PyTorch's name, which its own tests ask."""
+    return dict(_PICKLE_NAMES)

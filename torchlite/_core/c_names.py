@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import enum
+from typing import Any
+
 from .future import collect_all as _collect_all  # noqa: F401
 
 
@@ -76,3 +79,26 @@ def _jit_try_infer_type(value: object) -> _InferredType:
         return _InferredType(inferred(value))
     except TypeError as e:
         return _InferredType(None, str(e))
+
+
+class _ConvBackend(enum.IntEnum):
+    """PyTorch's kernels for convolutions."""
+
+    CudaDepthwise2d, CudaDepthwise3d, Cudnn, CudnnTranspose, Empty, Miopen, MiopenDepthwise, MiopenTranspose = range(8)
+    Mkldnn, MkldnnEmpty, NnpackSpatial, Overrideable, Slow2d, Slow3d, SlowDilated2d = 8, 10, 11, 12, 13, 14, 15
+    SlowDilated3d, SlowTranspose2d, SlowTranspose3d, Winograd3x3Depthwise, Xnnpack2d, Mps = range(16, 22)
+
+
+def _select_conv_backend(
+    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, *others: Any
+) -> _ConvBackend:
+    """The kernel that PyTorch runs on the CPU without MKL-DNN for these arguments. torchlite's are its own
+    (native/src/conv); the two agree on what is empty, transposed and dilated."""
+    dims = weight.dim() - 2
+    if 0 in (input.shape[0], input.shape[1]):
+        return _ConvBackend.Empty
+    if transposed:
+        return _ConvBackend.SlowTranspose3d if dims == 3 else _ConvBackend.SlowTranspose2d
+    if any(d != 1 for d in dilation):
+        return _ConvBackend.SlowDilated3d if dims == 3 else _ConvBackend.SlowDilated2d
+    return _ConvBackend.Slow3d if dims == 3 else _ConvBackend.Slow2d

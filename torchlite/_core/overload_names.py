@@ -84,7 +84,8 @@ PRIVATE = frozenset(
     _embedding_bag _fft_c2c _fft_c2r _fft_r2c _fused_rms_norm _fused_rms_norm_backward _local_scalar_dense _log_softmax
     _linalg_det _linalg_eigh _linalg_slogdet _linalg_svd _conj_copy _neg_view_copy _grouped_mm
     _log_softmax_backward_data _native_batch_norm_legit _native_batch_norm_legit_no_training _neg_view _pdist_forward
-    _prelu_kernel _prelu_kernel_backward _safe_softmax _sample_dirichlet _softmax _softmax_backward_data
-    _standard_gamma _standard_gamma_grad _to_copy _unique2 _unsafe_view _upsample_bicubic2d_aa _upsample_bilinear2d_aa
-    _upsample_lanczos2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d""".split()
+    _prelu_kernel _prelu_kernel_backward _safe_softmax _sample_dirichlet _segment_reduce_backward _softmax
+    _softmax_backward_data _standard_gamma _standard_gamma_grad _to_copy _unique2 _unsafe_view
+    _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d
+    _upsample_nearest_exact2d _upsample_nearest_exact3d""".split()
 )

@@ -8,6 +8,7 @@ from binascii import crc32
 from struct import error, pack, unpack_from
 
 from torchlite._files.limits import Budget
+from torchlite._files.options import get_crc32_options
 from torchlite.storage import UntypedStorage
 
 TYPE_CHECKING = False
@@ -42,7 +43,9 @@ class Writer:
     def record(self, name: str, data: Any) -> None:
         """Appends one record; `data` is bytes-like."""
         view = memoryview(data).cast("B") if len(data) else b""
-        path, start, size, crc = (self._prefix + name).encode(), self._position, len(view), crc32(view)
+        path, start, size, crc = (self._prefix + name).encode(), self._position, len(view), 0
+        if get_crc32_options():
+            crc = crc32(view)
         # an extra field pads the header so that the data is aligned
         wide = size >= _U32 or start >= _U32
         extra = pack("<HHQQ", 1, 16, 0, 0) if wide else b""

@@ -255,7 +255,9 @@ def run(ov: Overload, args: tuple[Any, ...]) -> Any:
             for t in _tensors((out,)):
                 if t._base is not None:  # detach
                     _set(t, None)
-                elif "Generator" in ov.schema and _continuous(t):  # what is drawn does not change with the parameters
+                elif (
+                    "Generator" in ov.schema and _continuous(t) and not spec.name.endswith("_like")
+                ):  # what is drawn does not change with the parameters
                     _set(t, torch.zeros_like(t))
             return out
         if spec.grad is None and ov.body is not None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import torchlite as torch
 from torchlite import Tensor
+from torchlite.nn import grad  # noqa: F401
 from torchlite.nn._activations import (  # noqa: F401
     celu,
     elu,

@@ -110,6 +110,8 @@ def embedding_bag(
     flat = indices.long()
     if n and not 0 <= flat.min() <= flat.max() < weight.shape[0]:
         i, v = next((i, v) for i, v in enumerate(flat.tolist()) if not 0 <= v < weight.shape[0])
+        if mode == 2 or padding_idx >= 0 or weight.dtype is torch.float64:  # PyTorch's two kernels have their texts
+            raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {v}")
         raise RuntimeError(f"Index {i} of input takes value {v} which is not in the valid range [0, {weight.shape[0]})")
     # Where the last offset comes before the end, PyTorch counts the rest to the last bag,
     # but for the sums of its common case.

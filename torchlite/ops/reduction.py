@@ -168,7 +168,7 @@ def _prod_grad(g, x, result, dim):
     if not zeros:
         return g * (result / x).conj()
     if dim is None and zeros > 1 and not torch.is_grad_enabled():  # as PyTorch: also where others are inf or NaN
-        return torch.zeros_like(x)
+        return x.new_zeros(x.shape)
     return g * (_exclusive(x.flatten(), 0).reshape(x.shape) if dim is None else _exclusive(x, dim)).conj()
 
 

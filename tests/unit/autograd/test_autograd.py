@@ -2,6 +2,7 @@
 
 import pytest
 import torchlite
+from plain import plain
 
 real = pytest.importorskip("torch", reason="needs real PyTorch to compare with")
 if hasattr(real.version, "torchlite"):
@@ -13,22 +14,6 @@ SCENARIOS = []
 def scenario(fn):
     SCENARIOS.append(fn)
     return fn
-
-
-def plain(x):
-    if hasattr(x, "tolist"):
-        return [str(x.dtype), list(x.shape), _rounded(x.tolist())]
-    if isinstance(x, (list, tuple)):
-        return [plain(v) for v in x]
-    if isinstance(x, dict):
-        return {k: plain(v) for k, v in x.items()}
-    return x
-
-
-def _rounded(v):
-    if isinstance(v, list):
-        return [_rounded(x) for x in v]
-    return float("%.5g" % v) if isinstance(v, float) else v
 
 
 @pytest.mark.parametrize("fn", SCENARIOS, ids=lambda f: f.__name__)

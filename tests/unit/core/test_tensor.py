@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 import torchlite
-from test_autograd import plain
+from plain import plain
 
 real = pytest.importorskip("torch", reason="needs real PyTorch to compare with")
 

@@ -8,14 +8,14 @@ from .module import Module
 __all__ = ["Embedding", "EmbeddingBag"]
 
 
-def _check_padding_idx(padding_idx, num_embeddings):
+def _check_padding_idx(padding_idx, num_embeddings, name="Padding_idx"):
     if padding_idx is not None:
         if padding_idx > 0:
             if padding_idx >= num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
+                raise AssertionError(name + " must be within num_embeddings")
         elif padding_idx < 0:
             if padding_idx < -num_embeddings:
-                raise AssertionError("Padding_idx must be within num_embeddings")
+                raise AssertionError(name + " must be within num_embeddings")
             padding_idx = num_embeddings + padding_idx
     return padding_idx
 
@@ -161,7 +161,7 @@ class EmbeddingBag(Module):
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = _check_padding_idx(padding_idx, num_embeddings)
+        self.padding_idx = _check_padding_idx(padding_idx, num_embeddings, "padding_idx")
         if _weight is None:
             self.weight = Parameter(torch.empty((num_embeddings, embedding_dim), device=device, dtype=dtype))
             self.reset_parameters()
