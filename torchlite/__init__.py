@@ -89,7 +89,7 @@ def _setup():
     _C.register("dtypes", _DTYPES)
     _C.register("dtype", dtype)
     _C.register("device", device)
-    _C.register("devices", (device("cpu"), device("webgpu", 0), device("meta")))
+    _C.register("devices", 2 * (device("cpu"), device("webgpu", 0), device("meta")))  # and those of wrappers
     _C.register("Size", Size)
     _C.register("OutOfMemoryError", OutOfMemoryError)
     _C.register("bind_error", _bind_error)

@@ -62,7 +62,7 @@ def _add_declaration(spec: Any) -> None:
         schema = ov.schema
         head = schema.partition("(")[0]
         name, _, overload = head.partition(".")
-        if name.startswith("_") and name not in PRIVATE or "python" in spec.tags.split():
+        if name.startswith("_") and name not in PRIVATE or "python" in spec.tags.split() and head != "copy_":
             continue
         if "*, Generator? generator=None, ScalarType" in schema and name != "normal":
             _add(_without_generator(schema), ov)

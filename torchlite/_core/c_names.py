@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from .dispatch_modes import DisableTorchDispatch as _DisableTorchDispatch  # noqa: F401
 from .future import collect_all as _collect_all  # noqa: F401
 
 
@@ -102,3 +103,13 @@ def _select_conv_backend(
     if any(d != 1 for d in dilation):
         return _ConvBackend.SlowDilated3d if dims == 3 else _ConvBackend.SlowDilated2d
     return _ConvBackend.Slow3d if dims == 3 else _ConvBackend.Slow2d
+
+
+def _set_conj(tensor: Any, conj: bool) -> None:
+    """Makes a complex tensor the view of conjugates of its own memory, or no such view."""
+    tensor._conj_bit = conj
+
+
+def _set_neg(tensor: Any, neg: bool) -> None:
+    """Makes a tensor the view of negatives of its own memory, or no such view."""
+    tensor._neg_bit = neg

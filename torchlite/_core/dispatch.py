@@ -134,7 +134,7 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
     one = ov.schema.endswith("-> Tensor")
     if several and one or not all(isinstance(o, _C.TensorBase) for o in outs):
         raise TypeError("%s(): argument 'out' must be Tensor, not %s" % (name, type(out).__name__))
-    if _modes.stack and _modes.ask_out(ov, args, outs):
+    if (_modes.stack or _modes.used[0]) and _modes.ask_out(ov, args, outs):
         return out
     ins = tuple(_tensors(args))
     recorded = _C.is_grad_enabled()

@@ -1,8 +1,10 @@
-"""TorchDispatchModes: who sees the ops below autograd, by PyTorch's names. The core asks here (native/src/core/op.c).
+"""TorchDispatchModes and classes with a __torch_dispatch__: who sees the ops below autograd, by PyTorch's names.
+The core asks here (native/src/core/op.c).
 
 What PyTorch composes of other ops is taken apart above autograd, so that a mode sees the parts, and the graph has them.
 An op that PyTorch does not have is its body here; a kernel without a body that PyTorch does not have is not seen.
-Not seen either, though PyTorch shows them: item(), copy_(), lift_fresh of torch.tensor(), and the detach of autograd.
+Not seen by modes, though PyTorch shows them: item(), lift_fresh of torch.tensor(), and the detach of autograd. Classes
+see the first and the last.
 """
 
 from __future__ import annotations
@@ -59,8 +61,10 @@ def _overload(ov: Any, form: str) -> Any:
         head = ov.schema.partition("(")[0]
         name = head.partition(".")[0]
         made = None
-        if head in _SHOWN_AS and form != "out":
+        if head in _SHOWN_AS and (form != "out" or head != "_to_dtype"):
             packet, short = _SHOWN_AS[head]
+            if form == "out":
+                short = short.replace("Tensor", "out")
             made = getattr(getattr(_ops.ops.aten, packet + ("_" if form == "inplace" else "")), short)
         else:
             spec_name = ov.spec.name + ("_" if form == "inplace" else "")
@@ -105,32 +109,82 @@ def _arguments(func: Any, ov: Any, values: tuple[Any, ...]) -> tuple[tuple[Any, 
     return tuple(positional[:last]), named
 
 
-def _refused(func: Any, asked: list[Any]) -> TypeError:
-    lines = ["Multiple dispatch failed for 'torch.ops.%s'; all __torch_dispatch__ handlers returned " % func]
+def _refused(func: Any, modes: list[Any], classes: list[type]) -> TypeError:
+    lines = ["Multiple dispatch failed for 'torch._ops.%s'; all __torch_dispatch__ handlers returned " % func]
     lines[0] += "NotImplemented:\n"
-    lines += ["  - mode object %r" % mode for mode in asked]
+    lines += ["  - mode object %r" % mode for mode in modes]
+    lines += ["  - tensor subclass %r" % cls for cls in classes]
     return TypeError("\n".join(lines) + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
 
 
-def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What the modes say, the innermost first. A mode is off while it runs, and nothing that it calls is recorded."""
+def dispatches(t: Any) -> bool:
+    """Whether a tensor's class has a __torch_dispatch__ of its own."""
+    return isinstance(t, _C.TensorBase) and handler_of(type(t)) is not None
+
+
+def handler_of(cls: type) -> Any:
+    """A class's __torch_dispatch__, or None."""
+    found = getattr(cls, "__torch_dispatch__", None)
+    return None if found is None or getattr(found, "_tl_plain", False) else found
+
+
+def _classes(values: Any, found: list[type]) -> list[type]:
+    """The classes of the arguments that have a handler, a subclass before its bases, else from left to right."""
+    for v in values:
+        if isinstance(v, (list, tuple)):
+            _classes(v, found)
+        elif dispatches(v) and type(v) not in found:
+            at = next((i for i, c in enumerate(found) if issubclass(type(v), c)), len(found))
+            found.insert(at, type(v))
+    return found
+
+
+def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[Any, ...] = ()) -> Any:
+    """What the modes say, the innermost first, then the classes of the arguments. A mode is off while it runs, and
+    nothing that a handler calls is recorded."""
     held: list[Any] = []
+    classes = [] if _off[0] else _classes((args, tuple(kwargs.values())), [])
     try:
         with _C.GradMode(False):
             while stack:
                 held.append(stack.pop())
                 _C.dispatch_modes(len(stack))
-                result = held[-1].__torch_dispatch__(func, (), args, kwargs)
+                result = held[-1].__torch_dispatch__(func, tuple(classes), args, kwargs)
                 if result is not NotImplemented:
                     return result
-        raise _refused(func, held)
+            for cls in classes:
+                result = handler_of(cls)(func, tuple(classes), args, kwargs)
+                if result is not NotImplemented:
+                    return result
+        raise _refused(func, held, classes)
     finally:
         stack.extend(reversed(held))
         _C.dispatch_modes(len(stack))
 
 
+_off = [0]  # above 0: no class is asked
+
+
+class DisableTorchDispatch:
+    """Inside, neither modes nor classes are asked: an op runs on the tensor's own memory."""
+
+    def __enter__(self) -> None:
+        self._modes = list(stack)
+        stack.clear()
+        _off[0] += 1
+        _C.dispatch_modes(0)
+        _C.dispatch_off(1)
+
+    def __exit__(self, *exc: Any) -> None:
+        stack[:] = self._modes
+        _off[0] -= 1
+        _C.dispatch_modes(len(stack))
+        _C.dispatch_off(-1)
+
+
 def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
-    """The result of a call while a mode is on; NotImplemented: it goes on as without one."""
+    """The result of a call while a mode is on, or with a tensor whose class has a handler; NotImplemented: it goes on
+    as without one."""
     if not below:
         head = ov.schema.partition("(")[0]
         if ov.inplace or not (head in _COMPOSED or ov.spec.name in _COMPOSED):
@@ -140,8 +194,12 @@ def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
     func = _overload(ov, "inplace" if ov.inplace else "")
     if func is None:
         return NotImplemented if ov.body is None or ov.inplace else ov.body(*args)
+    written = args[0] if "(a!) self" in ov.schema else None
+    before = written._version if written is not None else 0
     result = call(func, *_arguments(func, ov, args))
-    if ov.inplace:
+    if written is not None and written._version == before:
+        written._bump_version()
+    if ov.inplace or written is not None:
         return args[0]
     if isinstance(result, list):
         return tuple(result)
@@ -154,8 +212,9 @@ def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
 
 
 def ask_out(ov: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> bool:
-    """Whether a mode took a call with out=."""
-    func = _overload(ov, "out") if stack else None
+    """Whether a mode or a class took a call with out=."""
+    asked = stack or _classes((args, outs), [])
+    func = _overload(ov, "out") if asked else None
     if func is None:
         return False
     positional, named = _arguments(func, ov, args)
@@ -163,4 +222,43 @@ def ask_out(ov: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> bool:
     return True
 
 
+def alias(t: Any) -> Any:
+    """What autograd keeps of a tensor whose class has a handler: PyTorch asks that for aten.detach."""
+    from .. import _ops
+
+    result = call(_ops.ops.aten.detach.default, (t,), {})
+    if not isinstance(result, _C.TensorBase):
+        raise TypeError("aten.detach of %s returned %s" % (type(t).__name__, type(result).__name__))
+    return _C.share_version(result, t)
+
+
+def copy(t: Any, source: Any) -> Any:
+    """t.copy_(source) where one of them has such a class."""
+    from .. import _ops
+
+    before = t._version
+    call(_ops.ops.aten.copy_.default, (t, source), {})
+    if t._version == before:
+        t._bump_version()
+    return t
+
+
+def item(t: Any) -> Any:
+    """The number of such a tensor."""
+    from .. import _ops
+
+    return call(_ops.ops.aten._local_scalar_dense.default, (t,), {})
+
+
+used = [False]  # whether there ever was a tensor of such a class
+
+
+def note(t: Any) -> Any:
+    """Makes ops ask the class of this tensor."""
+    used[0] = True
+    return _C.dispatching(t)
+
+
+_C.register("dispatch_alias", alias)
+_C.register("dispatch_item", item)
 _C.register("torch_dispatch", ask)

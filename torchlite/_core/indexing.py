@@ -274,7 +274,9 @@ def setitem(t: Tensor, index: Any, value: Any) -> Any:
         index = tuple(index)
     view = None
     rest: Sequence[Tensor | None] = ()
-    if not (_C.forward_ad(None) or _grad_mode() and (t.requires_grad or not plain and value.requires_grad)):
+    if not (
+        t._dispatches or _C.forward_ad(None) or _grad_mode() and (t.requires_grad or not plain and value.requires_grad)
+    ):
         view = _C.basic_index(t, index)
     if view is None:
         view, rest = _views(t, index, writing=True)

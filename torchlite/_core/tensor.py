@@ -41,7 +41,13 @@ class _TensorMeta(type):
     def __init__(cls, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         made: Any = cls
-        if made.__module__.partition(".")[0] != "torchlite" and not hasattr(made.__torch_function__, "_tl_plain"):
+        if made.__module__.partition(".")[0] == "torchlite":
+            return
+        default: Any = Tensor.__torch_function__
+        plain = getattr(made.__torch_function__, "__func__", None) is default.__func__
+        if plain and not hasattr(made.__torch_dispatch__, "_tl_plain"):
+            made.__torch_function__ = _C._disabled_torch_function_impl  # as in PyTorch: one of the two is enough
+        if not hasattr(made.__torch_function__, "_tl_plain"):
             from . import override
 
             override.install()
@@ -67,14 +73,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def __new__(cls, *args: Any, device: Any = None) -> Any:
         if device is not None:
             _check_legacy_device(args, device)
-        if cls is not Tensor:
-            _refuse_dispatch(cls)
         if len(args) == 1 and isinstance(args[0], _C.TensorBase) and cls is not Tensor:
-            return _C.TensorBase.__new__(cls, args[0])
+            return _instance(cls, args[0])
         from .legacy_types import legacy_new
 
         t = legacy_new(args, _C.get_default_dtype(), True)
-        return t if cls is Tensor else _C.TensorBase.__new__(cls, t)
+        return t if cls is Tensor else _instance(cls, t)
 
     __torch_dispatch__: Callable[..., Any]  # set below
 
@@ -94,28 +98,50 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise TypeError(
                 "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s" % type(data).__name__
             )
-        _refuse_dispatch(cls)
         with _C.GradMode(False):
-            t: Tensor = _C.TensorBase.__new__(cls, data.detach() if type(data) is Tensor else data)
+            t: Tensor = _instance(cls, data.detach() if type(data) is Tensor else data)
         if require_grad:
             t.requires_grad = True
         return t
 
     @staticmethod
-    def _make_wrapper_subclass(cls: type, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            "class %s: tensors without data (_make_wrapper_subclass) and __torch_dispatch__ are not implemented in "
-            "torchlite. Use __torch_function__, or a torch.autograd.Function." % cls.__qualname__
+    def _make_wrapper_subclass(
+        cls: type,
+        size: Any,
+        strides: Any = None,
+        storage_offset: int | None = None,
+        memory_format: Any = None,
+        dtype: Any = None,
+        layout: Any = None,
+        device: Any = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        dispatch_sizes_strides_policy: str | None = None,
+        dispatch_device: bool = False,
+        dispatch_layout: bool = False,
+        _extra_dispatch_keys: Any = None,
+        storage_size: int | None = None,
+    ) -> Any:
+        """A tensor of a class with a `__torch_dispatch__`, without memory of its own: it says that it has this size,
+        these strides, dtype and device, and its class says what ops do. Reading its own numbers is an error."""
+        from . import wrappers
+
+        if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
+            raise NotImplementedError(
+                "_make_wrapper_subclass(): torchlite asks no class for sizes, strides, device and layout; "
+                "give them as arguments"
+            )
+        return wrappers.make(
+            cls, size, strides, storage_offset, memory_format, dtype, layout, device, requires_grad, storage_size
         )
 
     def as_subclass(self, cls: type) -> Any:
-        _refuse_dispatch(cls)
         source: Any = self
         if self._leaf_flag and _C.is_grad_enabled():  # a history of its own, back to the leaf
             import torchlite
 
             source = torchlite.ops.functions.alias(self)
-        t: Tensor = _C.TensorBase.__new__(cls, source)
+        t: Tensor = _instance(cls, source)
         t._raw_grad_fn, t._output_nr, t._leaf_flag = source.grad_fn, source.output_nr, source._leaf_flag
         return t
 
@@ -273,6 +299,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return memo[id(self)]
         import copy
 
+        if type(self) is not Tensor and self.data_ptr() == 0 and self.numel():
+            from . import wrappers
+
+            return wrappers.deep_copy(self, memo)
         storage = self.untyped_storage()
         key = ("storage", id(storage))
         if key not in memo:
@@ -750,13 +780,14 @@ _C._disabled_torch_function_impl = staticmethod(_plain_torch_function)
 _C._disabled_torch_dispatch_impl = Tensor.__torch_dispatch__ = staticmethod(_plain_torch_function)
 
 
-def _refuse_dispatch(cls: type) -> None:
-    """Refuses tensors of a class with a `__torch_dispatch__` of its own: it would not be called."""
+def _instance(cls: type, source: Any) -> Any:
+    """A tensor of a subclass over the memory of another; ops ask the class where it has a `__torch_dispatch__`."""
+    t: Any = _C.TensorBase.__new__(cls, source)
     if getattr(cls, "__torch_dispatch__", _plain_torch_function) is not _plain_torch_function:
-        raise NotImplementedError(
-            "class %s: __torch_dispatch__ is not implemented in torchlite. Use __torch_function__, "
-            "or a torch.autograd.Function." % cls.__qualname__
-        )
+        from . import dispatch_modes
+
+        dispatch_modes.note(t)
+    return t
 
 
 class DisableTorchFunctionSubclass:

@@ -342,6 +342,9 @@ def accumulate(t: Any, g: Any, create_graph: bool) -> None:
     if g.dtype is not t.dtype:
         g = (g.real if g.is_complex() and not t.dtype.is_complex else g).to(t.dtype)
     if have is None:
+        if g._dispatches:  # a wrapper has no memory to share
+            t._raw_grad = g if create_graph else g.detach()
+            return
         strides = _grad_strides(t)
         if not create_graph and g._base is None and _lies_so(g, strides) and getrefcount(g) <= _OWNED:
             t._raw_grad = g if g._raw_grad_fn is None and not g._leaf_flag else g.detach()

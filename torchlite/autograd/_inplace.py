@@ -11,6 +11,7 @@ import math
 import weakref
 
 from .. import _C
+from .._core import dispatch_modes as _modes
 from . import _node
 from ._node import Node, edge
 
@@ -224,7 +225,7 @@ def copy_in(dst: Tensor, src: Tensor, filled: bool = False) -> Tensor:
     node = CopyBackwards([edge(dst), edge(src)])
     node.shape, node.dtype, node.device, node.filled = src.shape, src.dtype, src.device, filled
     with _C.GradMode(False):
-        _C.copy(dst, src)
+        (_modes.copy if dst._dispatches or src._dispatches else _C.copy)(dst, src)
     set_history(dst, node)
     return dst
 
@@ -250,7 +251,7 @@ class CopySlices(Node):
             raise _node.freed_error()
         g = grads[0]
         shape, strides, _ = self.base
-        whole = torch.empty_strided(shape, strides, dtype=g.dtype, device=g.device).copy_(g)
+        whole = g.new_empty_strided(shape, strides).copy_(g)
         part = with_signs(_window(whole, self.view, self.parts), self.signs)
         given = (part.clone(memory_format=torch.contiguous_format),)
         found = list(self.inner.apply(given) if wanted is None else self.inner.apply(given, wanted))

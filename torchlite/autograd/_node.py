@@ -759,4 +759,6 @@ def record(ov: Overload, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
 
 def set_view_base(out: Tensor, source: Tensor) -> None:
     """Sets the base of a recorded view: the base of what it is a view of."""
-    out._base = source if source._base is None else source._base
+    base = out._base = source if source._base is None else source._base
+    if out._dispatches:  # its memory is not the base's, its writes are
+        _C.share_version(out, base)

@@ -3,7 +3,7 @@
 import torchlite as torch
 
 from .. import _C
-from .._core import device as _device
+from .._core import device as _device, dispatch_modes as _modes
 from ._declare import op
 
 
@@ -202,6 +202,8 @@ def copy_(self, src, non_blocking):
         from ..autograd._inplace import copy_in
 
         return copy_in(self, src)
+    if self._dispatches or src._dispatches:
+        return _modes.copy(self, src)
     return _C.copy(self, src)
 
 

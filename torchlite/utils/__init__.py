@@ -10,6 +10,8 @@ _SUBMODULES = {
     "dlpack",
     "deterministic",
     "_pytree",
+    "_python_dispatch",
+    "_mode_utils",
     "safetensors",
     "flop_counter",
 }

@@ -1,5 +1,4 @@
-"""Modes that see the ops below autograd, and what packages ask of tensors that wrap others, of which there are none:
-a class with a __torch_dispatch__ of its own is refused."""
+"""Modes that see the ops below autograd, and what is asked of tensors that wrap others."""
 
 from __future__ import annotations
 
@@ -56,12 +55,57 @@ class BaseTorchDispatchMode(TorchDispatchMode):
 
 
 def is_traceable_wrapper_subclass(t: Any) -> bool:
-    """False: no tensor holds tensors."""
-    return False
+    """Whether a tensor wraps others, and says by __tensor_flatten__ and __tensor_unflatten__ which."""
+    return isinstance(t, _C.TensorBase) and is_traceable_wrapper_subclass_type(type(t))
 
 
 def is_traceable_wrapper_subclass_type(t: Any) -> bool:
-    return False
+    """The same of a class."""
+    return _modes.handler_of(t) is not None and all(
+        hasattr(t, name) for name in ("__tensor_flatten__", "__tensor_unflatten__")
+    )
+
+
+def transform_subclass(t: Any, callback: Any, outer_size: Any = None, outer_stride: Any = None) -> Any:
+    """A wrapper of the same class around what callback(name, tensor) makes of the tensors that `t` holds.
+
+    Errors: an AssertionError where the new wrapper has another size or stride than the ones given (default: t's).
+    """
+    size = t.size() if outer_size is None else outer_size
+    stride = t.stride() if outer_stride is None else outer_stride
+    names, context = t.__tensor_flatten__()
+    inner = {name: callback(name, getattr(t, name)) for name in names}
+    made = type(t).__tensor_unflatten__(inner, context, size, stride)
+    if made.shape != size:
+        raise AssertionError(
+            f"Expected return value from {type(t)}__tensor_unflatten__() to have shape equal to {size}, "
+            f"but got: {made.shape}"
+        )
+    if made.stride() != stride:
+        raise AssertionError(
+            f"Expected return value from {type(t)}__tensor_unflatten__() to have stride equal to {stride}, "
+            f"but got: {made.stride()}"
+        )
+    return made
+
+
+def return_and_correct_aliasing(func: Any, args: Any, kwargs: Any, out: Any) -> Any:
+    """What a __torch_dispatch__ returns so that it keeps the schema's promises: an argument that the op writes is the
+    result itself. `out` is what the handler made of the tensors inside."""
+    schema = func._schema
+    returned = list(schema.returns)
+    if not any(r.alias_info is not None for r in returned):
+        return out
+    given = {a.name: v for a, v in zip(schema.arguments, args)} | dict(kwargs or {})
+    written = {}
+    for a in schema.arguments:
+        if a.alias_info is not None and a.alias_info.is_write:
+            written[frozenset(a.alias_info.before_set)] = given.get(a.name)
+    outs = list(out) if isinstance(out, (list, tuple)) else [out]
+    for n, r in enumerate(returned):
+        if r.alias_info is not None and r.alias_info.is_write:
+            outs[n] = written.get(frozenset(r.alias_info.before_set), outs[n])
+    return type(out)(outs) if isinstance(out, (list, tuple)) else outs[0]
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:

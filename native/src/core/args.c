@@ -213,6 +213,7 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
     R(device_run),     R(torch_function), R(torch_operator),
     R(named_result),   R(limited),        R(unsupported_array),
     R(forward),        R(has_tangent),    R(torch_dispatch),
+    R(dispatch_alias), R(dispatch_item),
 #undef R
   };
   for (size_t i = 0; i < sizeof table / sizeof *table; i++)

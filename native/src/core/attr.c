@@ -156,6 +156,7 @@ static int set_leaf_flag(SELF, PyObject *v, void *c) {
 }
 static PyObject *get_data(SELF, void *c) {
   (void)c;
+  if (t->flags & TL_DISPATCHES) return PyObject_CallFunctionObjArgs(tl_reg.dispatch_alias, (PyObject *)t, NULL);
   TlTensor *v = tl_alias(t, t->ndim, t->shape, t->strides, t->offset, false);
   if (v && !tl_inference_mode) v->flags &= (uint16_t)~TL_INFERENCE;
   return (PyObject *)v;
@@ -200,7 +201,10 @@ static PyObject *get_false(SELF, void *c) {
   (void)t;
   Py_RETURN_FALSE;
 }
-static PyObject *get_on_device(SELF, void *c) { return PyBool_FromLong(t->device == (int)(intptr_t)c); }
+static PyObject *get_on_device(SELF, void *c) {
+  int device = t->device >= TL_WRAPPED ? t->device - TL_WRAPPED : t->device;
+  return PyBool_FromLong(device == (int)(intptr_t)c);
+}
 static PyObject *get_storage(SELF, void *c) {
   (void)c;
   return Py_NewRef(t->storage);
@@ -247,6 +251,7 @@ PyGetSetDef tl_tensor_getset[] = {
   {"_stamp", (getter)get_stamp, (setter)set_stamp, "Of a view: the version at which grad_fn was last right.", NULL},
   {"_one_of_many", (getter)get_flag, NULL, "One of several views that one op returned, or a view of such a one.",
    (void *)TL_ONE_OF_MANY},
+  {"_dispatches", (getter)get_flag, NULL, "Whether ops ask its class's __torch_dispatch__.", (void *)TL_DISPATCHES},
   {"_conj_bit", (getter)get_flag, (setter)set_flag, "is_conj(), settable.", (void *)TL_CONJ},
   {"_neg_bit", (getter)get_flag, (setter)set_flag, "is_neg(), settable.", (void *)TL_NEG},
   {"_of_inference", (getter)get_flag, NULL, "A view made under inference_mode.", (void *)TL_OF_INFERENCE},
@@ -284,6 +289,7 @@ static PyObject *m_element_size(SELF, PyObject *_) { return get_itemsize(t, _); 
 static PyObject *m_data_ptr(SELF, PyObject *_) {
   (void)_;
   if (!t->device) return PyLong_FromSize_t(t->numel ? (size_t)tl_data(t) : 0);
+  if (t->device >= TL_WRAPPED) return PyLong_FromLong(0);
   PyObject *start =
     t->numel && t->storage->owner ? PyObject_GetAttrString(t->storage->owner, "address") : PyLong_FromLong(0);
   long long p = start ? PyLong_AsLongLong(start) : -1;

@@ -11,6 +11,8 @@ int tl_storage_resize(TlStorage *s, int64_t nbytes);
 size_t tl_storage_room(const TlStorage *s); /* bytes of its block, which it keeps when it shrinks */
 /* storages and tensors of any device (device.c) */
 int tl_check_device_code(int device);
+int tl_check_memory(int device);                  /* an error for a wrapper */
+int tl_check_wrappers(PyObject *const *a, int n); /* an error where an argument is one, or a list with one */
 extern bool tl_any_device;
 TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes); /* steals owner */
 TlStorage *tl_device_storage(int device, int64_t nbytes);
@@ -43,7 +45,7 @@ typedef struct {
   PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema,
     *set_grad, *get_grad_fn, *set_requires_grad, *host_copy, *resolve, *device_alloc, *device_resize, *device_copy,
     *device_fill, *device_run, *torch_function, *torch_operator, *named_result, *unsupported_array, *limited, *forward,
-    *has_tangent, *torch_dispatch;
+    *has_tangent, *torch_dispatch, *dispatch_alias, *dispatch_item;
 } TlRegistry;
 extern TlRegistry tl_reg;
 /* modes are per thread, as in PyTorch; WASM has one thread */
@@ -56,8 +58,10 @@ extern TlRegistry tl_reg;
 extern TL_THREAD bool tl_grad_mode, tl_inference_mode, tl_below_autograd;
 extern TL_THREAD uint8_t tl_func_level; /* number of nested torch.func transforms that run */
 extern TL_THREAD int tl_dispatch_modes; /* number of TorchDispatchModes that are on */
-extern bool tl_dispatch_used;           /* whether there ever was one: reading a thread's number takes longer */
-extern TL_THREAD bool tl_forward_ad;    /* calls go to autograd/forward_ad.py first: tensors may have tangents */
+extern TL_THREAD int tl_dispatch_off;   /* above 0: the __torch_dispatch__ of classes is not called */
+extern bool tl_dispatch_used;        /* whether there ever was a mode or such a class: reading a thread's number takes
+                                        longer */
+extern TL_THREAD bool tl_forward_ad; /* calls go to autograd/forward_ad.py first: tensors may have tangents */
 
 bool tl_has_tangent(PyObject *t);      /* in forward-mode AD */
 PyObject *tl_dtype_object(tl_dtype d); /* new reference */

@@ -182,6 +182,10 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
 static TlTensor *to_host(TlTensor *t) {
   TlTensor *d = t->flags & TL_LAZY ? tl_direct(t) : (TlTensor *)Py_NewRef(t), *h = d;
   if (!d || d->device == TL_CPU) return d;
+  if (tl_check_memory(d->device) < 0) {
+    Py_DECREF(d);
+    return NULL;
+  }
   h = (TlTensor *)PyObject_CallFunctionObjArgs(tl_reg.host_copy, (PyObject *)d, NULL);
   Py_DECREF(d);
   return h;
@@ -189,6 +193,8 @@ static TlTensor *to_host(TlTensor *t) {
 
 PyObject *tl_m_item(TlTensor *t, PyObject *_) {
   (void)_;
+  if (t->flags & TL_DISPATCHES && !tl_dispatch_off)
+    return PyObject_CallFunctionObjArgs(tl_reg.dispatch_item, (PyObject *)t, NULL);
   if (t->numel != 1) {
     PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
     return NULL;
@@ -216,6 +222,12 @@ static PyObject *list_dim(TlTensor *t, int dim, const char *p) {
 }
 PyObject *tl_m_tolist(TlTensor *t, PyObject *_) {
   (void)_;
+  if (t->flags & TL_DISPATCHES && !tl_dispatch_off) {
+    PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(t), "__name__");
+    if (name) PyErr_Format(PyExc_RuntimeError, ".tolist() is not supported for tensor subclasses, got %U", name);
+    Py_XDECREF(name);
+    return NULL;
+  }
   TlTensor *h = to_host(t);
   if (!h) return NULL;
   PyObject *r = list_dim(h, 0, h->storage->data ? tl_data(h) : NULL);
@@ -418,6 +430,7 @@ static PyObject *alias(PyObject *mod, PyObject *args) {
   int share = 1;
   if (!PyArg_ParseTuple(args, "O!|p", tl_TensorBase, &o, &share)) return NULL;
   TlTensor *t = (TlTensor *)o;
+  if (t->flags & TL_DISPATCHES) return PyObject_CallFunctionObjArgs(tl_reg.dispatch_alias, o, NULL);
   return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, share);
 }
 

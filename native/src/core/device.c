@@ -7,13 +7,23 @@
 bool tl_any_device; /* set once a storage off the CPU exists; until then no op looks for devices */
 
 int tl_check_device_code(int device) {
-  if (device >= TL_CPU && device <= TL_META) return 0;
+  if (device >= TL_CPU && device <= TL_WRAPPED + TL_META) return 0;
   PyErr_Format(PyExc_ValueError, "no device has the code %d", device);
+  return -1;
+}
+
+/* A wrapper's numbers are in the tensors that it holds: PyTorch's error for reading its own. */
+int tl_check_memory(int device) {
+  if (device < TL_WRAPPED) return 0;
+  PyErr_SetString(PyExc_RuntimeError,
+                  "Cannot access data pointer of Tensor that doesn't have storage: it wraps others, and its "
+                  "__torch_dispatch__ was not called here");
   return -1;
 }
 
 /* A storage of another device: `owner` is what the device's allocator returns, and goes when the storage goes. */
 TlStorage *tl_device_storage(int device, int64_t nbytes) {
+  if (tl_check_memory(device) < 0) return NULL;
   if (!tl_reg.device_alloc) {
     PyErr_SetString(PyExc_RuntimeError, "this device has no allocator");
     return NULL;
@@ -27,12 +37,14 @@ TlStorage *tl_device_storage(int device, int64_t nbytes) {
 }
 
 int tl_device_copy(TlTensor *dst, TlTensor *src) {
+  if (tl_check_memory(dst->device) < 0 || tl_check_memory(src->device) < 0) return -1;
   PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.device_copy, (PyObject *)dst, (PyObject *)src, NULL);
   Py_XDECREF(r);
   return r ? 0 : -1;
 }
 
 int tl_device_fill(TlTensor *dst, PyObject *value) {
+  if (tl_check_memory(dst->device) < 0) return -1;
   PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.device_fill, (PyObject *)dst, value, NULL);
   Py_XDECREF(r);
   return r ? 0 : -1;
@@ -50,6 +62,19 @@ bool tl_args_off_cpu(PyObject *const *a, int n) {
       if (off_cpu(tuple ? PyTuple_GetItem(a[i], j) : PyList_GetItem(a[i], j))) return true;
   }
   return false;
+}
+
+int tl_check_wrappers(PyObject *const *a, int n) {
+  for (int i = 0; i < n; i++) {
+    if (TL_CHECK(a[i]) && tl_check_memory(((TlTensor *)a[i])->device) < 0) return -1;
+    bool tuple = PyTuple_Check(a[i]);
+    if (!tuple && !PyList_Check(a[i])) continue;
+    for (Py_ssize_t j = 0, m = PyObject_Size(a[i]); j < m; j++) {
+      PyObject *o = tuple ? PyTuple_GetItem(a[i], j) : PyList_GetItem(a[i], j);
+      if (TL_CHECK(o) && tl_check_memory(((TlTensor *)o)->device) < 0) return -1;
+    }
+  }
+  return 0;
 }
 
 /* device_tensor(device code, owner, nbytes, dtype, shape, strides, offset) */

@@ -144,6 +144,7 @@ static PyObject *run_body(Overload *ov, PyObject *const *a) {
 static PyObject *run_kernel(Overload *ov, PyObject *const *a, bool other) {
   PyObject *r = NULL;
   if (!other || ov->kernel->flags & TL_K_GEOMETRY) return ov->kernel->fn(ov->kernel, a, ov->nparams, NULL);
+  if (tl_dispatch_used && tl_check_wrappers(a, ov->nparams) < 0) return NULL;
   if (ov->entries && tl_gpu_op(ov->entries, a, ov->nparams, ov->flags & F_INPLACE, &r)) return r;
   return vcall_with(tl_reg.device_run, ov, a, NULL);
 }
@@ -167,8 +168,25 @@ PyObject *tl_op_limited(Overload *ov, PyObject *const *a) {
   return r;
 }
 
-TL_THREAD int tl_dispatch_modes;
+TL_THREAD int tl_dispatch_modes, tl_dispatch_off;
 bool tl_dispatch_used;
+
+static bool dispatches(PyObject *o) { return TL_CHECK(o) && ((TlTensor *)o)->flags & TL_DISPATCHES; }
+
+/* Whether Python is asked what an op does: a TorchDispatchMode is on, or an argument's class has a __torch_dispatch__.
+ */
+bool tl_op_dispatched(const Overload *ov, PyObject *const *a) {
+  if (tl_dispatch_modes) return true;
+  if (tl_dispatch_off) return false;
+  bool found = false;
+  for (int i = 0; i < ov->nparams && !found; i++) {
+    int kind = ov->params[i].kind;
+    if (kind == K_TENSOR) found = dispatches(a[i]);
+    else if ((kind == K_TENSORS || kind == K_OPT_TENSORS) && a[i] != Py_None)
+      for (Py_ssize_t j = 0, m = PyObject_Size(a[i]); j < m && !found; j++) found = dispatches(seq_item(a[i], j));
+  }
+  return found;
+}
 
 /* What the innermost TorchDispatchMode makes of a call; NotImplemented where the op has no name that PyTorch has. */
 PyObject *tl_op_ask_mode(Overload *ov, PyObject *const *a, bool below) {
@@ -176,7 +194,7 @@ PyObject *tl_op_ask_mode(Overload *ov, PyObject *const *a, bool below) {
 }
 
 PyObject *tl_op_run(Overload *ov, PyObject *const *a, bool other) {
-  if (tl_dispatch_used && tl_dispatch_modes) {
+  if (tl_dispatch_used && tl_op_dispatched(ov, a)) {
     PyObject *r = tl_op_ask_mode(ov, a, true);
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
@@ -259,7 +277,7 @@ static PyObject *made_complex(Overload *ov, PyObject *const *a, int *at) {
 
 static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {
   if (tl_forward_ad) return vcall_with(tl_reg.forward, ov, a, NULL);
-  if (tl_dispatch_used && tl_dispatch_modes) { /* what PyTorch composes is taken apart above autograd */
+  if (tl_dispatch_used && tl_op_dispatched(ov, a)) { /* what PyTorch composes is taken apart above autograd */
     PyObject *r = tl_op_ask_mode(ov, a, false);
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);

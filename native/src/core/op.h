@@ -80,6 +80,7 @@ PyObject *tl_op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject *kwn
 PyObject *tl_op_dispatch(Overload *ov, PyObject *const *a);
 PyObject *tl_op_run(Overload *ov, PyObject *const *a, bool other);
 PyObject *tl_op_compute(Overload *ov, PyObject *const *a, bool other); /* without asking a TorchDispatchMode */
+bool tl_op_dispatched(const Overload *ov, PyObject *const *a);
 PyObject *tl_op_ask_mode(Overload *ov, PyObject *const *a, bool below);
 /* The result of a call that has a limited dtype among its arguments, by _core/limited.py. NULL without an error: there
  * is none, or the kernel itself copes with it. Asked only where tl_any_indirect. */

@@ -126,8 +126,11 @@ computed:
 
 /* below autograd */
 PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other) {
-  if (tl_dispatch_used && tl_dispatch_modes) {
+  if (tl_dispatch_used && tl_op_dispatched(ov, a)) {
+    const TlVersion *v = TL_CHECK(a[0]) ? tl_version((TlTensor *)a[0]) : NULL;
+    int64_t before = v ? v->value : 0;
     PyObject *r = tl_op_ask_mode(ov, a, true);
+    if (r && r != Py_NotImplemented && v && v->value == before) tl_bump((TlTensor *)a[0]); /* a wrapper's are inside */
     if (r != Py_NotImplemented) return r;
     Py_DECREF(r);
   }

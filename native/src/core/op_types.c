@@ -422,8 +422,34 @@ static PyObject *dispatch_modes(PyObject *m, PyObject *o) {
   tl_dispatch_used = true;
   Py_RETURN_NONE;
 }
+static PyObject *dispatch_off(PyObject *m, PyObject *o) {
+  (void)m;
+  tl_dispatch_off += (int)PyLong_AsLong(o);
+  Py_RETURN_NONE;
+}
+static PyObject *dispatching(PyObject *m, PyObject *o) {
+  (void)m;
+  if (TL_CHECK(o)) ((TlTensor *)o)->flags |= TL_DISPATCHES;
+  tl_dispatch_used = true;
+  return Py_NewRef(o);
+}
+static PyObject *share_version(PyObject *m, PyObject *args) {
+  (void)m;
+  TlTensor *t, *like;
+  if (!PyArg_ParseTuple(args, "O!O!", tl_TensorBase, &t, tl_TensorBase, &like)) return NULL;
+  TlVersion *v = tl_version(like);
+  if (v && v != t->version) {
+    if (t->version && --t->version->refs == 0) PyMem_Free(t->version);
+    t->version = v;
+    v->refs++;
+  }
+  return Py_NewRef((PyObject *)t);
+}
 static PyMethodDef functions[] = {
+  {"share_version", share_version, METH_VARARGS, "share_version(t, like): t counts the writes to `like` as its own"},
   {"dispatch_modes", dispatch_modes, METH_O, "Sets how many TorchDispatchModes are on."},
+  {"dispatch_off", dispatch_off, METH_O, "Adds to the number of contexts without the __torch_dispatch__ of classes."},
+  {"dispatching", dispatching, METH_O, "dispatching(tensor): ops ask its class what they do"},
   {"call_below_autograd", (PyCFunction)(void *)call_below_autograd, METH_FASTCALL,
    "call_below_autograd(overload, args): run without recording"},
   {"call_inplace_below_autograd", (PyCFunction)(void *)call_inplace_below_autograd, METH_FASTCALL,

@@ -263,6 +263,7 @@ static PyObject *storage_nbytes(TlStorage *s, PyObject *_) {
 }
 static PyObject *storage_ptr(TlStorage *s, PyObject *_) {
   (void)_;
+  if (tl_check_memory(s->device) < 0) return NULL;
   return s->device && s->owner ? PyObject_GetAttrString(s->owner, "address") : PyLong_FromSize_t((size_t)s->data);
 }
 static Py_ssize_t storage_len(TlStorage *s) { return (Py_ssize_t)s->nbytes; }

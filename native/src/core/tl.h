@@ -199,7 +199,8 @@ typedef void (*tl_cast_fn)(void *restrict dst, const void *restrict src, int64_t
 tl_cast_fn tl_float8_load(tl_dtype d), tl_float8_store(tl_dtype d);
 
 /* ---- storage and tensor ----------------------------------------------------------------------------------------- */
-enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2 };
+/* From TL_WRAPPED on: a wrapper without memory, which says that it is on the device TL_WRAPPED before it. */
+enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2, TL_WRAPPED = 3 };
 
 typedef struct {
   PyObject_HEAD char *data; /* host bytes (CPU), else NULL */
@@ -238,6 +239,7 @@ enum {
   TL_OF_INFERENCE = 512, /* a view made under inference_mode */
   TL_CONJ = 32,          /* the elements are the conjugates of what memory holds */
   TL_NEG = 256,          /* the elements are the negatives of what memory holds */
+  TL_DISPATCHES = 1024,  /* its class has a __torch_dispatch__ */
   TL_LAZY = TL_CONJ | TL_NEG,
   /* kernels cannot read such memory: the dispatcher gives them a copy */
   TL_INDIRECT = TL_LAZY | TL_MISALIGNED

@@ -118,7 +118,10 @@ def test_nobody_answers():
             return NotImplemented
 
     x = torch.ones(2)
-    with Nobody(), pytest.raises(TypeError, match="Multiple dispatch failed for 'torch.ops.aten.exp.default'; all __t"):
+    with (
+        Nobody(),
+        pytest.raises(TypeError, match="Multiple dispatch failed for 'torch._ops.aten.exp.default'; all __t"),
+    ):
         x.exp()
 
 

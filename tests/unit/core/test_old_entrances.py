@@ -36,24 +36,3 @@ def test_legacy_constructor_does_not_ignore_its_device(args):
         torch.Tensor(*args, device="meta")
     with pytest.raises(RuntimeError, match=r"^Legacy tensor constructor of the form torch\.Tensor\(tensor, device="):
         torch.Tensor(torch.ones(1), device="cpu")
-
-
-def test_torch_dispatch_is_refused_when_a_tensor_is_made():
-    def called(cls, func, types, args=(), kwargs=None):
-        raise AssertionError
-
-    mixin = type("Mixin", (), {"__torch_dispatch__": classmethod(called)})
-    for cls in (
-        type("Logged", (torch.Tensor,), {"__torch_dispatch__": classmethod(called)}),
-        type("Mixed", (mixin, torch.nn.Parameter), {}),
-    ):
-        for make in (
-            lambda: cls(torch.ones(2)),
-            lambda: torch.ones(2).as_subclass(cls),
-            lambda: torch.Tensor._make_subclass(cls, torch.ones(2)),
-            lambda: torch.Tensor._make_wrapper_subclass(cls, (2,)),
-        ):
-            with pytest.raises(NotImplementedError, match="__torch_dispatch__ .*not implemented in torchlite"):
-                make()
-    plain = type("Plain", (torch.Tensor,), {"__torch_dispatch__": torch._C._disabled_torch_dispatch_impl})
-    assert type(torch.ones(2).as_subclass(plain) + 1) is plain

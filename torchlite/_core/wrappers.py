@@ -1,0 +1,84 @@
+"""Tensors without memory of their own, of classes with a __torch_dispatch__: how they are made and copied."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import _C
+from . import device as _device, dispatch_modes as _modes
+
+_WRAPPED = 3  # TL_WRAPPED of native/src/core/tl.h
+
+
+def _dense(size: tuple[int, ...], memory_format: Any) -> tuple[int, ...]:
+    import torchlite as torch
+
+    with _modes.DisableTorchDispatch(), _C.GradMode(False):
+        like = torch.empty(()).expand(size)
+        order = list(range(len(size)))
+        if memory_format is torch.channels_last or memory_format is torch.channels_last_3d:
+            order = [0, *range(2, len(size)), 1]
+        strides, step = [0] * len(like.shape), 1
+        for d in reversed(order):
+            strides[d] = step
+            step *= max(size[d], 1)
+    return tuple(strides)
+
+
+def make(
+    cls: type,
+    size: Any,
+    strides: Any,
+    offset: int | None,
+    memory_format: Any,
+    dtype: Any,
+    layout: Any,
+    device: Any,
+    requires_grad: bool,
+    storage_size: int | None,
+) -> Any:
+    """A wrapper of `cls`; see Tensor._make_wrapper_subclass."""
+    if _modes.handler_of(cls) is None:
+        raise TypeError("Tensor must define __torch_dispatch__")
+    if layout is not None and layout is not _device.strided:
+        raise NotImplementedError("layout %s is not supported by torchlite; every tensor is torch.strided" % layout)
+    size = tuple(int(n) for n in size)
+    strides = _dense(size, memory_format) if strides is None else tuple(int(n) for n in strides)
+    where = _device.device(device) if device is not None else _device.default()
+    dtype = _C.get_default_dtype() if dtype is None else dtype
+    offset = offset or 0
+    extent = 0 if 0 in size else 1 + offset + sum((n - 1) * s for n, s in zip(size, strides))
+    nbytes = extent * dtype.itemsize if storage_size is None else storage_size
+    code = _WRAPPED + {"cpu": 0, "webgpu": 1, "meta": 2}.get(where.type, 2)
+    plain = _C.device_tensor(code, None, nbytes, dtype, size, strides, offset)
+    t = _modes.note(_C.TensorBase.__new__(cls, plain))
+    if requires_grad:
+        t.requires_grad = True
+    return t
+
+
+def deep_copy(t: Any, memo: dict[int, Any]) -> Any:
+    """A wrapper's copy is what its class makes of clone(), with the fields of the old one copied."""
+    import copy
+    import copyreg
+
+    made = t.clone()
+    if type(made) is not type(t):
+        raise RuntimeError(
+            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that "
+            "properly implement clone() for which no copying beyond clone() is necessary. You should either properly "
+            "implement clone() for your subclass or override __deepcopy__() if it is intended behavior for clone() to "
+            "return an instance of a different type."
+        )
+    memo[id(t)] = made
+    if t.requires_grad:
+        made = made.detach().requires_grad_() if made.grad_fn is not None else made.requires_grad_()
+    if t.grad is not None:
+        made.grad = t.grad.__deepcopy__(memo)
+    for name in copyreg._slotnames(type(t)):  # type: ignore[attr-defined]
+        if hasattr(t, name) and not hasattr(made, name):
+            setattr(made, name, copy.deepcopy(getattr(t, name), memo))
+    for name, value in getattr(t, "__dict__", {}).items():
+        made.__dict__[name] = copy.deepcopy(value, memo)
+    memo[id(t)] = made
+    return made
