@@ -129,19 +129,25 @@ _FunctionType = type(_bind_error)
 _MODES_ONLY = {"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor"}
 
 
-def _hooked(table):
-    """Functions written in Python ask for __torch_function__ first, as the core's do."""
+def _hooked(table, home, path=""):
+    """Functions written in Python ask for __torch_function__ first, as the core's do. Those of a private module are
+    known by the public one, where pickle finds the same object."""
     for name, fn in table.items():
         if type(fn) is _FunctionType and name[0] != "_" and name not in _IGNORED:
-            table[name] = _C.Function(fn, name in _MODES_ONLY)
+            if fn.__module__.startswith(("torchlite.ops.", "torchlite.nn._")):
+                fn.__module__, fn.__name__, fn.__qualname__ = home, name, path + name
+            table[name] = _made.setdefault(fn, _C.Function(fn, name in _MODES_ONLY))
+
+
+_made = {}  # one object for each function, in whatever tables it is
 
 
 def _publish():
     """Puts the declared ops where PyTorch has them."""
     g = globals()
-    for space in ("", "nn", "linalg", "fft", "special"):
-        _hooked(ops.namespace(space))
-    _hooked(ops.methods())
+    for space in ("", "nn.functional", "linalg", "fft", "special"):
+        _hooked(ops.namespace(space.partition(".")[0]), ("torchlite." + space).rstrip("."))
+    _hooked(ops.methods(), "torchlite", "Tensor.")
     for name, fn in ops.namespace("").items():
         g.setdefault(name, fn)
     own = Tensor.__dict__
@@ -260,7 +266,7 @@ def _install():
 
 from . import functional  # noqa: E402, F401
 
-_hooked(vars(functional))
+_hooked(vars(functional), "torchlite.functional")
 from .functional import *  # noqa: E402, F401, F403
 
 _install()

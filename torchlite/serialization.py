@@ -533,8 +533,10 @@ def unpickler_class(base: type, weights_only: bool) -> type:
                 return StorageType(name)
             if module == "torch" and name.endswith("Tensor") and not hasattr(torch, name):
                 return StorageType(name[:-6] + "Storage")  # torch.FloatTensor ... of the tar format
-            if module == "torch._C._nn":  # built-in functions of torch.nn.functional
+            if module == "torch._C._nn" and hasattr(torch.nn.functional, name):  # its built-in functions
                 module = "torch.nn.functional"
+            if (module, name) == ("torch._C", "TensorBase"):  # whose methods are Tensor's here
+                module, name = "torch", "Tensor"
             if module == "torch" or module.startswith("torch."):
                 module = "torchlite" + module[5:]
             return super().find_class(module, name)

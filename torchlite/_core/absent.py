@@ -323,7 +323,8 @@ class _Finder:
         if name.startswith("torch._C."):  # one of the core's namespaces, which are no files
             space = getattr(sys.modules["torchlite._C"], name[9:], None) if name.count(".") == 2 else None
             made: Any = _Made(space)
-            return ModuleSpec(fullname, made) if isinstance(space, ModuleType) else None
+            found = isinstance(space, ModuleType) or space is sys.modules["torchlite._C"]._nn
+            return ModuleSpec(fullname, made) if found else None
         if name not in table():
             return None
         inner = any(other.startswith(name + ".") for other in table())

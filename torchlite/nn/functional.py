@@ -117,6 +117,7 @@ for _n, _f in _F.items():
     if "pool" in _n:
         globals().setdefault(_n, _f)
 logsigmoid = _op["log_sigmoid"]
+logsigmoid.__module__ = "torchlite._C._nn"  # where PyTorch has it under its own name
 del _n, _f
 
 
@@ -452,4 +453,4 @@ def __getattr__(name):
     return _other(name)
 
 
-torch._hooked(globals())
+torch._hooked(globals(), __name__)

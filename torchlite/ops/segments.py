@@ -82,7 +82,7 @@ def _check(data, reduce, lengths, indices, offsets, axis, unsafe):
         )
     },
     samples=lambda t: (
-        [(t(5, 2), r, {"lengths": torch.tensor([2, 0, 3])}) for r in ("max", "min", "sum", "prod")]
+        [(t(5, 2), r, {"lengths": torch.tensor([2, 1, 2])}) for r in ("max", "min", "sum", "prod")]
         + [(t(2, 3), "mean", {"offsets": torch.tensor([[0, 1, 3], [0, 2, 3]]), "axis": 1, "initial": 1})]
     ),
 )
@@ -109,7 +109,6 @@ def segment_reduce(data, reduce, lengths=None, indices=None, offsets=None, axis=
     "Tensor? offsets=None, int axis=0, Scalar? initial=None) -> Tensor",
     variants="function",
     module="aten",
-    grad={},
 )
 def _segment_reduce_backward(grad, output, data, reduce, lengths=None, offsets=None, axis=0, initial=None):
     """The gradient of segment_reduce: for "max" and "min", elements that are equal to the result share it."""

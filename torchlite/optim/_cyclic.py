@@ -61,11 +61,12 @@ class CyclicLR(LRScheduler):
             self.base_momentums = _format_param("base_momentum", optimizer, base_momentum)
             self.max_momentums = _format_param("max_momentum", optimizer, max_momentum)
             if last_epoch == -1:
-                for m, group in zip(self.max_momentums, optimizer.param_groups):
+                for m, low, group in zip(self.max_momentums, self.base_momentums, optimizer.param_groups):
                     if self.use_beta1:
                         group["betas"] = (m, *group["betas"][1:])
                     else:
                         group["momentum"] = m
+                    group["max_momentum"], group["base_momentum"] = m, low
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -248,9 +249,17 @@ class OneCycleLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _anneal(self, start, end, pct):
-        if self._anneal_func_type == "linear":
-            return (end - start) * pct + start
+        if not hasattr(self, "_anneal_func_type"):  # a state of an older PyTorch has the function itself
+            return self.anneal_func(start, end, pct)
+        return (self._annealing_linear if self._anneal_func_type == "linear" else self._annealing_cos)(start, end, pct)
+
+    @staticmethod
+    def _annealing_cos(start, end, pct):
         return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
+
+    @staticmethod
+    def _annealing_linear(start, end, pct):
+        return (end - start) * pct + start
 
     def get_lr(self):
         self._check_within_step()

@@ -6,6 +6,14 @@ import torchlite as torch
 from .optimizer import Optimizer
 
 
+EPOCH_DEPRECATION_WARNING = (
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please "
+    "use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the "
+    "closed form is used instead of the new chainable form, where available. Please open an issue if you are "
+    "unable to replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
+)
+
+
 def _check_verbose_deprecated_warning(verbose):
     return verbose
 
@@ -34,8 +42,8 @@ def _format_param(name, optimizer, param):
                 f"{name} must have the same length as optimizer.param_groups. {name} has {len(param)} values, "
                 f"param_groups has {n}."
             )
-        return list(param)
-    return [param] * n
+        return [_copy(p) for p in param]  # a tensor that its owner changes later changes no schedule
+    return [_copy(param) for _ in range(n)]
 
 
 class LRScheduler:
@@ -174,14 +182,7 @@ class LRScheduler:
 def _warn_epoch():
     import warnings
 
-    warnings.warn(
-        "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please "
-        "use `scheduler.step()` to step the scheduler. During the deprecation, if epoch is different from None, the "
-        "closed form is used instead of the new chainable form, where available. Please open an issue if you are "
-        "unable to replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose.",
-        UserWarning,
-        stacklevel=3,
-    )
+    warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=3)
 
 
 def _is_function(f):

@@ -7,6 +7,7 @@ from collections import Counter
 
 from ._cyclic import CosineAnnealingWarmRestarts, CyclicLR, OneCycleLR
 from ._schedule import (
+    EPOCH_DEPRECATION_WARNING,  # noqa: F401
     LRScheduler,
     _check_verbose_deprecated_warning,  # noqa: F401
     _copy,
@@ -276,7 +277,8 @@ class SequentialLR(LRScheduler):
 def _undo(scheduler):
     for s in getattr(scheduler, "_schedulers", ()):
         _undo(s)
-    scheduler.last_epoch -= 1
+    if hasattr(scheduler, "last_epoch"):  # a ChainedScheduler has none
+        scheduler.last_epoch -= 1
 
 
 class PolynomialLR(LRScheduler):
