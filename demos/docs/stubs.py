@@ -206,7 +206,8 @@ def core() -> str:
 
 def source_of(name: str, value: object) -> str:
     """The module of the package that defines a public object, or ""."""
-    home = (getattr(value, "__module__", None) or "").replace("torch.", "torchlite.", 1)
+    home = getattr(value, "__globals__", {}).get("__name__")  # __module__ is where pickle finds it
+    home = home or (getattr(value, "__module__", None) or "").replace("torch.", "torchlite.", 1)
     if home.startswith("torchlite.") and plain(vars(sys.modules.get(home, types)).get(name)) is value:
         return home
     for path, module in sorted(sys.modules.items()):

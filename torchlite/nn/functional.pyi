@@ -11,77 +11,56 @@ from ..nn._attention import _in_projection as _in_projection
 from ..nn._attention import _in_projection_packed as _in_projection_packed
 from ..nn._attention import _mha_shape_check as _mha_shape_check
 from ..nn._attention import _none_or_dtype as _none_or_dtype
-from ..nn.functional import adaptive_avg_pool2d as adaptive_avg_pool2d
-from ..nn.functional import adaptive_avg_pool3d as adaptive_avg_pool3d
-from ..nn.functional import adaptive_max_pool1d as adaptive_max_pool1d
-from ..nn.functional import adaptive_max_pool1d_with_indices as adaptive_max_pool1d_with_indices
-from ..nn.functional import adaptive_max_pool2d as adaptive_max_pool2d
-from ..nn.functional import adaptive_max_pool2d_with_indices as adaptive_max_pool2d_with_indices
-from ..nn.functional import adaptive_max_pool3d as adaptive_max_pool3d
-from ..nn.functional import adaptive_max_pool3d_with_indices as adaptive_max_pool3d_with_indices
-from ..nn.functional import affine_grid as affine_grid
-from ..nn.functional import avg_pool1d as avg_pool1d
-from ..nn.functional import avg_pool2d as avg_pool2d
-from ..nn.functional import avg_pool3d as avg_pool3d
-from ..nn.functional import binary_cross_entropy as binary_cross_entropy
-from ..nn.functional import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
-from ..nn.functional import celu as celu
+from ..ops.vision import affine_grid as affine_grid
+from ..nn._losses import binary_cross_entropy as binary_cross_entropy
+from ..nn._losses import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
+from ..nn._activations import celu as celu
 from ..nn.functional import cosine_embedding_loss as cosine_embedding_loss
-from ..nn.functional import cross_entropy as cross_entropy
-from ..nn.functional import ctc_loss as ctc_loss
-from ..nn.functional import elu as elu
-from ..nn.functional import fold as fold
-from ..nn.functional import fractional_max_pool2d as fractional_max_pool2d
-from ..nn.functional import fractional_max_pool2d_with_indices as fractional_max_pool2d_with_indices
-from ..nn.functional import fractional_max_pool3d as fractional_max_pool3d
-from ..nn.functional import fractional_max_pool3d_with_indices as fractional_max_pool3d_with_indices
-from ..nn.functional import gaussian_nll_loss as gaussian_nll_loss
-from ..nn.functional import glu as glu
-from ..nn.functional import grid_sample as grid_sample
-from ..nn.functional import gumbel_softmax as gumbel_softmax
-from ..nn.functional import hardsigmoid as hardsigmoid
-from ..nn.functional import hardswish as hardswish
-from ..nn.functional import hardtanh as hardtanh
+from ..nn._losses import cross_entropy as cross_entropy
+from ..nn._losses import ctc_loss as ctc_loss
+from ..nn._activations import elu as elu
+from ..ops.vision import fold as fold
+from ..nn._losses import gaussian_nll_loss as gaussian_nll_loss
+from ..nn._activations import glu as glu
+from ..ops.vision import grid_sample as grid_sample
+from ..nn._activations import gumbel_softmax as gumbel_softmax
+from ..nn._activations import hardsigmoid as hardsigmoid
+from ..nn._activations import hardswish as hardswish
+from ..nn._activations import hardtanh as hardtanh
 from ..nn.functional import hinge_embedding_loss as hinge_embedding_loss
-from ..nn.functional import huber_loss as huber_loss
-from ..nn.functional import kl_div as kl_div
-from ..nn.functional import l1_loss as l1_loss
-from ..nn.functional import leaky_relu as leaky_relu
-from ..nn.functional import linear_cross_entropy as linear_cross_entropy
-from ..nn.functional import log_softmax as log_softmax
-from ..nn.functional import margin_ranking_loss as margin_ranking_loss
-from ..nn.functional import max_pool1d as max_pool1d
-from ..nn.functional import max_pool1d_with_indices as max_pool1d_with_indices
-from ..nn.functional import max_pool2d as max_pool2d
-from ..nn.functional import max_pool2d_with_indices as max_pool2d_with_indices
-from ..nn.functional import max_pool3d as max_pool3d
-from ..nn.functional import max_pool3d_with_indices as max_pool3d_with_indices
-from ..nn.functional import mish as mish
-from ..nn.functional import mse_loss as mse_loss
-from ..nn.functional import multi_head_attention_forward as multi_head_attention_forward
-from ..nn.functional import multi_margin_loss as multi_margin_loss
+from ..nn._losses import huber_loss as huber_loss
+from ..nn._losses import kl_div as kl_div
+from ..nn._losses import l1_loss as l1_loss
+from ..nn._activations import leaky_relu as leaky_relu
+from ..nn._losses import linear_cross_entropy as linear_cross_entropy
+from ..nn._activations import log_softmax as log_softmax
+from ..nn._losses import margin_ranking_loss as margin_ranking_loss
+from ..nn._activations import mish as mish
+from ..nn._losses import mse_loss as mse_loss
+from ..nn._attention import multi_head_attention_forward as multi_head_attention_forward
+from ..nn._losses import multi_margin_loss as multi_margin_loss
 from ..nn.functional import multilabel_margin_loss as multilabel_margin_loss
-from ..nn.functional import multilabel_soft_margin_loss as multilabel_soft_margin_loss
-from ..nn.functional import namespace as namespace
-from ..nn.functional import nll_loss as nll_loss
-from ..nn.functional import poisson_nll_loss as poisson_nll_loss
-from ..nn.functional import relu as relu
-from ..nn.functional import relu6 as relu6
-from ..nn.functional import rrelu as rrelu
-from ..nn.functional import selu as selu
-from ..nn.functional import sigmoid as sigmoid
-from ..nn.functional import silu as silu
-from ..nn.functional import smooth_l1_loss as smooth_l1_loss
+from ..nn._losses import multilabel_soft_margin_loss as multilabel_soft_margin_loss
+from ..ops._declare import namespace as namespace
+from ..nn._losses import nll_loss as nll_loss
+from ..nn._losses import poisson_nll_loss as poisson_nll_loss
+from ..nn._activations import relu as relu
+from ..nn._activations import relu6 as relu6
+from ..nn._activations import rrelu as rrelu
+from ..nn._activations import selu as selu
+from ..nn._activations import sigmoid as sigmoid
+from ..nn._activations import silu as silu
+from ..nn._losses import smooth_l1_loss as smooth_l1_loss
 from ..nn.functional import soft_margin_loss as soft_margin_loss
-from ..nn.functional import softmax as softmax
-from ..nn.functional import softmin as softmin
-from ..nn.functional import softsign as softsign
-from ..nn.functional import tanh as tanh
-from ..nn.functional import tanhshrink as tanhshrink
-from ..nn.functional import threshold as threshold
+from ..nn._activations import softmax as softmax
+from ..nn._activations import softmin as softmin
+from ..nn._activations import softsign as softsign
+from ..nn._activations import tanh as tanh
+from ..nn._activations import tanhshrink as tanhshrink
+from ..nn._activations import threshold as threshold
 from ..nn.functional import triplet_margin_loss as triplet_margin_loss
-from ..nn.functional import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
-from ..nn.functional import unfold as unfold
+from ..nn._losses import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
+from ..ops.vision import unfold as unfold
 
 _Number = _int | _float | _complex
 
@@ -95,6 +74,27 @@ _legacy_reduction: Any
 _op: Any
 _other: Any
 adaptive_avg_pool1d: Any
+adaptive_avg_pool2d: Any
+adaptive_avg_pool3d: Any
+adaptive_max_pool1d: Any
+adaptive_max_pool1d_with_indices: Any
+adaptive_max_pool2d: Any
+adaptive_max_pool2d_with_indices: Any
+adaptive_max_pool3d: Any
+adaptive_max_pool3d_with_indices: Any
+avg_pool1d: Any
+avg_pool2d: Any
+avg_pool3d: Any
+fractional_max_pool2d: Any
+fractional_max_pool2d_with_indices: Any
+fractional_max_pool3d: Any
+fractional_max_pool3d_with_indices: Any
+max_pool1d: Any
+max_pool1d_with_indices: Any
+max_pool2d: Any
+max_pool2d_with_indices: Any
+max_pool3d: Any
+max_pool3d_with_indices: Any
 
 def _batch_norm(input: Tensor, weight: Tensor | None, bias: Tensor | None, running_mean: Tensor | None, running_var: Tensor | None, training: _bool, momentum: _float, eps: _float, cudnn_enabled: _bool) -> Tensor: ...
 def _layer_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None = ..., bias: Tensor | None = ..., eps: _float = ..., cudnn_enable: _bool = ...) -> Tensor: ...

@@ -250,7 +250,7 @@ class OneCycleLR(LRScheduler):
 
     def _anneal(self, start, end, pct):
         if not hasattr(self, "_anneal_func_type"):  # a state of an older PyTorch has the function itself
-            return self.anneal_func(start, end, pct)
+            return vars(self)["anneal_func"](start, end, pct)
         return (self._annealing_linear if self._anneal_func_type == "linear" else self._annealing_cos)(start, end, pct)
 
     @staticmethod
