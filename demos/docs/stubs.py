@@ -208,15 +208,14 @@ def source_of(name: str, value: object) -> str:
     """The module of the package that defines a public object, or ""."""
     home = getattr(value, "__globals__", {}).get("__name__")  # __module__ is where pickle finds it
     home = home or (getattr(value, "__module__", None) or "").replace("torch.", "torchlite.", 1)
-    if home.startswith("torchlite.") and plain(vars(sys.modules.get(home, types)).get(name)) is value:
-        return home
-    for path, module in sorted(sys.modules.items()):
-        if path.startswith("torchlite.") and plain(vars(module).get(name)) is value:
-            text = (
-                pathlib.Path(getattr(module, "__file__", None) or "").suffix == ".py"
-                and pathlib.Path(module.__file__).read_text()
-            )
-            if text and (f"\nclass {name}" in text or f"\ndef {name}(" in text):
+    others = sorted(path for path in sys.modules if path.startswith("torchlite."))
+    for path in [home, *others] if home.startswith("torchlite.") else others:
+        module = sys.modules.get(path, types)
+        if plain(vars(module).get(name)) is value:
+            file = pathlib.Path(getattr(module, "__file__", None) or "")
+            text = file.read_text() if file.suffix == ".py" else ""
+            written = f"\nclass {name}" in text or f"\ndef {name}(" in text
+            if written or path == home != "torchlite.nn.functional" or path.startswith("torchlite.nn._"):
                 return path
     return ""
 

@@ -9,13 +9,14 @@ from ..nn._attention import _canonical_mask as _canonical_mask
 from ..nn._activations import _get_softmax_dim as _get_softmax_dim
 from ..nn._attention import _in_projection as _in_projection
 from ..nn._attention import _in_projection_packed as _in_projection_packed
+from ..nn._losses import _legacy_reduction as _legacy_reduction
 from ..nn._attention import _mha_shape_check as _mha_shape_check
 from ..nn._attention import _none_or_dtype as _none_or_dtype
 from ..ops.vision import affine_grid as affine_grid
 from ..nn._losses import binary_cross_entropy as binary_cross_entropy
 from ..nn._losses import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from ..nn._activations import celu as celu
-from ..nn.functional import cosine_embedding_loss as cosine_embedding_loss
+from ..nn._losses import cosine_embedding_loss as cosine_embedding_loss
 from ..nn._losses import cross_entropy as cross_entropy
 from ..nn._losses import ctc_loss as ctc_loss
 from ..nn._activations import elu as elu
@@ -27,7 +28,7 @@ from ..nn._activations import gumbel_softmax as gumbel_softmax
 from ..nn._activations import hardsigmoid as hardsigmoid
 from ..nn._activations import hardswish as hardswish
 from ..nn._activations import hardtanh as hardtanh
-from ..nn.functional import hinge_embedding_loss as hinge_embedding_loss
+from ..nn._losses import hinge_embedding_loss as hinge_embedding_loss
 from ..nn._losses import huber_loss as huber_loss
 from ..nn._losses import kl_div as kl_div
 from ..nn._losses import l1_loss as l1_loss
@@ -39,7 +40,7 @@ from ..nn._activations import mish as mish
 from ..nn._losses import mse_loss as mse_loss
 from ..nn._attention import multi_head_attention_forward as multi_head_attention_forward
 from ..nn._losses import multi_margin_loss as multi_margin_loss
-from ..nn.functional import multilabel_margin_loss as multilabel_margin_loss
+from ..nn._losses import multilabel_margin_loss as multilabel_margin_loss
 from ..nn._losses import multilabel_soft_margin_loss as multilabel_soft_margin_loss
 from ..ops._declare import namespace as namespace
 from ..nn._losses import nll_loss as nll_loss
@@ -51,14 +52,14 @@ from ..nn._activations import selu as selu
 from ..nn._activations import sigmoid as sigmoid
 from ..nn._activations import silu as silu
 from ..nn._losses import smooth_l1_loss as smooth_l1_loss
-from ..nn.functional import soft_margin_loss as soft_margin_loss
+from ..nn._losses import soft_margin_loss as soft_margin_loss
 from ..nn._activations import softmax as softmax
 from ..nn._activations import softmin as softmin
 from ..nn._activations import softsign as softsign
 from ..nn._activations import tanh as tanh
 from ..nn._activations import tanhshrink as tanhshrink
 from ..nn._activations import threshold as threshold
-from ..nn.functional import triplet_margin_loss as triplet_margin_loss
+from ..nn._losses import triplet_margin_loss as triplet_margin_loss
 from ..nn._losses import triplet_margin_with_distance_loss as triplet_margin_with_distance_loss
 from ..ops.vision import unfold as unfold
 
@@ -70,7 +71,6 @@ _INPLACE: Any
 _SAME: Any
 _UPSAMPLE: Any
 _WORDS: Any
-_legacy_reduction: Any
 _op: Any
 _other: Any
 adaptive_avg_pool1d: Any
