@@ -204,7 +204,11 @@ def _sorted_arguments(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError:
-        return fn(*args, **kwargs)  # which raises it in its own words
+        old = _C.function_off(2)  # an op would ask here again
+        try:
+            return fn(*args, **kwargs)  # which raises it in its own words
+        finally:
+            _C.function_off(old)
     bound.apply_defaults()
     positional: list[Any] = []
     named: dict[str, Any] = {}

@@ -30,7 +30,7 @@ static void *oom(uint64_t nbytes) {
 
 /* for tests: the allocation that is to fail, counted from now; 0 for none */
 static int64_t fail_in;
-static inline bool fails_now(void) { return fail_in && --fail_in == 0; }
+static inline bool fails_now(void) { return fail_in > 0 && --fail_in == 0; }
 
 /* The last large blocks that were freed wait for a request of their size: training loops make the same sizes again, and
  * a C library may hand such memory back to the system, which then has to clear it anew. */

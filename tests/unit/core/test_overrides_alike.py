@@ -145,3 +145,16 @@ def test_most_functions_ask():
             if answer != func:
                 silent.append((func, answer))
     assert not silent
+
+
+def test_arguments_that_do_not_fit_an_op_of_python():
+    """The error of an op that PyTorch has in Python, called by the core's own name: asking went round in a circle."""
+    import torchlite as torch
+
+    class Sub(torch.Tensor):
+        pass
+
+    one = torch.ones(2).as_subclass(Sub)
+    for op in (torch.ops.functions.hardswish, torch.ops.functions.silu, torch.ops.functions.hardtanh):
+        with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
+            op(one, nonsense=1)
