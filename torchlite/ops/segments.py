@@ -112,7 +112,7 @@ def segment_reduce(data, reduce, lengths=None, indices=None, offsets=None, axis=
 )
 def _segment_reduce_backward(grad, output, data, reduce, lengths=None, offsets=None, axis=0, initial=None):
     """The gradient of segment_reduce: for "max" and "min", elements that are equal to the result share it."""
-    axis %= max(data.dim(), 1)
+    axis = _check(data, reduce, lengths, None, offsets, axis, True)
     flat, ids, lengths = _segments(data, lengths, offsets, axis)
     at = ids.unsqueeze(2).expand(flat.shape)
     shape = (flat.shape[0], lengths.shape[1], flat.shape[2])
