@@ -130,8 +130,10 @@ static const char *c_type(tl_dtype d) {
 
 /* v, moved by the dtype's step at |v| towards `step` when v + step rounds to the wrong side of v */
 static int64_t representable(int64_t v, int step, tl_dtype d, int digits) {
-  double next = (double)(v + step);
-  int64_t w = (int64_t)(d == TL_F64 ? next : (double)(float)next), m = v + step < 0 ? -(v + step) : v + step;
+  int64_t moved = tl_wrap_add(v, step);
+  double next = (double)moved;
+  int64_t w = (int64_t)(d == TL_F64 ? next : (double)(float)next);
+  uint64_t m = moved < 0 ? 0 - (uint64_t)moved : (uint64_t)moved;
   int n = 0;
   if (d == TL_F16 || d == TL_BF16) {
     uint16_t h;
@@ -142,7 +144,7 @@ static int64_t representable(int64_t v, int step, tl_dtype d, int digits) {
   }
   if (step > 0 ? w >= v : w < v) return v;
   while (m >>= 1) n++;
-  return w + step * (INT64_C(1) << (n - digits + 1));
+  return tl_wrap_add(w, step * (INT64_C(1) << (n - digits + 1)));
 }
 
 /* random_(self, generator); random_to(self, to, generator); random_from(self, from, to or None, generator) */
