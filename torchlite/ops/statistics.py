@@ -615,7 +615,7 @@ def cov(self, correction=1, fweights=None, aweights=None):
         w = aweights if w is None else w * aweights
     total = n if w is None else w.sum()
     if w is not None and n and not bool(total != 0):
-        raise ZeroDivisionError("cov(): weights sum to zero, can't be normalized")
+        raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     mean = x.sum(1, True) / total if w is None else (x * w).sum(1, True) / total
     if w is not None and aweights is not None and correction != 0:
         norm = total - correction * (w * aweights).sum() / total

@@ -325,7 +325,7 @@ static void channel_sums(const char *p, int64_t rows, int64_t ch, tl_dtype wd, d
     else if (wd == TL_F64)
       for (int64_t c = 0; c < ch; c++) sum[c] += ((const double *)p)[r * ch + c];
     else
-      for (int64_t c = 0; c < ch; c++) isum[c] += ((const int64_t *)p)[r * ch + c];
+      for (int64_t c = 0; c < ch; c++) isum[c] = tl_wrap_add(isum[c], ((const int64_t *)p)[r * ch + c]);
   }
 }
 
@@ -363,7 +363,7 @@ static TlTensor *bias_grad(TlTensor *g, tl_dtype wd, bool last) {
       } else if (wd == TL_F64)
         for (; i < pix; i++) sum += ((const double *)p)[at + i];
       else
-        for (; i < pix; i++) isum += ((const int64_t *)p)[at + i];
+        for (; i < pix; i++) isum = tl_wrap_add(isum, ((const int64_t *)p)[at + i]);
     }
     if (wd == TL_F32) ((float *)tl_data(b))[c] = (float)sum;
     else if (wd == TL_F64) ((double *)tl_data(b))[c] = sum;

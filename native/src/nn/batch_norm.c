@@ -453,10 +453,10 @@ static int check_back(PyObject *const *args, const Group *q) {
     int at;
     int64_t count;
     const char *what;
-  } all[] = {{0, q->n * q->c * q->s, "dY.numel() == N * C * HxW"},
-             {1, q->n * q->c * q->s, "X.numel() == N * C * HxW"},
-             {2, q->n * q->groups, "mean.numel() == N * group"},
-             {3, q->n * q->groups, "rstd.numel() == N * group"},
+  } all[] = {{0, tl_wrap_mul(tl_wrap_mul(q->n, q->c), q->s), "dY.numel() == N * C * HxW"},
+             {1, tl_wrap_mul(tl_wrap_mul(q->n, q->c), q->s), "X.numel() == N * C * HxW"},
+             {2, tl_wrap_mul(q->n, q->groups), "mean.numel() == N * group"},
+             {3, tl_wrap_mul(q->n, q->groups), "rstd.numel() == N * group"},
              {4, q->c, "!gamma.defined() || gamma.numel() == C"}};
   tl_dtype dt[5];
   for (int i = 0; i < 5; i++) dt[i] = tl_none(args[i]) ? TL_F32 : (tl_dtype)((TlTensor *)args[i])->dtype;

@@ -393,3 +393,11 @@ torch.cuda.seed()
 """)
 def test_cuda_random(line):
     alike(line)
+
+
+@cases("""
+torch.cov(torch.ones(2, 3), aweights=torch.zeros(3))
+torch.cov(torch.ones(3), fweights=torch.zeros(3, dtype=torch.int64))
+""")
+def test_weights_of_no_weight(line):
+    alike(line)
