@@ -104,8 +104,8 @@ def _setup():
 _setup()
 
 from . import autograd  # noqa: E402
-from ._core.tensor import DisableTorchFunction as _DisableTorchFunction  # noqa: E402
-from ._core.tensor import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass  # noqa: E402
+from ._core.function_switches import DisableTorchFunction as _DisableTorchFunction  # noqa: E402
+from ._core.function_switches import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass  # noqa: E402
 from ._core.tensor import Tensor  # noqa: E402
 from ._core import absent as _absent, dispatch as _dispatch, indexing as _indexing  # noqa: E402, F401
 from ._core.dispatch import explain  # noqa: E402, F401

@@ -105,35 +105,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return t
 
     @staticmethod
-    def _make_wrapper_subclass(
-        cls: type,
-        size: Any,
-        strides: Any = None,
-        storage_offset: int | None = None,
-        memory_format: Any = None,
-        dtype: Any = None,
-        layout: Any = None,
-        device: Any = None,
-        pin_memory: bool = False,
-        requires_grad: bool = False,
-        dispatch_sizes_strides_policy: str | None = None,
-        dispatch_device: bool = False,
-        dispatch_layout: bool = False,
-        _extra_dispatch_keys: Any = None,
-        storage_size: int | None = None,
-    ) -> Any:
-        """A tensor of a class with a `__torch_dispatch__`, without memory of its own: it says that it has this size,
-        these strides, dtype and device, and its class says what ops do. Reading its own numbers is an error."""
+    def _make_wrapper_subclass(cls: type, size: Any, *args: Any, **kwargs: Any) -> Any:
+        """A tensor of a class with a `__torch_dispatch__`, without memory of its own; see `_core/wrappers.py`."""
         from . import wrappers
 
-        if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
-            raise NotImplementedError(
-                "_make_wrapper_subclass(): torchlite asks no class for sizes, strides, device and layout; "
-                "give them as arguments"
-            )
-        return wrappers.make(
-            cls, size, strides, storage_offset, memory_format, dtype, layout, device, requires_grad, storage_size
-        )
+        return wrappers.make(cls, size, *args, **kwargs)
 
     def as_subclass(self, cls: type) -> Any:
         source: Any = self
@@ -788,27 +764,6 @@ def _instance(cls: type, source: Any) -> Any:
 
         dispatch_modes.note(t)
     return t
-
-
-class DisableTorchFunctionSubclass:
-    """Inside, __torch_function__ of classes is not called; modes are."""
-
-    _level = 1
-
-    def __enter__(self) -> Any:
-        self._old = _C.function_off(max(self._level, _C.function_state()[0]))
-
-    def __exit__(self, *exc: Any) -> Any:
-        _C.function_off(self._old)
-
-
-class DisableTorchFunction(DisableTorchFunctionSubclass):
-    """Inside, neither __torch_function__ of classes nor modes are called."""
-
-    _level = 2
-
-
-DisableTorchFunctionSubclass.__module__ = DisableTorchFunction.__module__ = "torch._C"
 
 
 def _torch_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -11,33 +11,39 @@ _WRAPPED = 3  # TL_WRAPPED of native/src/core/tl.h
 
 
 def _dense(size: tuple[int, ...], memory_format: Any) -> tuple[int, ...]:
-    import torchlite as torch
-
-    with _modes.DisableTorchDispatch(), _C.GradMode(False):
-        like = torch.empty(()).expand(size)
-        order = list(range(len(size)))
-        if memory_format is torch.channels_last or memory_format is torch.channels_last_3d:
-            order = [0, *range(2, len(size)), 1]
-        strides, step = [0] * len(like.shape), 1
-        for d in reversed(order):
-            strides[d] = step
-            step *= max(size[d], 1)
+    last = memory_format in (_device.channels_last, _device.channels_last_3d)
+    order = [0, *range(2, len(size)), 1] if last else list(range(len(size)))
+    strides, step = [0] * len(size), 1
+    for d in reversed(order):
+        strides[d] = step
+        step *= max(size[d], 1)
     return tuple(strides)
 
 
 def make(
     cls: type,
     size: Any,
-    strides: Any,
-    offset: int | None,
-    memory_format: Any,
-    dtype: Any,
-    layout: Any,
-    device: Any,
-    requires_grad: bool,
-    storage_size: int | None,
+    strides: Any = None,
+    storage_offset: int | None = None,
+    memory_format: Any = None,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Any = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    dispatch_sizes_strides_policy: str | None = None,
+    dispatch_device: bool = False,
+    dispatch_layout: bool = False,
+    _extra_dispatch_keys: Any = None,
+    storage_size: int | None = None,
 ) -> Any:
-    """A wrapper of `cls`; see Tensor._make_wrapper_subclass."""
+    """A wrapper of `cls`: it says that it has this size, these strides, dtype and device, and its class says what ops
+    do. Reading its own numbers is an error, and so are the options by which PyTorch asks the class for its geometry."""
+    if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
+        raise NotImplementedError(
+            "_make_wrapper_subclass(): torchlite asks no class for sizes, strides, device and layout; "
+            "give them as arguments"
+        )
     if _modes.handler_of(cls) is None:
         raise TypeError("Tensor must define __torch_dispatch__")
     if layout is not None and layout is not _device.strided:
@@ -46,7 +52,7 @@ def make(
     strides = _dense(size, memory_format) if strides is None else tuple(int(n) for n in strides)
     where = _device.device(device) if device is not None else _device.default()
     dtype = _C.get_default_dtype() if dtype is None else dtype
-    offset = offset or 0
+    offset = storage_offset or 0
     extent = 0 if 0 in size else 1 + offset + sum((n - 1) * s for n, s in zip(size, strides))
     nbytes = extent * dtype.itemsize if storage_size is None else storage_size
     code = _WRAPPED + {"cpu": 0, "webgpu": 1, "meta": 2}.get(where.type, 2)
