@@ -10,11 +10,9 @@ from . import device as _device, dispatch_modes as _modes
 _WRAPPED = 3  # TL_WRAPPED of native/src/core/tl.h
 
 
-def _dense(size: tuple[int, ...], memory_format: Any) -> tuple[int, ...]:
-    last = memory_format in (_device.channels_last, _device.channels_last_3d)
-    order = [0, *range(2, len(size)), 1] if last else list(range(len(size)))
+def _dense(size: tuple[int, ...]) -> tuple[int, ...]:
     strides, step = [0] * len(size), 1
-    for d in reversed(order):
+    for d in reversed(range(len(size))):
         strides[d] = step
         step *= max(size[d], 1)
     return tuple(strides)
@@ -49,7 +47,7 @@ def make(
     if layout is not None and layout is not _device.strided:
         raise NotImplementedError("layout %s is not supported by torchlite; every tensor is torch.strided" % layout)
     size = tuple(int(n) for n in size)
-    strides = _dense(size, memory_format) if strides is None else tuple(int(n) for n in strides)
+    strides = _dense(size) if strides is None else tuple(int(n) for n in strides)
     where = _device.device(device) if device is not None else _device.default()
     dtype = _C.get_default_dtype() if dtype is None else dtype
     offset = storage_offset or 0

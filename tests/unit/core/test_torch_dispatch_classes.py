@@ -64,6 +64,8 @@ a.tolist()
 a.data_ptr()
 (shown(a.detach()), shown(a.clone()), shown(torch.zeros_like(a)), log)
 torch.Tensor._make_wrapper_subclass(torch.Tensor, (2,))
+[torch.Tensor._make_wrapper_subclass(Plain, n).stride() for n in ((2, 3, 4), (0, 3), ())]
+torch.Tensor._make_wrapper_subclass(Plain, (2, 3, 4, 5), memory_format=torch.channels_last).stride()
 import copy; b = copy.deepcopy(a); (b.elem is a.elem, type(b).__name__)
 z = Logged(torch.arange(4.), requires_grad=True); w = z * 1; v = w[0:2]; v.mul_(3);
     shown(torch.autograd.grad(w.sum(), [z])[0]), shown(w)
