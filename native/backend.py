@@ -48,8 +48,6 @@ def metadata() -> bytes:
         f"License-Expression: {p['license']}",
         *(f"License-File: {n}" for n in p["license-files"]),
         "Keywords: " + ",".join(p.get("keywords", [])),
-        f"License-Expression: {p['license']}",
-        *(f"License-File: {n}" for n in p["license-files"]),
     ]
     lines += [f"Classifier: {c}" for c in p.get("classifiers", [])]
     readme = ROOT / p.get("readme", "README.md")

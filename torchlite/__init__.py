@@ -1,5 +1,8 @@
 """torchlite: PyTorch's Python API on a small core of its own, for web pages (Pyodide) and anywhere CPython runs."""
 
+from ._core import archive as _archive
+
+_archive.install()
 from ._core import native  # noqa: F401  (puts torchlite._C in place)
 from . import _C
 from ._core import device as _device, dtypes as _dtypes
@@ -315,7 +318,19 @@ _SUBMODULES = {
     "webgpu",
 }
 # where PyTorch has them, for packages that ask the torch namespace
-_PRIVATE = {"__config__", "_dynamo", "_ops", "_tensor", "_tensor_str", "_utils", "_weights_only_unpickler"}
+_PRIVATE = {
+    "__config__",
+    "_dynamo",
+    "_guards",
+    "_ops",
+    "_prims",
+    "_prims_common",
+    "_subclasses",
+    "_tensor",
+    "_tensor_str",
+    "_utils",
+    "_weights_only_unpickler",
+}
 _STORAGES = {
     "FloatStorage",
     "DoubleStorage",
@@ -347,12 +362,30 @@ _LAZY_NAMES = {
     "is_autocast_enabled": "amp",
     "set_autocast_enabled": "amp",
     "set_autocast_dtype": "amp",
+    "is_autocast_cache_enabled": "amp",
+    "set_autocast_cache_enabled": "amp",
+    "clear_autocast_cache": "amp",
+    "autocast_increment_nesting": "amp",
+    "autocast_decrement_nesting": "amp",
+    "is_autocast_cpu_enabled": "amp",
+    "set_autocast_cpu_enabled": "amp",
+    "get_autocast_cpu_dtype": "amp",
+    "set_autocast_cpu_dtype": "amp",
+    "get_autocast_gpu_dtype": "amp",
+    "set_autocast_gpu_dtype": "amp",
     "printoptions": "_core.tensor_str",
     "fork_rng": "random",
     "ready": "webgpu",
     "self_test": "_core.self_test",
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
+    **dict.fromkeys(
+        """_sparse_coo_tensor_unsafe _validate_sparse_bsc_tensor_args _validate_sparse_bsr_tensor_args
+        _validate_sparse_compressed_tensor_args _validate_sparse_coo_tensor_args _validate_sparse_csc_tensor_args
+        _validate_sparse_csr_tensor_args dsmm hspmm saddmm smm sparse_bsc_tensor sparse_bsr_tensor
+        sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor spmm sspaddmm""".split(),
+        "sparse",
+    ),
 }
 
 

@@ -55,6 +55,8 @@ from .functional import atleast_1d as atleast_1d
 from .functional import atleast_2d as atleast_2d
 from .functional import atleast_3d as atleast_3d
 from .amp import autocast as autocast
+from .amp import autocast_decrement_nesting as autocast_decrement_nesting
+from .amp import autocast_increment_nesting as autocast_increment_nesting
 from .ops.joining import block_diag as block_diag
 from .functional import broadcast_shapes as broadcast_shapes
 from .functional import broadcast_tensors as broadcast_tensors
@@ -62,9 +64,11 @@ from .functional import can_cast as can_cast
 from .ops.joining import cartesian_prod as cartesian_prod
 from .ops.distance import cdist as cdist
 from .ops.matmul import chain_matmul as chain_matmul
+from .amp import clear_autocast_cache as clear_autocast_cache
 from ._core.lazy_names import compile as compile
 from .functional import compiled_with_cxx11_abi as compiled_with_cxx11_abi
 from ._core.device import device as device
+from .sparse import dsmm as dsmm
 from ._core.dtypes import dtype as dtype
 from .ops.einsum import einsum as einsum
 from .autograd.grad_mode import enable_grad as enable_grad
@@ -74,7 +78,9 @@ from .random import fork_rng as fork_rng
 from .functional import from_dlpack as from_dlpack
 from .functional import from_numpy as from_numpy
 from .functional import frombuffer as frombuffer
+from .amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .amp import get_autocast_dtype as get_autocast_dtype
+from .amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
 from .functional import get_default_device as get_default_device
 from .functional import get_default_dtype as get_default_dtype
 from .functional import get_deterministic_debug_mode as get_deterministic_debug_mode
@@ -85,11 +91,14 @@ from .functional import get_num_threads as get_num_threads
 from .random import get_rng_state as get_rng_state
 from .ops.scan import gradient as gradient
 from .ops.sorting import histogramdd as histogramdd
+from .sparse import hspmm as hspmm
 from ._core.dtypes import iinfo as iinfo
 from .autograd.grad_mode import inference_mode as inference_mode
 from .random import initial_seed as initial_seed
 from .autograd.grad_mode import is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled
 from .autograd.grad_mode import is_anomaly_enabled as is_anomaly_enabled
+from .amp import is_autocast_cache_enabled as is_autocast_cache_enabled
+from .amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from .amp import is_autocast_enabled as is_autocast_enabled
 from .functional import is_complex as is_complex
 from .functional import is_conj as is_conj
@@ -119,11 +128,16 @@ from .functional import promote_types as promote_types
 from ._core.device import qscheme as qscheme
 from .webgpu.transport.bridge import ready as ready
 from .functional import result_type as result_type
+from .sparse import saddmm as saddmm
 from .serialization import save as save
 from .random import seed as seed
 from ._core.self_test import self_test as self_test
+from .amp import set_autocast_cache_enabled as set_autocast_cache_enabled
+from .amp import set_autocast_cpu_dtype as set_autocast_cpu_dtype
+from .amp import set_autocast_cpu_enabled as set_autocast_cpu_enabled
 from .amp import set_autocast_dtype as set_autocast_dtype
 from .amp import set_autocast_enabled as set_autocast_enabled
+from .amp import set_autocast_gpu_dtype as set_autocast_gpu_dtype
 from .functional import set_default_device as set_default_device
 from .functional import set_default_dtype as set_default_dtype
 from .functional import set_default_tensor_type as set_default_tensor_type
@@ -136,7 +150,16 @@ from .functional import set_num_threads as set_num_threads
 from ._core.tensor_str import set_printoptions as set_printoptions
 from .random import set_rng_state as set_rng_state
 from .functional import set_warn_always as set_warn_always
+from .sparse import smm as smm
+from .sparse._build import sparse_bsc_tensor as sparse_bsc_tensor
+from .sparse._build import sparse_bsr_tensor as sparse_bsr_tensor
+from .sparse._build import sparse_compressed_tensor as sparse_compressed_tensor
+from .sparse._build import sparse_coo_tensor as sparse_coo_tensor
+from .sparse._build import sparse_csc_tensor as sparse_csc_tensor
+from .sparse._build import sparse_csr_tensor as sparse_csr_tensor
 from .functional import split as split
+from .sparse import spmm as spmm
+from .sparse import sspaddmm as sspaddmm
 from .ops.linalg_derived import svd_lowrank as svd_lowrank
 from .functional import tensor as tensor
 from .ops.matmul import tensordot as tensordot
@@ -251,6 +274,7 @@ def _fft_r2c(input: Tensor, dim: _int | Sequence[_int], normalization: _int, one
 def _fused_rms_norm(input: Tensor, normalized_shape: _int | Sequence[_int], weight: Tensor | None, eps: _float | None) -> tuple[Tensor, Tensor]: ...
 def _fused_rms_norm_backward(grad_out: Tensor, input: Tensor, normalized_shape: _int | Sequence[_int], rstd: Tensor, weight: Tensor | None, output_mask: Sequence[_bool]) -> tuple[Tensor, Tensor]: ...
 def _grouped_mm(input: Tensor, mat2: Tensor, offs: Tensor | None = ..., bias: Tensor | None = ..., out_dtype: _dtype | None = ...) -> Tensor: ...
+def _int_mm(input: Tensor, mat2: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def _log_softmax(input: Tensor, dim: _int, half_to_float: _bool, *, out: Tensor | None = ...) -> Tensor: ...
 def _log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: _int, input_dtype: _dtype, *, out: Tensor | None = ...) -> Tensor: ...
 @overload
@@ -268,6 +292,7 @@ def _standard_gamma(input: Tensor, generator: Any | None = ...) -> Tensor: ...
 def _standard_gamma_grad(input: Tensor, output: Tensor) -> Tensor: ...
 def _unique2(input: Tensor, sorted: _bool = ..., return_inverse: _bool = ..., return_counts: _bool = ...) -> tuple[Tensor, Tensor, Tensor]: ...
 def _unique_consecutive(input: Tensor, return_inverse: _bool = ..., return_counts: _bool = ..., dim: _int | None = ...) -> tuple[Tensor, Tensor, Tensor]: ...
+def _weight_int8pack_mm(input: Tensor, mat2: Tensor, scales: Tensor) -> Tensor: ...
 def abs(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...
 def abs_(input: Tensor) -> Tensor: ...
 def absolute(input: Tensor, *, out: Tensor | None = ...) -> Tensor: ...

@@ -12,7 +12,7 @@ import types
 from typing import Any
 
 from . import _C, ops as _declared
-from ._core import absent as _absent, function_schema as _schemas
+from ._core import absent as _absent, absent_ops as _absent_ops, function_schema as _schemas
 from ._core.function_schema import FunctionSchema
 from ._core.overload_names import ALIAS_FORMS, INPLACE_NAMES, OUT_NAMES, PRIVATE
 
@@ -302,8 +302,6 @@ class OpOverload(OperatorBase):
         self.__module__ = packet.__module__
         self.__doc__: Any = None
         self._defined_in_python = callable(entry)
-        infos = [a.alias_info for a in schema.arguments if a.alias_info is not None]
-        self.is_view = bool(infos) and not any(info.is_write for info in infos)
         self._op: Any = entry if callable(entry) else _caller(self, entry)
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
@@ -312,6 +310,11 @@ class OpOverload(OperatorBase):
     def redispatch(self, /, keyset: Any, *args: Any, **kwargs: Any) -> Any:
         """Calls the op for the keys of `keyset`; there is one table of kernels here, so all of them."""
         return self._op(*args, **kwargs)
+
+    @functools.cached_property
+    def is_view(self) -> bool:
+        infos = [a.alias_info for a in self._schema.arguments if a.alias_info is not None]
+        return bool(infos) and not any(info.is_write for info in infos)
 
     op = property(lambda self: self._op)
     namespace = property(lambda self: self._namespace)
@@ -658,7 +661,10 @@ class _OpNamespace(types.ModuleType):
 
     def _find(self, name: str) -> dict[str, Any]:
         entries: dict[str, Any] = dict(_entries(name)) if self.name == "aten" else {}
-        return {**entries, **defined.get((self.name, name), {})}
+        entries.update(defined.get((self.name, name), {}))
+        if not entries and self.name == "aten":
+            return _absent_ops.entries(name)
+        return entries
 
     def __repr__(self) -> str:
         return "<module 'torch.ops.%s' from 'torch.ops'>" % self.name

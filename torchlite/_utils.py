@@ -98,6 +98,16 @@ def _rebuild_device_tensor_from_numpy(
     return _rebuild_device_tensor_from_cpu_tensor(torch.from_numpy(data), dtype, device, requires_grad)
 
 
+def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
+    """A tensor of a sparse layout of its parts: of COO (indices, values, size[, is_coalesced])."""
+    if layout is torch.sparse_coo:
+        indices, values, size, *sorted_ = data
+        coalesced = sorted_[0] if sorted_ else None
+        return torch.sparse_coo_tensor(indices, values, size, check_invariants=False, is_coalesced=coalesced)
+    first, second, values, size = data
+    return torch.sparse_compressed_tensor(first, second, values, size, layout=layout, check_invariants=False)
+
+
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: dict[Any, Any]) -> Tensor:
     param = torch.nn.Parameter(data, requires_grad)
     if backward_hooks:

@@ -1,6 +1,7 @@
 """torch.func: function transforms built on autograd, and functional calls of modules."""
 
 import contextlib
+import functools
 
 import torchlite as torch
 
@@ -14,10 +15,19 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
     from .nn.utils.stateless import _functional_call
 
     if isinstance(parameter_and_buffer_dicts, (list, tuple)):
-        merged = {}
-        for d in parameter_and_buffer_dicts:
-            merged.update(d)
+        if not all(isinstance(d, dict) for d in parameter_and_buffer_dicts):
+            raise ValueError("Expected all elements of parameter_and_buffer_dicts to be dictionaries")
+        merged = {k: v for d in parameter_and_buffer_dicts for k, v in d.items()}
+        keys = [k for d in parameter_and_buffer_dicts for k in d]
+        repeated = [k for k in merged if keys.count(k) > 1]
+        if repeated:
+            raise ValueError(f"{repeated} appeared in multiple dictionaries; behavior of functional call is ambiguous")
         parameter_and_buffer_dicts = merged
+    elif not isinstance(parameter_and_buffer_dicts, dict):
+        raise ValueError(
+            "Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, "
+            f"but got {type(parameter_and_buffer_dicts)}"
+        )
     return _functional_call(module, parameter_and_buffer_dicts, args, kwargs, tie_weights=tie_weights, strict=strict)
 
 
@@ -48,16 +58,24 @@ def _fresh(leaves):
     return [t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in leaves]
 
 
+_NO_HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. "
+    "Please open an issue with your use case."
+)
+
+
 @contextlib.contextmanager
 def _transform(fresh):
     """While a transformed function runs: it may write to its own inputs (`fresh`) and to what it makes itself."""
-    outer = _C.func_level()
-    _C.func_level(outer + 1)
-    levels = [_C.storage_level(t, outer + 1) for t in fresh]
+    outer, levels = _C.func_level(), []
     try:
-        yield
+        _C.func_level(outer + 1)
+        for t in fresh:
+            levels.append((t, _C.storage_level(t, outer + 1)))
+        with torch.autograd.graph.disable_saved_tensors_hooks(_NO_HOOKS):
+            yield
     finally:
-        for t, level in reversed([*zip(fresh, levels)]):
+        for t, level in reversed(levels):
             _C.storage_level(t, level)
         _C.func_level(outer)
 
@@ -124,9 +142,15 @@ def _gradients(outs, ins, cotangents, create_graph):
     )
 
 
+def _named(func):
+    """functools.wraps, for a callable without a name too."""
+    return functools.wraps(func) if hasattr(func, "__name__") else lambda wrapper: wrapper
+
+
 def grad_and_value(func, argnums=0, has_aux=False):
     """A function that returns (gradient with respect to argument argnums, value)."""
 
+    @_named(func)
     def wrapper(*args, **kwargs):
         nums = _numbers(argnums, len(args))
         leaves, spec = tree_flatten([args[n] for n in nums])
@@ -164,6 +188,7 @@ def grad(func, argnums=0, has_aux=False):
     """A function that returns the gradient of func with respect to argument argnums."""
     inner = grad_and_value(func, argnums, has_aux)
 
+    @_named(func)
     def wrapper(*args, **kwargs):
         g, value = inner(*args, **kwargs)
         return (g, value[1]) if has_aux else g
@@ -212,6 +237,13 @@ def vjp(func, *primals, has_aux=False):
     return (shown, pull, _shown(aux, ins, recorded)) if has_aux else (shown, pull)
 
 
+_STRUCTURES = (
+    "jvp(f, primals, tangents): Expected primals and tangents to have the same python structure. "
+    "For example, if primals is a tuple of 3 tensors, tangents also must be. "
+    "Got primals with structure %s and tangents with structure %s"
+)
+
+
 def _forward(func, primals, has_aux=False, strict=False):
     """(outputs, function from a tree of tangents to J tangents, auxiliary output).
     J t is the gradient of u -> u J, which is linear in u."""
@@ -242,12 +274,10 @@ def _forward(func, primals, has_aux=False, strict=False):
     def push(tangents):
         given, given_spec = tree_flatten(tangents)
         if given_spec != spec:
-            raise RuntimeError(
-                f"{name}: Expected primals and tangents to have the same python structure. "
-                "For example, if primals is a tuple of 3 tensors, tangents also must be. "
-                f"Got primals with structure {spec} and tangents with structure {given_spec}"
-            )
+            raise RuntimeError(_STRUCTURES % (spec, given_spec))
         for t, v in zip(flat, given):
+            if not isinstance(v, torch.Tensor):
+                raise RuntimeError(f"{name}: Expected tangents to only contain Tensors, got {type(v)}")
             if v.shape != t.shape:
                 raise RuntimeError(
                     "Trying to set a forward gradient that has a different size than that of the original Tensor, "
@@ -269,6 +299,9 @@ def _forward(func, primals, has_aux=False, strict=False):
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """(func(*primals), J tangents), by two passes in reverse mode"""
+    specs = tree_flatten(primals)[1], tree_flatten(tangents)[1]
+    if isinstance(primals, tuple) and specs[0] != specs[1]:
+        raise RuntimeError(_STRUCTURES % specs)
     out, push, aux = _forward(func, primals, has_aux, strict)
     moved = push(tangents)
     return (out, moved, aux) if has_aux else (out, moved)
@@ -289,6 +322,7 @@ def _real_only(name, tree, what):
 
 
 def _jacobian(func, argnums, has_aux, name):
+    @_named(func)
     def wrapper(*args):
         _real_only(name, args, "inputs")
         nums = _numbers(argnums, len(args))
@@ -313,7 +347,7 @@ def _jacobian(func, argnums, has_aux, name):
                 cotangents[i].view(-1)[j] = 1
                 rows.append(tree_flatten(made[1](tree_unflatten(cotangents, out_spec)))[0])
             block = tree_unflatten(
-                [torch.stack(column).reshape(*out.shape, *t.shape) for column, t in zip(zip(*rows), inputs)]
+                [torch.stack(column).reshape((*out.shape, *t.shape)) for column, t in zip(zip(*rows), inputs)]
                 if rows
                 else [t.new_zeros(*out.shape, *t.shape) for t in inputs],
                 in_spec,

@@ -4,7 +4,7 @@ tensors from data, type queries, helpers with their own argument rules."""
 from typing import Any
 
 from . import _C
-from ._core import device as _device, dtypes as _dtypes
+from ._core import device as _device, dispatch_modes as _modes, dtypes as _dtypes
 from ._core.tensor import Tensor
 
 _FROM_NUMPY = {
@@ -41,7 +41,8 @@ def tensor(data=NotImplemented, *, dtype=None, device=None, requires_grad=False,
     """A new tensor holding a copy of `data` (number, nested sequence, array, tensor)."""
     if data is NotImplemented:
         raise TypeError('tensor() missing 1 required positional arguments: "data"')
-    return _place(_new(data, dtype, "torch.tensor"), device, requires_grad)
+    t = _place(_new(data, dtype, "torch.tensor"), device, requires_grad)
+    return _modes.lift(t) if _modes.stack else t
 
 
 def _new(data, dtype, name):
@@ -131,7 +132,8 @@ def from_numpy(ndarray):
     """A tensor over the memory of a numpy array."""
     if not _C.is_ndarray(ndarray):
         raise TypeError("expected np.ndarray (got %s)" % type_name(ndarray))
-    return _from_array(ndarray, True)
+    t = _from_array(ndarray, True)
+    return _modes.lift(t) if _modes.stack else t
 
 
 def type_name(o):

@@ -10,7 +10,7 @@ from typing import Any
 import torchlite as torch
 
 from . import _C
-from ._core import override as _override
+from ._core import absent as _absent, override as _override
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -236,8 +236,24 @@ def get_ignored_functions() -> set[Any]:
     return found
 
 
+# operators, which Python calls by slots
+_OPERATORS = """__add__ __and__ __bool__ __complex__ __eq__ __float__ __floordiv__ __ge__ __getitem__ __gt__ __iadd__
+    __iand__ __ifloordiv__ __ilshift__ __imod__ __imul__ __index__ __int__ __invert__ __ior__ __irshift__ __isub__
+    __itruediv__ __ixor__ __le__ __lshift__ __lt__ __matmul__ __mod__ __mul__ __ne__ __or__ __radd__ __rand__
+    __rfloordiv__ __rlshift__ __rmatmul__ __rmod__ __rmul__ __ror__ __rpow__ __rrshift__ __rshift__ __rsub__ __rxor__
+    __setitem__ __sub__ __truediv__ __xor__""".split()
+
+
+# functions of torch with an underscore that PyTorch lets classes override
+_PRIVATE = """_assert_async _conj_copy _functional_assert_async _fused_rms_norm _fw_primal_copy _indices_copy
+    _make_dual_copy _native_batch_norm_legit _neg_view_copy _reshape_alias_copy _rowwise_prune _sparse_broadcast_to_copy
+    _sym_acos _sym_asin _sym_atan _sym_cos _sym_cosh _sym_sin _sym_sinh _sym_sqrt _sym_tan _sym_tanh _values_copy
+    _wrapped_linear_prepack _wrapped_quantized_linear_prepacked""".split()
+
+
 def _asks(value: Any) -> bool:
-    return isinstance(value, (_C.Op, _C.OpMethod, _C.Function))
+    absent = _absent.is_absent(value) and inspect.isfunction(value)
+    return isinstance(value, (_C.Op, _C.OpMethod, _C.Function)) or absent
 
 
 @functools.lru_cache(None)
@@ -247,7 +263,7 @@ def _table() -> dict[str, tuple[Any, list[Any], dict[Any, str]]]:
     ignored = get_ignored_functions()
     found: dict[str, Any] = {}
     spaces = (
-        ("torch", torch, [n for n in vars(torch) if not n.startswith("_")]),
+        ("torch", torch, [n for n in (*vars(torch), *_absent.names("torchlite")) if not n.startswith("_")] + _PRIVATE),
         ("torch.functional", torch.functional, [n for n in torch.functional.__all__ if not n.startswith("_")]),
         ("torch.nn.functional", torch.nn.functional, dir(torch.nn.functional)),
         ("torch.Tensor", torch.Tensor, dir(torch.Tensor)),
@@ -259,13 +275,14 @@ def _table() -> dict[str, tuple[Any, list[Any], dict[Any, str]]]:
         functions, resolved = [], {}
         for name in names:
             if space is not torch.Tensor and (name.startswith("_") or name.endswith("_") and space is torch):
-                continue
+                if name not in _PRIVATE:
+                    continue
             value = getattr(space, name, None)
             if space is torch.Tensor and isinstance(value, _C.Attribute):
                 for part in ("__get__", "__set__") if name in ("grad", "data") else ("__get__",):
                     functions.append(getattr(value, part))
                     resolved[functions[-1]] = "%s.%s.%s" % (title, name, part)
-            elif _asks(value) and value not in ignored:
+            elif (_asks(value) or space is torch.Tensor and name in _OPERATORS) and value not in ignored:
                 functions.append(value)
                 resolved[value] = "%s.%s" % (title, name)
         found[title] = space, functions, resolved

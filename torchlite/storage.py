@@ -56,9 +56,9 @@ def _move(storage: Any, device: Any, dtype: Any = _dtypes.uint8) -> Any:
 
 
 def _storage_repr(storage: Any) -> str:
-    values = _as_tensor(storage, _dtypes.uint8).tolist()
-    lines = "".join(f" {v}\n" for v in values)
-    return f"{lines}[torch.storage.UntypedStorage(device={_device_of(storage)}) of size {len(values)}]"
+    meta = _device_of(storage).type == "meta"
+    lines = "...\n" if meta else "".join(f" {v}\n" for v in _as_tensor(storage, _dtypes.uint8).tolist())
+    return f"{lines}[torch.storage.UntypedStorage(device={_device_of(storage)}) of size {storage.nbytes()}]"
 
 
 def _storage_getitem(storage: Any, index: Any) -> Any:

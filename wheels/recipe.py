@@ -207,6 +207,26 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
     return out
 
 
+def in_one_archive(files: dict[str, bytes]) -> dict[str, bytes]:
+    """The files of a wheel, with the sources among them in one file, which torchlite/_core/archive.py reads: the
+    wheel compresses that as one entry. The `__init__.py` of a folder that holds anything else stays outside: the import
+    system takes a folder without one for a namespace package."""
+    folders = {str(f) for n in files if not n.endswith(".py") for f in pathlib.PurePosixPath(n).parents}
+    inside = {
+        n: b
+        for n, b in files.items()
+        if n.startswith("torchlite/")
+        and n.endswith(".py")
+        and not (n.endswith("/__init__.py") and n.removesuffix("/__init__.py") in folders)
+    }
+    index, body = {}, b""
+    for name, data in sorted(inside.items()):
+        index[name.removeprefix("torchlite/")] = len(body), len(data)
+        body += data
+    rest = {n: b for n, b in files.items() if n not in inside}
+    return {**rest, "torchlite/modules.bin": json.dumps(index).encode() + b"\n" + body}
+
+
 def bridge_script() -> bytes:
     """The WebGPU bridge as one script, bundled by esbuild: the same bytes for the same sources."""
     folder = ROOT / "js_bridge"
@@ -241,6 +261,7 @@ def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | Non
     # no type checker in a page
     files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}
     files = {n: shortened(b) if n.endswith(".py") else b for n, b in files.items()}
+    has_bytecode = False
     with native_build.locked():
         files |= wasm_files(ROOT / ".build" / "out", strict)
         try:
@@ -248,12 +269,15 @@ def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | Non
                 # in place of the source, as in Pyodide's own packages: both would be a quarter more to download
                 del files[name]
                 files[name + "c"] = bytecode
+            has_bytecode = True
         except runtime.Missing as e:
             print(f"warning: the wheel has no bytecode, import will be slower in the page: {e}", file=sys.stderr)
     try:
         files[BRIDGE] = bridge_script()
     except runtime.Missing as e:
         print(f"warning: the wheel has no WebGPU: {e}", file=sys.stderr)
+    if has_bytecode:
+        files = in_one_archive(files)
     files |= torch_dist_info(target)
     return backend.write_wheel(out, tags or target.tags, files, deflate=squeeze)
 

@@ -164,7 +164,17 @@ def record() -> dict[str, dict[str, list[str]]]:
     for path in SPACES:
         space = getattr(torch._C, path.rpartition(".")[2])
         found[path] = {n: ["def " + n] for n in dir(space) if not n.startswith("__")}
+    found["aten::"] = operators(torch)
     return found
+
+
+def operators(torch: Any) -> dict[str, list[str]]:
+    """{operator: its overloads}, of those that take or give tensors."""
+    takers: dict[str, list[str]] = {}
+    for schema in torch._C._jit_get_all_schemas():
+        if schema.name.startswith("aten::") and schema.name[6:8] != "__" and "Tensor" in str(schema):
+            takers.setdefault(schema.name[6:], []).append(schema.overload_name or "default")
+    return takers
 
 
 def core_method(name: str, value: Any, descriptor: type) -> bool:
@@ -190,6 +200,8 @@ def missing(found: dict[str, dict[str, list[str]]]) -> str:
         except ModuleNotFoundError:
             pass
     lines = []
+    aten = torch.ops.aten
+    left_ops = ["%s/%s" % (n, ",".join(o)) for n, o in sorted(found.pop("aten::").items()) if not hasattr(aten, n)]
     for path in sorted(found):
         left = []
         for name, (line, *same) in sorted(found[path].items()):
@@ -203,6 +215,7 @@ def missing(found: dict[str, dict[str, list[str]]]) -> str:
         if path not in here or left:
             lines.append(path)
             lines += compact(left)
+    lines += ["aten::", " ops " + " ".join(op.removesuffix("/default") for op in left_ops)]
     return "\n".join(lines) + "\n"
 
 

@@ -186,7 +186,7 @@ def test_home_page(visit, kind):
     page.wait("document.querySelector('.cm-content') !== null", 20)
     time.sleep(1)  # the page reloads once for its headers
     page.click("#run")
-    page.wait(f"{CONSOLE}.includes('tensor([[1., 2.]')", 60)
+    page.wait(f"{CONSOLE}.includes('tensor([[1., 2.]')", 180)
     assert "tensor([0.0000, 0.1875, 0.7500, 1.6875, 3.0000])" in page.eval(CONSOLE)
     page.screenshot(SHOTS / f"{kind}-home.png", whole=True)
 

@@ -651,6 +651,21 @@ MEANT = [
         order=3,
     ),
     Meant(
+        "graph",
+        "segment_reduce",
+        "",
+        0,
+        "PyTorch's gradient of segment_reduce has no derivative, and says so in backward; here it has one",
+        order=1,
+    ),
+    Meant(
+        "graph",
+        r'dtype="u?int',
+        "",
+        0,
+        "PyTorch records what a float wrote into whole numbers, and stops with an internal assert in backward",
+    ),
+    Meant(
         "(grad's )?stride, unused",
         "",
         "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 # They set what the whole process works with: a wrong answer afterwards is the caller's.
 LEFT_OUT = {
+    "autocast",
     "register",
     "set_default_off_cpu",
     "set_operators",

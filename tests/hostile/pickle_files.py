@@ -294,7 +294,7 @@ def memory():
             tup(number(1)),
             b"\x89",
         ),
-        expect="NotImplementedError|RuntimeError",
+        expect="value",
     )
 
 
@@ -478,7 +478,7 @@ def storages():
         "location-cuda": (storage(location=text("cuda:0")), "RuntimeError"),
         "location-none": (storage(location=b"N"), "RuntimeError"),
         "location-long": (storage(location=text("a" * 500_000)), "RuntimeError"),
-        "location-meta": (storage(location=text("meta")), "NotImplementedError|RuntimeError"),
+        "location-meta": (storage(location=text("meta")), "value"),
         "kind-int": (storage().replace(glob("torch.FloatStorage"), number(3)), "RuntimeError"),
         "kind-dtype": (storage().replace(glob("torch.FloatStorage"), glob("torch.float32")), "RuntimeError"),
         "kind-tensor": (storage().replace(glob("torch.FloatStorage"), glob("torch.Tensor")), "RuntimeError"),

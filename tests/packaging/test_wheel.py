@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import pathlib
 import shutil
 import subprocess
@@ -61,14 +62,18 @@ def test_contents(built, target):
         # Pyodide loads every .so when it installs a wheel; only the build that runs everywhere may be one
         assert [n for n in names if ".so" in n] == ["torchlite/_C.abi3.so"]
         assert {"torchlite/_C_relaxed.patch", "torch/__init__.py"} <= names
-        # bytecode in place of the source for what `import torch` loads, source for the rest
-        assert {
-            "torchlite/__init__.pyc",
-            "torchlite/nn/modules/linear.pyc",
-            "torchlite/_core/native.pyc",
-            "torchlite/distributions/normal.py",
-        } <= names
-        assert not [n for n in names if n.endswith(".pyc") and n[:-1] in names]
+        # bytecode in place of the source for what `import torch` loads, the source of the rest in one file
+        assert {"torchlite/__init__.pyc", "torchlite/nn/modules/linear.pyc", "torchlite/_core/native.pyc"} <= names
+        archived = {"torchlite/" + n for n in json.loads(z.read("torchlite/modules.bin").split(b"\n", 1)[0])}
+        assert "torchlite/distributions/normal.py" in archived and not archived & names
+        every = {n for n in backend.package_files() if n.endswith(".py")}
+        assert {n.removesuffix("c") for n in names | archived if n.endswith((".py", ".pyc"))} == every | {
+            "torch/__init__.py"
+        }
+        assert not [n for n in names if n.endswith(".pyc") and n[:-1] in names | archived]
+        # a folder whose __init__ is in the archive would be a namespace package
+        folders = {str(f) for n in names for f in pathlib.PurePosixPath(n).parents}
+        assert not [n for n in archived if n.removesuffix("/__init__.py") in folders]
         # Pyodide takes the first folder of a wheel that ends like this
         assert {n.split("/")[0] for n in names if n.split("/")[0].endswith(".dist-info")} == {
             backend.name_version() + ".dist-info"

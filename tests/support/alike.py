@@ -28,10 +28,12 @@ def _number(v):
 
 
 def _shown(x, lib):
+    if isinstance(x, lib.Tensor) and x.layout is not lib.strided:
+        return re.sub(r"\s*grad_fn=<\w+>", "", repr(x)), str(x.layout), str(x.dtype), tuple(x.shape), x.requires_grad
     if isinstance(x, lib.Tensor):
         return (
             type(x).__name__,
-            _number(x.detach().tolist()),
+            str(x.device) if x.is_meta else _number(x.detach().tolist()),
             str(x.dtype),
             tuple(x.shape),
             x.stride(),

@@ -12,6 +12,7 @@ and those after it what the module lacks:
      error E Base       an exception, with the builtin one that it derives from
      value NAME 1       a constant, as Python writes it
      from M A B         what another absent module has
+     ops mm/out,dtype   in the section `aten::`: operators and their overloads; absent_ops.py makes them
 
 The file is read when a name is asked for that is nowhere else.
 """
@@ -21,7 +22,7 @@ from __future__ import annotations
 import re
 import sys
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import MethodType, ModuleType
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,16 +55,12 @@ _REASONS = {
 
 # those of the table that belong to torch.Tensor, known before the table is read
 METHODS = """
-    _addmm_activation _autocast_to_full_precision _autocast_to_reduced_precision _coalesced_ _dimI _dimV _fix_weakref
-    _indices _lazy_clone _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides _nnz
-    _philox_normal_ _philox_uniform_ _rev_view_func_unsafe _sparse_mask_projection
-    _to_dense _to_sparse _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _use_count _values _view_func
-    _view_func_unsafe
-    ccol_indices col_indices const_data_ptr crow_indices dense_dim dequantize eig grad_dtype hash_tensor
-    int_repr ipu lstsq map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points q_scale
-    q_zero_point qscheme record_stream reinforce resize_as_sparse_ row_indices slice_inverse smm solve sparse_dim
-    sparse_mask sparse_resize_ sparse_resize_and_clear_ sspaddmm symeig to_mkldnn to_padded_tensor to_sparse_bsc
-    to_sparse_bsr volatile xpu
+    _addmm_activation _autocast_to_full_precision _autocast_to_reduced_precision _fix_weakref _lazy_clone
+    _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides _philox_normal_ _philox_uniform_
+    _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _use_count const_data_ptr dequantize eig grad_dtype
+    hash_tensor int_repr ipu lstsq map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points
+    q_scale q_zero_point qscheme record_stream reinforce slice_inverse solve symeig to_mkldnn to_padded_tensor
+    volatile xpu
 """.split()
 
 
@@ -73,7 +70,8 @@ class AbsentError(NotImplementedError, AttributeError):
     __module__ = "torch"
 
 
-def _error(path: str) -> AbsentError:
+def error(path: str) -> AbsentError:
+    """The error for a name with its module, "torch.jit.script"; it has the reason, and what to do instead."""
     reason = max((r for r in _REASONS if path == r or path.startswith(r + ".") or not r), key=len)
     return AbsentError("%s: %s" % (path, _REASONS[reason]))
 
@@ -106,17 +104,17 @@ class _Object:
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__") or not _importing():
-            raise _error(self._path)
+            raise error(self._path)
         return _Object("%s.%s" % (self._path, name))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not _importing():
-            raise _error(self._path)
+            raise error(self._path)
         return _Object(self._path + "()")
 
     def __getitem__(self, key: Any) -> Any:
         if not _importing():
-            raise _error(self._path)
+            raise error(self._path)
         return _Object(self._path + "[]")
 
     def __mro_entries__(self, bases: tuple[Any, ...]) -> tuple[type, ...]:
@@ -141,7 +139,7 @@ def _class(name: str, module: str) -> type:
     def new(cls: type, *args: Any, **kwargs: Any) -> Any:
         if _importing():
             return _Object(path + "()")
-        raise _error(path)
+        raise error(path)
 
     def item(cls: type, parameters: Any) -> type:
         return cls
@@ -153,7 +151,13 @@ make_class = _class  # for names of private modules, which are not in the table
 
 
 # what programs ask before they use something: the true answer is no
-_ANSWERS = {"is_available": False, "is_initialized": False, "is_built": False, "device_count": 0}
+_ANSWERS = {
+    "is_available": False,
+    "is_initialized": False,
+    "is_built": False,
+    "is_in_onnx_export": False,
+    "device_count": 0,
+}
 
 
 def _function(name: str, module: str) -> Callable[..., Any]:
@@ -162,9 +166,13 @@ def _function(name: str, module: str) -> Callable[..., Any]:
     def absent(*args: Any, **kwargs: Any) -> Any:
         if name in _ANSWERS:
             return _ANSWERS[name]
+        if sys.modules["torchlite._C"].overrides(*args, *kwargs.values()):  # a class may have what torchlite lacks
+            from .override import absent_function
+
+            return absent_function(path, absent, args, kwargs)
         if _importing():
             return _Object(path + "()")
-        raise _error(path)
+        raise error(path)
 
     absent.__name__ = absent.__qualname__ = name
     absent.__module__ = module
@@ -176,12 +184,15 @@ class _Method:
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.made: Any = None
 
     def __get__(self, tensor: Any, kind: type) -> Any:
         line = table()["torch.Tensor"][self.name]
         if tensor is not None and line.startswith("object"):
-            raise _error("torch.Tensor." + self.name)
-        return _function(self.name, "torch.Tensor")
+            raise error("torch.Tensor." + self.name)
+        if self.made is None:
+            self.made = _function(self.name, "torch.Tensor")
+        return self.made if tensor is None else MethodType(self.made, tensor)
 
 
 def _enum(name: str, module: str, members: Sequence[str]) -> type:
@@ -239,9 +250,17 @@ def table() -> dict[str, dict[str, str]]:
                     del found[0]
                 elif kind in ("enum", "error", "value"):
                     del found[1:]
+                elif kind == "ops":
+                    names.update((name, forms or "default") for name, _, forms in (f.partition("/") for f in found))
+                    continue
                 for name in found:
                     names[name] = line[1:]
     return _table
+
+
+def is_on() -> bool:
+    """Whether absent names are there at all; not after `uninstall`."""
+    return _on
 
 
 def uninstall(tensor: type) -> None:
@@ -296,6 +315,7 @@ def is_absent(value: Any) -> bool:
 
 
 _code = _function("", "").__code__
+make_function = _function  # for names that are no public ones
 
 
 def names(module: str) -> list[str]:

@@ -113,3 +113,28 @@ def _set_conj(tensor: Any, conj: bool) -> None:
 def _set_neg(tensor: Any, neg: bool) -> None:
     """Makes a tensor the view of negatives of its own memory, or no such view."""
     tensor._neg_bit = neg
+
+
+def _undefined(*inputs: Any) -> Any:
+    """The tensors, with gradients that are undefined in backward."""
+    from ..autograd import Function
+
+    class UndefinedGrad(Function):
+        @staticmethod
+        def forward(ctx: Any, *args: Any) -> Any:
+            made = tuple(a.clone() for a in args)
+            return made[0] if len(made) == 1 else made
+
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return (None,) * len(grads)
+
+    return UndefinedGrad.apply(*inputs)
+
+
+class _functions:
+    """Functions for tests of autograd."""
+
+    @staticmethod
+    def UndefinedGrad() -> Any:
+        return _undefined

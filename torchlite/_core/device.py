@@ -65,6 +65,8 @@ def _parse(text: str) -> tuple[str, int | None]:
     if not text:
         raise RuntimeError("Device string must not be empty")
     type_, colon, index = text.partition(":")
+    if not type_.replace("_", "a").isalpha() or not type_.isascii():
+        raise RuntimeError(f"Invalid device string: '{text}'")
     if type_ not in _TYPES:
         raise RuntimeError(f"Expected one of {', '.join(_TYPES)} device type at start of device string: {type_}")
     if type_ == "cuda" and _cuda[0]:

@@ -26,7 +26,7 @@ def _tensors(args: tuple[Any, ...]) -> Iterator[Any]:
 
 def unavailable(device: Device) -> Any:
     """Why a device cannot be used, as an exception; None where it can."""
-    if device.type == "cpu":
+    if device.type in ("cpu", "meta"):
         return None
     if device.type == "cuda":
         return AssertionError("Torch not compiled with CUDA enabled")
@@ -40,32 +40,49 @@ def unavailable(device: Device) -> Any:
         if device.index:
             return RuntimeError("device webgpu:%d does not exist; a page has one GPU, webgpu:0" % device.index)
         return None
-    return NotImplementedError("device %s is not supported by torchlite; available devices: cpu, webgpu" % device)
+    return NotImplementedError("device %s is not supported by torchlite; available devices: cpu, webgpu, meta" % device)
 
 
-_DEVICE, _LAYOUT = 9, 11  # kinds of parameters in native/src/core/op.c
+_TENSORS, _DEVICE, _LAYOUT = (0, 1), 9, 11  # kinds of parameters in native/src/core/op.h
 
 
 def dispatch_other(ov: Any, args: Any) -> Any:
     """Looks at device and layout arguments.
-    The arguments to run with on another device, its name filled in where it was left to torch.set_default_device;
-    None where the CPU is meant."""
+    A tensor where the layout is a sparse one: the result. The arguments to run with on another device, its name filled
+    in where it was left to torch.set_default_device; None where the CPU is meant."""
     elsewhere = False
+    like = any(p[3] in _TENSORS for p in ov.params)  # the device of a result is that of the tensors then
     for i, (p, a) in enumerate(zip(ov.params, args)):
-        if p[3] == _DEVICE:
+        if p[3] == _DEVICE and not (a is None and like):
             device: Any = _device.device(a) if a is not None else _device.default()
             _device.require_available(device)
             if device.type != "cpu":
                 elsewhere = True
-                if a is None:
-                    args = (*args[:i], device, *args[i + 1 :])
+            if device.type == "meta":
+                device = _device.device("meta")  # an index means nothing there
+            if device is not a and (a is not None or device.type != "cpu"):
+                args = (*args[:i], device, *args[i + 1 :])
         elif p[3] == _LAYOUT and isinstance(a, _device.layout) and a is not _device.strided:
-            raise NotImplementedError("layout %s is not supported by torchlite; every tensor is torch.strided" % a)
+            from ..sparse._build import factory
+
+            return factory(ov, args)
     if not elsewhere:
         for t in _tensors(args):
             if not t.is_cpu:
                 return args
     return args if elsewhere else None
+
+
+def no_meta(name: str) -> NotImplementedError:
+    """PyTorch's error for an op whose result depends on numbers, for tensors that have none."""
+    return NotImplementedError(
+        "aten::%s: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel "
+        "registered: its result depends on the numbers, which tensors on the meta device do not have" % name
+    )
+
+
+def _refuse_meta(ov: Any, args: Any) -> Any:
+    raise no_meta(ov.spec.name)
 
 
 def move(t: Tensor, device: Device, dtype: Any, memory_format: MemoryFormat | None = None) -> Tensor:
@@ -156,6 +173,12 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
         return outs[0].normal_(generator=args[1])  # draws in another order than for a tensor without gaps
     result = _C.call_overload(ov, _out.arguments(ov, args, outs))
     results = result if isinstance(result, tuple) else (result,)
+    for o, r in zip(outs, results):
+        if o.is_meta != r.is_meta:
+            raise RuntimeError(
+                "Attempting to copy from device %s to device %s, but cross-device copies are not allowed!"
+                % (r.device, o.device)
+            )
     if len(results) != len(outs):
         raise TypeError("%s(): expected a tuple of %d elements for out, got %d" % (name, len(results), len(outs)))
     if any(r.dtype is not o.dtype for r, o in zip(results, outs)):
@@ -264,5 +287,6 @@ def limited(ov: Any, args: tuple[Any, ...]) -> Any:
 
 _C.register("limited", limited)
 _C.register("dispatch_other", dispatch_other)
+_C.register("no_meta", _refuse_meta)
 _C.register("resolve", resolve)
 _C.register("call_out", call_out)

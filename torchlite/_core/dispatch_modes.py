@@ -3,8 +3,7 @@ The core asks here (native/src/core/op.c).
 
 What PyTorch composes of other ops is taken apart above autograd, so that a mode sees the parts, and the graph has them.
 An op that PyTorch does not have is its body here; a kernel without a body that PyTorch does not have is not seen.
-Not seen by modes, though PyTorch shows them: item(), lift_fresh of torch.tensor(), and the detach of autograd. Classes
-see the first and the last.
+Not seen by modes, though PyTorch shows them: item(), and the detach of autograd. Classes see both.
 """
 
 from __future__ import annotations
@@ -222,6 +221,14 @@ def ask_out(ov: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> bool:
     return True
 
 
+def lift(t: Any) -> Any:
+    """What the modes make of a tensor that was made of data."""
+    from .. import _ops
+
+    result = call(_ops.ops.aten.lift_fresh.default, (_C.alias(t) if t.requires_grad else t,), {})
+    return result.requires_grad_() if t.requires_grad else result
+
+
 def alias(t: Any) -> Any:
     """What autograd keeps of a tensor whose class has a handler: PyTorch asks that for aten.detach."""
     from .. import _ops
@@ -243,6 +250,26 @@ def copy(t: Any, source: Any) -> Any:
     return t
 
 
+_GEOMETRY = {
+    "sizes": "sym_size",
+    "strides": "sym_stride",
+    "numel": "sym_numel",
+    "storage_offset": "sym_storage_offset",
+    "dim": "dim",
+    "is_contiguous": "is_contiguous",
+}
+
+
+def geometry(t: Any, what: str) -> Any:
+    """What the class of a tensor says of its sizes, strides and the like."""
+    from .. import _ops
+
+    said = call(getattr(_ops.ops.aten, _GEOMETRY[what]).default, (t,), {})
+    if what == "sizes":
+        return _C.Size(said)
+    return tuple(said) if what == "strides" else said
+
+
 def item(t: Any) -> Any:
     """The number of such a tensor."""
     from .. import _ops
@@ -261,4 +288,5 @@ def note(t: Any) -> Any:
 
 _C.register("dispatch_alias", alias)
 _C.register("dispatch_item", item)
+_C.register("dispatch_geometry", geometry)
 _C.register("torch_dispatch", ask)

@@ -73,7 +73,7 @@ def _is_size(a: Any) -> bool:
 
 
 def type_name(t: Tensor) -> str:
-    return "torch." + (_NAMES.get(t.dtype) or t.dtype._scalar_type + "Tensor")
+    return ("torch.meta." if t.is_meta else "torch.") + (_NAMES.get(t.dtype) or t.dtype._scalar_type + "Tensor")
 
 
 def type_to_dtype(kind: Any) -> DType:

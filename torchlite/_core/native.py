@@ -12,6 +12,8 @@ from __future__ import annotations
 import os
 import sys
 
+from .archive import FOLDER
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
@@ -38,13 +40,13 @@ def has_relaxed_simd() -> Any:
         return False
 
 
-def _relaxed_file(here: Any) -> Any:
+def _relaxed_file() -> Any:
     """Makes the relaxed-SIMD build from the other one (native/wasm_patch.py made the difference); returns its path."""
     from struct import unpack_from
 
-    with open(os.path.join(here, "_C.abi3.so"), "rb") as f:
+    with open(os.path.join(FOLDER, "_C.abi3.so"), "rb") as f:
         base = f.read()
-    with open(os.path.join(here, "_C_relaxed.patch"), "rb") as f:
+    with open(os.path.join(FOLDER, "_C_relaxed.patch"), "rb") as f:
         patch = f.read()
     (n,) = unpack_from("<I", patch, 4)
     steps = unpack_from(f"<{3 * n}I", patch, 8)
@@ -83,16 +85,15 @@ def _load() -> ModuleType:
     done = sys.modules.get(PACKAGE + "._C")
     if done is not None:
         return done
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     wanted = os.environ.get("TORCHLITE_NATIVE", "")
     if wanted and wanted not in ("simd128", "relaxed"):
         variant = wanted
         return _load_file(wanted)
     if sys.platform == "emscripten":
-        patch = os.path.join(here, "_C_relaxed.patch")
+        patch = os.path.join(FOLDER, "_C_relaxed.patch")
         if wanted != "simd128" and os.path.exists(patch) and (wanted == "relaxed" or has_relaxed_simd()):
             try:
-                module = _load_file(_relaxed_file(here))
+                module = _load_file(_relaxed_file())
             except (ImportError, OSError):
                 if wanted == "relaxed":
                     raise
@@ -104,7 +105,7 @@ def _load() -> ModuleType:
         from .. import _C
     except ImportError as e:
         suffix = ".pyd" if os.name == "nt" else ".abi3.so"
-        built = os.path.exists(os.path.join(here, "_C" + suffix))
+        built = os.path.exists(os.path.join(FOLDER, "_C" + suffix))
         if sys.platform == "emscripten":
             hint = "it is for another platform or version of Pyodide: install the wheel whose tag matches yours"
         elif built:

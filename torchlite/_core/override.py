@@ -226,7 +226,9 @@ def _sorted_arguments(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def _python(public: Any, fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """For what PyTorch has in Python."""
+    """For what PyTorch has in Python. Some functions say how they hand on their arguments."""
+    if hasattr(fn, "_tl_arguments"):
+        args = fn._tl_arguments(args)
     sorted_ = _sorted_arguments(fn, args, kwargs)
     if not (isinstance(sorted_, tuple) and len(sorted_) == 2 and isinstance(sorted_[1], dict)):
         return sorted_
@@ -280,6 +282,11 @@ def torch_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
         home = _HOMES.get(function.__module__, function.__module__.replace("torchlite", "torch"))
         return _native("%s.%s" % (home, function.__name__), function, args, kwargs)
     return _native("torch.Tensor." + function.__name__, function, args, kwargs)
+
+
+def absent_function(path: str, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The answer for a call of a function that torchlite lacks, with an argument whose class overrides functions."""
+    return _native(path, function, args, kwargs)
 
 
 def misfit(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 
 from .. import _C
-from . import device as _device
+from . import device as _device, sparse_methods as _sparse_methods, view_replay as _view_replay
 from ..autograd._node import _seq, eager, meta
 from ..autograd._node import tangents as _tangents
 
@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, SupportsIndex
-    from .._types import DType, Device, Layout, MemoryFormat, Shape
+    from .._types import Device, Layout, MemoryFormat, Shape
 
 
 _alias = _C.alias
@@ -370,6 +370,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def untyped_storage(self) -> Any:
         """The bytes behind the tensor."""
+        from .. import storage  # gives them their methods  # noqa: F401
+
         return self._storage
 
     def storage(self) -> Any:
@@ -395,6 +397,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def share_memory_(self) -> Any:
         """One process here: the tensor itself."""
         return self
+
+    _cdata = property(id)
+
+    _view_func, _view_func_unsafe = _view_replay.checked, _view_replay.forward
+    _rev_view_func_unsafe = _view_replay.backward
 
     def is_pinned(self, device: Device | str | int | None = None) -> bool:
         return False
@@ -566,31 +573,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             and self.is_conj() == tensor.is_conj()
             and self.is_neg() == tensor.is_neg()
         )
-
-    # what only sparse tensors have
-    def values(self) -> Any:
-        raise RuntimeError("values expected sparse tensor layout but got Strided")
-
-    def indices(self) -> Any:
-        raise RuntimeError("indices expected sparse coordinate tensor layout but got Strided")
-
-    def coalesce(self) -> Any:
-        raise RuntimeError("coalesce expected sparse coordinate tensor layout but got Strided")
-
-    def is_coalesced(self) -> Any:
-        raise RuntimeError("is_coalesced expected sparse coordinate tensor layout but got Strided")
-
-    def to_dense(self, dtype: DType | None = None, *, masked_grad: Any = None) -> Any:
-        """The tensor itself: all tensors are dense here."""
-        return self if dtype is None else self.to(dtype)
-
-    def to_sparse(self, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(
-            "sparse tensors are not supported by torchlite: every tensor is torch.strided. Leave it dense, or keep "
-            "t.nonzero() and t[t != 0]"
-        )
-
-    to_sparse_csr = to_sparse_csc = to_sparse_coo = to_sparse
 
     def index(self, positions: Any, dims: Any) -> Any:
         raise NotImplementedError("first-class dimensions are not supported by torchlite")
@@ -779,6 +761,7 @@ def _torch_operator(name: str, op: Any, *operands: Any) -> Any:
     return override.operator(name, op, *operands)
 
 
+_sparse_methods.install(Tensor)
 _C.register("Tensor", Tensor)
 _C.register("torch_function", _torch_function)
 _C.register("torch_operator", _torch_operator)

@@ -217,7 +217,7 @@ def _suffixes(t: Tensor, contents: Any) -> tuple[str | None, list[str]]:
     default = torch.get_default_dtype()
     if t.device.type != "cpu":
         parts.append(f"device='{t.device}'")
-    meta, empty = t.device.type == "meta", t.numel() == 0
+    meta, empty = t.device.type == "meta" or contents == "...", t.numel() == 0
     if meta or empty:
         # no element shows the dtype, so only the default one goes without saying
         if meta or t.dim() != 1:
@@ -250,6 +250,19 @@ def _suffixes(t: Tensor, contents: Any) -> tuple[str | None, list[str]]:
     return contents, parts
 
 
+def add_suffixes(text: str, parts: list[str], indent: int, newline: bool = False) -> str:
+    """`text`, then the "name=value" parts and ")", in lines of at most linewidth. newline: they begin on a new line."""
+    used = len(text) - text.rfind("\n") + 1
+    for part in parts:
+        if newline or used + len(part) + 2 > PRINT_OPTS.linewidth:
+            text += ",\n" + " " * indent + part
+            used, newline = indent + len(part), False
+        else:
+            text += ", " + part
+            used += len(part) + 2
+    return text + ")"
+
+
 def _str(t: Tensor, *, tensor_contents: Any = None) -> str:
     """repr of a tensor."""
     cls = type(t)
@@ -259,13 +272,5 @@ def _str(t: Tensor, *, tensor_contents: Any = None) -> str:
     with torch.no_grad():
         contents, parts = _suffixes(t, tensor_contents)
         text = prefix + (_tensor_str(t, len(prefix)) if contents is None else contents)
-    used = len(text) - text.rfind("\n") + 1
-    for part in parts:
-        if used + len(part) + 2 > PRINT_OPTS.linewidth:
-            text += ",\n" + " " * len(prefix) + part
-            used = len(prefix) + len(part)
-        else:
-            text += ", " + part
-            used += len(part) + 2
-    text += ")"
+    text = add_suffixes(text, parts, len(prefix))
     return text if plain or not isinstance(t, parameter) else f"Parameter({text})"

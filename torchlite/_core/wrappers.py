@@ -34,14 +34,17 @@ def make(
     dispatch_layout: bool = False,
     _extra_dispatch_keys: Any = None,
     storage_size: int | None = None,
+    storage: Any = None,
 ) -> Any:
     """A wrapper of `cls`: it says that it has this size, these strides, dtype and device, and its class says what ops
-    do. Reading its own numbers is an error, and so are the options by which PyTorch asks the class for its geometry."""
-    if dispatch_sizes_strides_policy is not None or dispatch_device or dispatch_layout:
+    do. Reading its own numbers is an error. dispatch_sizes_strides_policy: "strides" or "sizes", which the class
+    is asked for then (aten.sym_stride, aten.sym_size). It cannot be asked for the device and the layout."""
+    if dispatch_device or dispatch_layout:
         raise NotImplementedError(
-            "_make_wrapper_subclass(): torchlite asks no class for sizes, strides, device and layout; "
-            "give them as arguments"
+            "_make_wrapper_subclass(): torchlite asks no class for its device and layout; give them as arguments"
         )
+    if dispatch_sizes_strides_policy not in (None, "strides", "sizes"):
+        raise RuntimeError("Unknown sizes_strides_policy: %s" % dispatch_sizes_strides_policy)
     if _modes.handler_of(cls) is None:
         raise TypeError("Tensor must define __torch_dispatch__")
     if layout is not None and layout is not _device.strided:
@@ -54,10 +57,15 @@ def make(
     extent = 0 if 0 in size else 1 + offset + sum((n - 1) * s for n, s in zip(size, strides))
     nbytes = extent * dtype.itemsize if storage_size is None else storage_size
     code = _WRAPPED + {"cpu": 0, "webgpu": 1, "meta": 2}.get(where.type, 2)
-    plain = _C.device_tensor(code, None, nbytes, dtype, size, strides, offset)
-    t = _modes.note(_C.TensorBase.__new__(cls, plain))
+    if storage is None:
+        plain = _C.device_tensor(code, None, nbytes, dtype, size, strides, offset)
+    else:
+        plain = _C.tensor_from_storage(storage, dtype, offset, size, strides)
+    t: Any = _modes.note(_C.TensorBase.__new__(cls, plain))
     if requires_grad:
         t.requires_grad = True
+    t._asks_strides = dispatch_sizes_strides_policy is not None
+    t._asks_sizes = dispatch_sizes_strides_policy == "sizes"
     return t
 
 

@@ -11,6 +11,7 @@ compiled_autograd = False
 cache_size_limit = recompile_limit = 8
 accumulated_cache_size_limit = accumulated_recompile_limit = 256
 verbose = False
+fake_tensor_cache_enabled = fake_tensor_cache_crosscheck_enabled = False
 dynamic_shapes = True
 assume_static_by_default = True
 capture_scalar_outputs = False

@@ -162,6 +162,18 @@ def _meta(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
     return func(*args)
 
 
+def _sparse(func: Any, args: tuple[Any, ...], budget: Budget, keys: Any) -> Any:
+    """(layout, (its tensors, size, perhaps whether it is coalesced)); the indices are looked at as it is made."""
+    _need(len(args) == 2 and type(args[0]) is torch.layout and type(args[1]) is tuple, func, args)
+    tensors = 2 if args[0] is torch.sparse_coo else 3
+    parts = args[1]
+    _need(tensors < len(parts) < tensors + 3, func, args)
+    _need(all(isinstance(t, torch.Tensor) for t in parts[:tensors]), func, args)
+    _shape(parts[tensors], func, args)
+    _need(all(type(flag) in _FLAGS for flag in parts[tensors + 1 :]), func, args)
+    return func(*args)
+
+
 def _to_device(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
     _need(len(args) == 4 and type(args[1]) is torch.dtype and type(args[3]) in _FLAGS, func, args)
     if func is _utils._rebuild_device_tensor_from_cpu_tensor:
@@ -233,6 +245,7 @@ _RULES = {
         (_utils._rebuild_meta_tensor_no_storage, _meta),
         (_utils._rebuild_device_tensor_from_cpu_tensor, _to_device),
         (_utils._rebuild_device_tensor_from_numpy, _to_device),
+        (_utils._rebuild_sparse_tensor, _sparse),
         (_utils._rebuild_parameter, _rebuild_parameter),
         (_utils._rebuild_parameter_with_state, _rebuild_parameter),
         (_utils._rebuild_from_type_v2, _from_type),

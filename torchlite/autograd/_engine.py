@@ -230,7 +230,7 @@ def _send(e: tuple[Any, ...], g: Tensor, pending: dict[Any, Any], heap: list[Any
 
 def _leaf(t: Any, g: Tensor, ready: dict[int, tuple[Tensor, Tensor] | None]) -> None:
     old = ready.get(id(t))
-    ready[id(t)] = (t, g if old is None else old[1] + g)
+    ready[id(t)] = (t, g if old is None else _sum(old[1], g))
 
 
 def _push(
@@ -241,7 +241,7 @@ def _push(
         outs = node.outs
         pending[node] = have = [None] * (1 if outs.__class__ is int else len(outs))
         heapq.heappush(heap, (-node.seq, node))
-    have[nr] = g if have[nr] is None else have[nr] + g
+    have[nr] = g if have[nr] is None else _sum(have[nr], g)
 
 
 def _fill(g: list[Tensor | None], outs: list[tuple[Size, DType] | None], node: Node) -> list[Tensor | None]:
@@ -334,6 +334,11 @@ def _type_name(t: Tensor) -> Any:
     return t.type().replace("torch.Complex", "CPUComplex").replace("Tensor", "Type") if t.is_complex() else t.type()
 
 
+def _sum(have: Any, g: Any) -> Any:
+    """have + g; a dense gradient comes first, since sparse + dense is an error."""
+    return g + have if have._dispatches and have.is_sparse else have + g
+
+
 def accumulate(t: Any, g: Any, create_graph: bool) -> None:
     """t.grad += g. The first gradient becomes t.grad without a copy if it has t's strides and no other reference."""
     have = t._raw_grad
@@ -356,14 +361,16 @@ def accumulate(t: Any, g: Any, create_graph: bool) -> None:
             strides = t.stride() if strides is None else strides
             t._raw_grad = _torch().empty_strided(t.shape, strides, dtype=g.dtype, device=g.device).copy_(g)
     elif create_graph:
-        t._raw_grad = have + g
+        t._raw_grad = _sum(have, g)
+    elif have._dispatches and have.is_sparse and not g.is_sparse:
+        t._raw_grad = g + have
     else:
         have.add_(g)
 
 
 def _grad_strides(t: Any) -> Any:
     """Strides that t.grad gets: those of t where t is dense, else (None) those of a contiguous tensor."""
-    if t.is_contiguous():
+    if t._dispatches or t.is_contiguous():
         return None
     strides = t.stride()
     return strides if _C.empty_like(t).stride() == strides else None

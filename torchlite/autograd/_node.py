@@ -530,9 +530,11 @@ class OpNode(Node):
         if rec.types:
             self.plain += [_field(args[i], attribute) for _, i, attribute in rec.types]
         if rec.layouts:
-            self.plain += [(args[i].shape, args[i].stride(), args[i].storage_offset()) for _, i in rec.layouts]
+            self.plain += [
+                (args[i].shape, TensorBase.stride(args[i]), args[i].storage_offset()) for _, i in rec.layouts
+            ]
         if rec.strides:
-            self.plain += [args[i].stride() for _, i in rec.strides]
+            self.plain += [TensorBase.stride(args[i]) for _, i in rec.strides]
         self.input_meta = None
         if rec.reduce:
             self.input_meta = [

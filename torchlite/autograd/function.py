@@ -217,6 +217,12 @@ class Function:
             kind = type(cls.__name__ + "Backward", (BackwardCFunction,), {"_function": cls})
             cls._backward_cls = kind  # type: ignore[attr-defined]
         apart = cls.setup_context is not Function.setup_context
+        if not apart and _C.func_level():
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it "
+                "must override the setup_context staticmethod. For more details, please see "
+                "https://pytorch.org/docs/main/notes/extending.func.html"
+            )
         if kwargs or apart:
             args = _positional(cls.forward, apart, args, kwargs)
         needs = _C.is_grad_enabled() and any(edge(a) is not None for a in args if isinstance(a, TensorBase))

@@ -204,3 +204,29 @@ def is_anomaly_check_nan_enabled() -> Any:
 from .._core import absent as _absent  # noqa: E402
 
 __getattr__ = _absent.of(__name__)
+
+
+class _force_original_view_tracking(_Switch):
+    """Switches at once, as a context manager for its block, what is_view_replay_enabled() says.
+    Nothing else depends on it: a view is replayed by its geometry."""
+
+    def __init__(self, mode: bool) -> None:
+        self.mode, self.prev = mode, _replays[0]
+        _replays[0] = mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: Any) -> None:
+        _replays[0] = self.prev
+
+    def clone(self) -> Any:
+        return type(self)(self.mode)
+
+
+_replays = [False]
+
+
+def is_view_replay_enabled() -> bool:
+    """Whether _force_original_view_tracking is on."""
+    return _replays[0]

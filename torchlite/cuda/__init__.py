@@ -35,8 +35,8 @@ def _function(name, default=None, refuse=False):
     return fn
 
 
-is_available, is_initialized, is_bf16_supported = (
-    _function(name, False) for name in ("is_available", "is_initialized", "is_bf16_supported")
+is_available, is_initialized, is_bf16_supported, is_tf32_supported = (
+    _function(name, False) for name in ("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported")
 )
 device_count, memory_allocated, max_memory_allocated, memory_reserved, max_memory_reserved = (
     _function(name, 0)

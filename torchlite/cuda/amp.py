@@ -11,7 +11,7 @@ def _old(fn):
     @_functools.wraps(fn)
     def wrapped(*args, **kwargs):
         _amp.deprecated("cuda", fn.__name__, f"{fn.__name__}(args..., device_type='cuda')")
-        return fn(*args, **kwargs)
+        return fn(*args, device_type="cuda", **kwargs)
 
     return wrapped
 

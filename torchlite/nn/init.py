@@ -91,6 +91,8 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         )
     inside = (math.erf(high / math.sqrt(2.0)) - math.erf(low / math.sqrt(2.0))) / 2.0
     with torch.no_grad():
+        if tensor.is_meta:
+            return tensor
         if inside >= 0.3:
             tensor.normal_(mean, std, generator=generator)
             bad = (tensor < a) | (tensor > b)

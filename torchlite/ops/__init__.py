@@ -40,7 +40,7 @@ from ._declare import methods, namespace, specs  # noqa: F401
 _later = [
     ["special", "statistics", "linalg", "linalg_lu", "linalg_norms", "linalg_derived"],
     ["fft", "spectral"],
-    ["core_aten", "view_copies", "grouped", "segments"],
+    ["core_aten", "view_copies", "grouped", "integer_mm", "segments"],
 ]
 LATER_METHODS = """cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf erf_ erfc erfc_
     erfinv erfinv_ geqrf i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet logsumexp lu

@@ -230,6 +230,8 @@ def unique(self, sorted, return_inverse, return_counts):
 
 
 def histc(self, bins, min, max):
+    if self.is_meta:
+        return self.new_empty((bins,))
     x = self.reshape(-1).to(torch.promote_types(self.dtype, torch.float32))
     low, high = torch.tensor([min, max], dtype=x.dtype, device=x.device).unbind()
     if min == max and x.numel():

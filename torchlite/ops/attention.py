@@ -116,7 +116,7 @@ def _flash(query, key, value, attn_mask, dropout_p):
     """Whether PyTorch would take its flash kernel on the CPU; its gradients have other strides."""
     q, k, v = query.shape, key.shape, value.shape
     return (
-        query.is_cpu
+        (query.is_cpu or query.is_meta)
         and len(q) == len(k) == len(v) == 4
         and not dropout_p
         and q[:2] == k[:2] == v[:2]
@@ -182,7 +182,7 @@ def scaled_dot_product_attention(
     dtype = query.dtype
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
-    if not query.is_cpu and not dropout_p and _one_kernel(query, key, value, attn_mask):
+    if query.device.type == "webgpu" and not dropout_p and _one_kernel(query, key, value, attn_mask):
         return torch.ops.functions._attention(query, key, value, attn_mask, is_causal, scale)[0]
     if torch.is_grad_enabled() and _flash(query, key, value, attn_mask, dropout_p):
         query, key, value = (_gradient_by_heads(t) if t.requires_grad else t for t in (query, key, value))

@@ -3,7 +3,7 @@
 import torchlite as torch
 
 from .. import _C
-from .._core import device as _device, dispatch_modes as _modes
+from .._core import device as _device, dispatch as _dispatch, dispatch_modes as _modes
 from ._declare import op
 
 
@@ -306,4 +306,6 @@ def equal(self, other):
     """True when both have the same shape and elements."""
     if self.shape != other.shape:
         return False
+    if self.is_meta:
+        raise _dispatch.no_meta("equal")
     return self.numel() == 0 or bool((self == other).all())

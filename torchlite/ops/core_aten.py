@@ -60,6 +60,25 @@ def _local_scalar_dense(self):
     return self.item()
 
 
+@_aten("dim(Tensor self) -> int", differentiable=False)
+def dim(self):
+    """The number of dims."""
+    return self.dim()
+
+
+@_aten("is_contiguous(Tensor self) -> bool", differentiable=False)
+def is_contiguous(self):
+    """Whether the elements lie without gaps, the last dim innermost."""
+    return self.is_contiguous()
+
+
+# ---- what was just made ----------------------------------------------------------------------------------------------
+@_aten("lift_fresh(Tensor(a) self) -> Tensor(a)", view=True)
+def lift_fresh(self):
+    """The tensor itself: what a mode sees of a tensor that was made of data."""
+    return self.view(self.shape)
+
+
 # ---- copies ----------------------------------------------------------------------------------------------------------
 @_aten(
     f"_to_copy(Tensor self, *, {_OPT}, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",

@@ -311,7 +311,7 @@ def _number(v, name):
                 "linspace only supports 0-dimensional start and end tensors, "
                 f"but got {name} with {v.dim()} dimension(s)."
             )
-        return v.item()
+        return torch.zeros((), dtype=v.dtype).item() if v.is_meta else v.item()
     return v
 
 

@@ -222,3 +222,13 @@ def einsum(*args):
     elif left:
         result = result.sum(left, keepdim=True)
     return result.reshape(result.shape[:kept])
+
+
+def _handed_on(args):
+    """Arguments as PyTorch hands them to a __torch_function__: the equation, then each operand."""
+    if len(args) == 2 and isinstance(args[1], (list, tuple)):
+        return (args[0], *args[1])
+    return args
+
+
+einsum._tl_arguments = _handed_on  # type: ignore[attr-defined]

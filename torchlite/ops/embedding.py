@@ -7,8 +7,20 @@ from ._declare import op
 
 def _embedding_grad(c, g):
     if c.sparse:
-        raise NotImplementedError("embedding: sparse gradients are not supported, use sparse=False")
+        return _sparse_grad(g, c.indices, c.weight_shape[0], c.padding_idx, c.scale_grad_by_freq)
     return torch.embedding_dense_backward(g, c.indices, c.weight_shape[0], c.padding_idx, c.scale_grad_by_freq)
+
+
+def _sparse_grad(g, indices, num_weights, padding_idx, scale_grad_by_freq):
+    """The rows of `g` as the values of a COO tensor (num_weights, D), in the order of the indices."""
+    if scale_grad_by_freq:
+        raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+    flat = indices.reshape(-1).long()
+    rows = g.reshape(flat.numel(), g.shape[-1])
+    if padding_idx >= 0:
+        used = flat != padding_idx
+        flat, rows = flat[used], rows[used]
+    return torch.sparse_coo_tensor(flat.unsqueeze(0), rows, (num_weights, g.shape[-1]))
 
 
 @op(
@@ -95,7 +107,18 @@ def embedding_bag(
 ):
     """Sums (mode 0), averages (1) or maximises (2) rows of `weight` over bags: indices[offsets[i]:offsets[i + 1]].
     Returns the bags (B, D), the bag of every index, the bag sizes, and the rows chosen by the maximum."""
-    n, starts, device = indices.numel(), offsets.tolist(), weight.device
+    n, device = indices.numel(), weight.device
+    common = mode != 2 and padding_idx < 0 and weight.dtype is not torch.float64 and weight.stride(1) == 1
+    if weight.is_meta:
+        bags = offsets.numel() - bool(include_last_offset)
+        rows = torch.embedding(weight, indices)
+        if per_sample_weights is not None:
+            rows = rows * per_sample_weights.unsqueeze(-1)
+        out = rows.sum(0, keepdim=True).expand(bags, -1).contiguous()
+        size = torch.empty_like(offsets, dtype=torch.int64) if mode == 0 else offsets.new_empty(bags, dtype=torch.int64)
+        chosen = size if mode != 2 else offsets.new_empty((bags, weight.shape[1]), dtype=torch.int64)
+        return out, offsets.new_empty(0 if mode == 0 and common else n, dtype=torch.int64), size, chosen
+    starts = offsets.tolist()
     if starts and starts[0] != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
@@ -118,7 +141,6 @@ def embedding_bag(
     bounds = (starts[:-1] if include_last_offset else starts) + [n]
     bags = len(bounds) - 1
     sizes = [b - a for a, b in zip(bounds, bounds[1:])]
-    common = mode != 2 and padding_idx < 0 and weight.dtype is not torch.float64 and weight.stride(1) == 1
     flat = flat[: starts[-1] if common and include_last_offset else sum(sizes)]
     bag = torch.repeat_interleave(torch.tensor(sizes, dtype=torch.int64, device=device))
     whole, bag = bag, bag[: flat.numel()]

@@ -341,6 +341,8 @@ def masked_select(self, mask):
 
 
 def _masked_source_grad(g, mask, shape):
+    if g.is_meta:
+        return g.new_zeros(shape)
     picked = g.masked_select(mask)
     n = 1
     for s in shape:

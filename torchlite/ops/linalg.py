@@ -58,7 +58,7 @@ def _no_half(kernel, x, floating=False):
 
 def _failed(name, info, text):
     """Raises for the first matrix of the batch whose info is not 0."""
-    if info.numel() and bool((info != 0).any()):
+    if info.numel() and not info.is_meta and bool((info != 0).any()):
         flat = info.reshape(-1).tolist()
         at = next(i for i, v in enumerate(flat) if v)
         where = f"(Batch element {at}): " if info.dim() else ""

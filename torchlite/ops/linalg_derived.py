@@ -38,7 +38,7 @@ def _det_grad(c, g):
     A, det = c.A, c.result
     if A.numel() == 0:
         return {"A": torch.zeros_like(A)}
-    if bool((det == 0).any()):
+    if not A.is_meta and bool((det == 0).any()):
         # adjugate from singular values: product of all but one
         U, S, Vh = _svd(A, False)
         n = S.shape[-1]
@@ -217,6 +217,8 @@ def matrix_exp(self):
     _floating("linalg.matrix_exp", self, False)
     if self.numel() == 0:
         return self.clone()
+    if self.is_meta:
+        return self.clone(memory_format=torch.contiguous_format)
     dtype = self.dtype
     # webgpu has no float64, and in float32 a polynomial is the more exact
     work = dtype
@@ -322,6 +324,9 @@ def cross(self, other, dim=-1):
     if not self.dim() or self.shape[dim] != 3 or other.shape[dim] != 3:
         a, b = (self.shape[dim], other.shape[dim]) if self.dim() else (1, 1)
         raise RuntimeError(f"linalg.cross: inputs dimension {dim} must have length 3. Got {a} and {b}")
+    if self.dtype is not other.dtype:
+        wanted, found = self.dtype._scalar_type, other.dtype._scalar_type
+        raise RuntimeError(f"expected scalar type {wanted} but found {found}")
     a, b = torch.broadcast_tensors(self, other)
     a0, a1, a2 = a.unbind(dim)
     b0, b1, b2 = b.unbind(dim)
@@ -443,7 +448,7 @@ def lstsq(self, b, rcond=None, driver=None):
 
 # ---- low-rank approximations (Halko, Martinsson, Tropp) --------------------------------------------------------------
 def _range(A, q, niter=2, M=None):
-    R = torch.randn(A.shape[-1], q, dtype=A.dtype)
+    R = torch.randn(A.shape[-1], q, dtype=A.dtype, device=A.device)
     X = A.matmul(R) if M is None else (A - M).matmul(R)
     Q = qr(X)[0]
     for _ in range(niter):

@@ -68,7 +68,7 @@ def _lu_any(A, pivot):
 
 def _permutation(pivots, m):
     """Row order that the exchanges in `pivots` lead to, as indices (*, m)."""
-    if not pivots.numel():
+    if not pivots.numel() or pivots.is_meta:
         return torch.arange(m, device=pivots.device).expand(tuple(pivots.shape[:-1]) + (m,))
     rows = pivots.reshape(-1, pivots.shape[-1]).tolist()
     out = []
@@ -96,7 +96,9 @@ def _lu(A, pivot):
     if m > k:
         lower = _triangular(lu.triu().mT, x[..., k:, :k].mT, False, False).mT
         lu = torch.cat([lu, lower], -2)
-        if not bool(torch.isfinite(lu).all()):  # a pivot of 0: the factorisation leaves what lies below it
+        if not lu.is_meta and not bool(
+            torch.isfinite(lu).all()
+        ):  # a pivot of 0: the factorisation leaves what lies below it
             lu = torch.where(torch.isfinite(lu), lu, LU)
     elif n > k:
         upper = _triangular(lu.tril(-1) + _eye_like(lu), x[..., k:], False, True)
@@ -139,7 +141,7 @@ def lu_factor(A, pivot=True):
     """LU decomposition in one matrix, and the row exchanges (from 1)."""
     _lu_check(A)
     LU, pivots, info = _lu(A, pivot)
-    if info.numel() and bool((info != 0).any()):
+    if info.numel() and not info.is_meta and bool((info != 0).any()):
         flat = info.reshape(-1).tolist()
         at = next(i for i, v in enumerate(flat) if v)
         where = f"(Batch element {at}): " if info.dim() else ""

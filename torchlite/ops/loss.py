@@ -534,7 +534,7 @@ def cross_entropy_loss(self, target, weight=None, reduction=1, ignore_index=-100
                 return -loss.sum() / (self.numel() / n if n else 0)
             return self.sum() * math.nan
         return -loss.sum() if reduction == 2 else -loss.sum(dim)
-    if not self.is_cpu and _plain(self, target, weight, reduction, ignore_index, label_smoothing):
+    if self.device.type == "webgpu" and _plain(self, target, weight, reduction, ignore_index, label_smoothing):
         return torch.ops.functions._cross_entropy(self, target, weight, reduction, ignore_index, label_smoothing)[0]
     logp = torch.log_softmax(self, dim, dtype=self.dtype)
     if label_smoothing > 0:
@@ -751,7 +751,7 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
     before = torch.where((ends > 0).unsqueeze(1), last.gather(1, (ends - 1).clamp_min(0).unsqueeze(1)), neg)
     loss = -_lse0(torch.stack([final, before])).squeeze(1)
     empty = lengths == 0
-    if bool(empty.any()):
+    if empty.is_meta or bool(empty.any()):
         loss = torch.where(empty, torch.where(ends == 0, 0.0, float("inf")).to(loss.dtype), loss)
     # PyTorch's gradient takes the inputs for normalised: it adds exp(log_probs) to the posterior's part
     valid = torch.arange(T, device=lp.device).unsqueeze(1) < lengths

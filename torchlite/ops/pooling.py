@@ -271,6 +271,7 @@ _AVG: dict[int, Any] = {n: _declare_avg(n) for n in (1, 2, 3)}
 def _adaptive_avg_pool_backward(grad_output, input_size, dims, last):
     """Spreads every average's gradient over its window."""
     places = bodies.parts(bodies.plane(input_size, dims), dims, grad_output.shape[-dims:], -1)
+    places = places.to(grad_output.device)
     return bodies.collected(grad_output / (places >= 0).sum(-1), places, input_size, last)
 
 
@@ -429,7 +430,7 @@ def _unpool(self, indices, output_size, n):
         raise NotImplementedError(f"\"max_unpool{n}d\" not implemented for '{self.dtype._scalar_type}'")
     lead, total = tuple(self.shape[:-n]), math.prod(output_size)
     flat = indices.flatten(-n)
-    if flat.numel() and (int(flat.min()) < 0 or int(flat.max()) >= total):
+    if flat.numel() and not flat.is_meta and (int(flat.min()) < 0 or int(flat.max()) >= total):
         raise RuntimeError(
             f"Found an invalid max index: {int(flat.max())} (output volumes are of size "
             + "x".join(str(o) for o in output_size)

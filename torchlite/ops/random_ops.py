@@ -246,7 +246,7 @@ def normal(mean, std, generator):
     if isinstance(std, torch.Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.numel() and bool((std < 0).any()):
+        if std.numel() and not std.is_meta and bool((std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")

@@ -58,7 +58,7 @@ def _share(g, x, result, dim, keepdim):
 
 
 def _share_all(g, x, result):
-    mask = x.detach().isnan() if bool(result.isnan()) else x.detach() == result.detach()
+    mask = x.detach().isnan() if not x.is_meta and bool(result.isnan()) else x.detach() == result.detach()
     return g.new_zeros(x.shape).masked_fill(mask, g / mask.sum())
 
 
@@ -164,7 +164,7 @@ def _exclusive(x, dim):
 def _prod_grad(g, x, result, dim):
     if not x.shape:
         return g
-    zeros = int((x == 0).sum())
+    zeros = 0 if x.is_meta else int((x == 0).sum())
     if not zeros:
         return g * (result / x).conj()
     if dim is None and zeros > 1 and not torch.is_grad_enabled():  # as PyTorch: also where others are inf or NaN

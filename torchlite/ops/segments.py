@@ -22,7 +22,9 @@ def _segments(data, lengths, offsets, axis):
     places = torch.arange(data.shape[axis], dtype=lengths.dtype, device=data.device).expand(rows, -1).contiguous()
     ids = torch.searchsorted(lengths.cumsum(1).to(lengths.dtype), places, right=True)
     # with `unsafe`, elements after the last segment count for none
-    count = min(data.shape[axis], int(lengths.sum(1).min())) if rows and lengths.shape[1] else 0
+    count = data.shape[axis]
+    if not data.is_meta:
+        count = min(count, int(lengths.sum(1).min())) if rows and lengths.shape[1] else 0
     return flat[:, :count], ids[:, :count], lengths
 
 
@@ -48,6 +50,8 @@ def _check(data, reduce, lengths, indices, offsets, axis, unsafe):
                 f"segment_reduce(): Expected the dims of data and {name} before the axis to be the same, "
                 f"but got {list(data.shape)} and {list(t.shape)}"
             )
+    if data.is_meta:
+        return axis
     if lengths is not None and offsets is None and not unsafe:
         if lengths.numel() and bool((lengths < 0).any()):
             raise RuntimeError("lengths contains negative value!")

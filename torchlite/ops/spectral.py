@@ -209,7 +209,7 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     else:
         end = full
     y, weight = y[:, start:end], weight[:, start:end]
-    if weight.numel() and bool(weight.abs().min() <= 1e-11):
+    if weight.numel() and not weight.is_meta and bool(weight.abs().min() <= 1e-11):
         raise RuntimeError(intro + "window overlap add min: 1\n[ CPUBoolType{} ]")
     y = y / weight
     y = y.squeeze(0) if self.dim() == 2 else y
@@ -267,7 +267,7 @@ def _blackman(x, n):
 
 
 def _kaiser(x, n, beta):
-    if not x.is_cpu:
+    if not (x.is_cpu or x.is_meta):
         return _kaiser(x.cpu(), n, beta).to(x.device)  # computed in float64
     wide = x.double() if x.dtype is not torch.float64 else x
     half = (n - 1) / 2.0

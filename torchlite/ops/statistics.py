@@ -47,9 +47,9 @@ def _var_body(x, dim, correction, keepdim, root):
     if not x.is_floating_point():
         raise RuntimeError("std and var only support floating point and complex dtypes")
     dof = max(_count(x.shape, dim) - (1 if correction is None else correction), 0)
-    mean = x.mean() if dim is None or dim == () else x.mean(dim, True)
-    square = (x - mean) ** 2
-    v = (square.sum() if dim is None or dim == () else square.sum(dim, keepdim)) / dof
+    if dim is None or dim == ():
+        dim = tuple(range(x.dim()))
+    v = ((x - x.mean(dim, True)) ** 2).sum(dim, keepdim) / dof
     return v.sqrt() if root else v
 
 
@@ -590,7 +590,7 @@ def _cov_weights(w, name, n):
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{w.numel()} != {n}"
         )
-    if n and bool((w < 0).any()):
+    if n and not w.is_meta and bool((w < 0).any()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -614,7 +614,7 @@ def cov(self, correction=1, fweights=None, aweights=None):
     if aweights is not None:
         w = aweights if w is None else w * aweights
     total = n if w is None else w.sum()
-    if w is not None and n and not bool(total != 0):
+    if w is not None and n and not w.is_meta and not bool(total != 0):
         raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     mean = x.sum(1, True) / total if w is None else (x * w).sum(1, True) / total
     if w is not None and aweights is not None and correction != 0:

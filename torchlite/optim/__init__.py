@@ -1,5 +1,8 @@
 """Optimizers and learning rate schedules; each file is loaded when first used, except the most common."""
 
+import sys
+from types import ModuleType
+
 from .adam import Adam
 from .adamw import AdamW
 from .optimizer import Optimizer
@@ -56,3 +59,16 @@ def __getattr__(name):
 
 def __dir__():
     return sorted(__all__)
+
+
+class _Module(ModuleType):
+    """torch.optim as a module: who reads its __dict__, as pyro does to find all optimizers, finds them there."""
+
+    @property
+    def __dict__(self):  # type: ignore[override]
+        for name in _LAZY:
+            getattr(self, name)
+        return ModuleType.__dict__["__dict__"].__get__(self)  # type: ignore[index]
+
+
+sys.modules[__name__].__class__ = _Module

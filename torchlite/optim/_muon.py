@@ -88,6 +88,8 @@ class Muon(_PerParameter):
             grad = p.grad
             if grad is None:
                 continue
+            if grad._dispatches:
+                self._check_dense(grad)
             if p.is_complex():
                 raise RuntimeError("Muon does not support complex parameters")
             state = self.state[p]

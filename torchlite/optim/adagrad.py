@@ -67,12 +67,27 @@ class Adagrad(_PerParameter):
     def _update(self, p, grad, state, group):
         step = count_step(state)
         if group["weight_decay"] != 0:
+            if grad._dispatches and grad.is_sparse:
+                raise RuntimeError("weight_decay option is not compatible with sparse gradients")
             grad = grad.add(p, alpha=group["weight_decay"])
+        if grad._dispatches and grad.is_sparse:
+            return self._update_rows(p, grad.coalesce(), state, group, step)
         clr = _get_value(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
         state["sum"].addcmul_(grad, grad, value=1)
         std = state["sum"].sqrt()
         std = std + group["eps"] if group["differentiable"] else std.add_(group["eps"])
         p.addcdiv_(grad, std, value=-clr)
+
+    def _check_dense(self, grad):
+        """Sparse gradients change the rows that they have."""
+
+    def _update_rows(self, p, grad, state, group, step):
+        clr = _get_value(group["lr"]) / (1 + (step - 1) * group["lr_decay"])
+        rows, size = grad._indices(), grad.size()
+        values = grad._values()
+        state["sum"].add_(torch.sparse_coo_tensor(rows, values.pow(2), size))
+        std = state["sum"].sparse_mask(grad)._values().sqrt().add_(group["eps"])
+        p.add_(torch.sparse_coo_tensor(rows, values / std, size), alpha=-clr)
 
 
 from .._core import absent as _absent  # noqa: E402

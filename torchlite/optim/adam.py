@@ -75,6 +75,8 @@ class Adam(_PerParameter):
         super().__init__(params, defaults)
         check_fused(fused, foreach, differentiable)
 
+    _shown_as = "Adam"
+
     def _init(self, state, p, group):
         state["step"] = new_step()
         state["exp_avg"] = zeros_like(p)
@@ -92,6 +94,8 @@ class Adam(_PerParameter):
             grad = p.grad
             if grad is None:
                 continue
+            if grad._dispatches:
+                self._check_dense(grad)
             state = self.state[p]
             if not state:
                 self._init(state, p, group)

@@ -457,6 +457,8 @@ class _PerParameter(Optimizer):
             grad = p.grad
             if grad is None:
                 continue
+            if grad._dispatches:
+                self._check_dense(grad)
             state = self.state[p]
             if len(state) == 0:
                 self._init(state, p, group)
@@ -470,6 +472,13 @@ class _PerParameter(Optimizer):
             else:
                 self._update(p, -grad if group["maximize"] else grad, state, group)
 
+    def _check_dense(self, grad: Any) -> None:
+        if grad.is_sparse:
+            hint = ", please consider SparseAdam instead" if self._shown_as == "Adam" else ""
+            raise RuntimeError("%s does not support sparse gradients%s" % (self._shown_as or type(self).__name__, hint))
+
+    _shown_as = ""  # the class that PyTorch's message names, where it is another one
+
     def _init(self, state: Any, p: Any, group: Any) -> Any:
         raise NotImplementedError
 
@@ -480,7 +489,7 @@ class _PerParameter(Optimizer):
 def device_steps(params: list[Tensor]) -> ModuleType | None:
     """The kernels for parameters that are on webgpu, if any are."""
     for p in params:
-        if not p.is_cpu:
+        if p.device.type == "webgpu":
             from ..webgpu.plan import optim
 
             return optim

@@ -61,6 +61,8 @@ class SGD(_PerParameter):
             return
         lr, wd, dampening = _get_value(group["lr"]), group["weight_decay"], group["dampening"]
         kernel = _kernel()
+        if any(g._dispatches for g in grads):  # sparse ones: the loop adds them
+            kernel = None
         if kernel is not None and not group["differentiable"] and None not in bufs:
             done = kernel(params, grads, bufs, wd, momentum, lr, dampening, group["nesterov"], group["maximize"])
             if done is not NotImplemented:

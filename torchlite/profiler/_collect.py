@@ -53,7 +53,9 @@ def _stack():
     """Where an op was called, innermost first; torchlite's own frames are left out."""
     import os
 
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    from .._core.archive import FOLDER
+
+    package = FOLDER + os.sep
     out = []
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:

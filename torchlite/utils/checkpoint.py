@@ -3,6 +3,8 @@ of keeping its intermediate results."""
 
 import contextlib
 
+import sys
+
 import torchlite as torch
 
 from ..autograd import _inplace
@@ -69,20 +71,31 @@ def check_backward_validity(inputs):
         warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
-class _Random:
-    """The random state at the first run, held again during the second."""
+class _Surroundings:
+    """The random state and autocast at the first run, held again during the second."""
 
     def __init__(self, keep):
         self.state = torch.get_rng_state() if keep else None
+        casting = _autocasting()
+        self.cast = None if casting is None else casting.surroundings()
 
     def __enter__(self):
+        casting = _autocasting()
+        self.before = None if casting is None else casting.surround(self.cast)
         if self.state is not None:
             self.now = torch.get_rng_state()
             torch.set_rng_state(self.state)
 
     def __exit__(self, *exc):
+        if self.before is not None:
+            _autocasting().surround(self.before)
         if self.state is not None:
             torch.set_rng_state(self.now)
+
+
+def _autocasting():
+    """What autocast works with, once it was used."""
+    return sys.modules.get("torchlite._core.autocasting")
 
 
 class CheckpointFunction(torch.autograd.Function):
@@ -92,7 +105,7 @@ class CheckpointFunction(torch.autograd.Function):
     def forward(ctx, run_function, preserve_rng_state, *args):
         check_backward_validity(args)
         ctx.run_function = run_function
-        ctx.random = _Random(preserve_rng_state)
+        ctx.random = _Surroundings(preserve_rng_state)
         ctx.inputs, ctx.at, tensors = list(args), [], []
         for i, a in enumerate(args):
             if isinstance(a, torch.Tensor):
@@ -247,7 +260,7 @@ def checkpoint(
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check should be one of ['default', 'none'], but got {determinism_check}")
     first, second = context_fn()
-    random = _Random(preserve)
+    random = _Surroundings(preserve)
 
     def again():
         with random, second:

@@ -7,6 +7,7 @@ import os
 import torchlite as torch
 
 from .. import _C
+from .._core.archive import FOLDER
 from .devices import check_devices
 from .tensors import copy_in, device_copy, host_copy_as, upload, upload_as
 
@@ -161,9 +162,8 @@ def warn(text: str) -> None:
     import sys
     import warnings
 
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(package + os.sep):
+    while frame.f_back is not None and os.path.abspath(frame.f_code.co_filename).startswith(FOLDER + os.sep):
         frame, level = frame.f_back, level + 1
     warnings.warn(text, UserWarning, stacklevel=level)
 

@@ -245,7 +245,8 @@ static PyObject *run(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   if (!xc || !wc || (bias && !bc) || !(y = tl_empty_format(wd, a->nd + 2, shape, last))) goto done;
   const char *added = bc ? tl_data(bc) : NULL;
   int rc = 0;
-  if (y->numel) rc = (a->transposed ? data_of : forward_of)(last)(&c, wd, tl_data(xc), tl_data(wc), added, tl_data(y));
+  if (y->numel && !tl_meta)
+    rc = (a->transposed ? data_of : forward_of)(last)(&c, wd, tl_data(xc), tl_data(wc), added, tl_data(y));
   if (!rc) r = tl_cast(y, dt);
 done:
   Py_XDECREF(xc);
@@ -333,7 +334,7 @@ static void channel_sums(const char *p, int64_t rows, int64_t ch, tl_dtype wd, d
 static TlTensor *bias_grad(TlTensor *g, tl_dtype wd, bool last) {
   const int64_t ch = g->shape[1], pix = g->shape[0] && ch ? g->numel / g->shape[0] / ch : 0;
   TlTensor *b = tl_zeros(wd, 1, &ch);
-  if (!b) return NULL;
+  if (!b || tl_meta) return b;
   const char *p = tl_data(g);
   if (last) {
     const bool whole = wd == TL_I64;
@@ -374,7 +375,7 @@ static TlTensor *bias_grad(TlTensor *g, tl_dtype wd, bool last) {
 
 static TlTensor *zeros_like(const TlTensor *t) {
   TlTensor *r = tl_empty_preserved(TL_CPU, t, t->dtype);
-  if (r) memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[r->dtype]);
+  if (r && !tl_meta) memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[r->dtype]);
   return r;
 }
 
@@ -444,7 +445,7 @@ KERNEL(k_backward)
     TlTensor *gx = tl_empty_format(wd, x->ndim, x->shape, last);
     if (!gx) goto fail;
     int rc = 0;
-    if (gx->numel)
+    if (gx->numel && !tl_meta)
       rc = (a.transposed ? forward_of : data_of)(last)(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx));
     if (rc) {
       Py_DECREF(gx);
@@ -457,7 +458,7 @@ KERNEL(k_backward)
              *small = a.transposed ? xc : gc;
     if (!gw) goto fail;
     int rc = 0;
-    if (gw->numel)
+    if (gw->numel && !tl_meta)
       rc = (last ? tl_conv_last_weight : tl_conv_weight)(&c, wd, tl_data(large), tl_data(small), tl_data(gw));
     if (rc) {
       Py_DECREF(gw);
@@ -527,12 +528,12 @@ PyObject *tl_conv_plan(PyObject *m, PyObject *given) {
   return r;
 }
 
-const TlKernel tl_kernels_conv[] = {{"conv1d", k_conv, 1},
-                                    {"conv2d", k_conv, 2},
-                                    {"conv3d", k_conv, 3},
-                                    {"conv_transpose1d", k_conv, 1 | TRANSPOSED},
-                                    {"conv_transpose2d", k_conv, 2 | TRANSPOSED},
-                                    {"conv_transpose3d", k_conv, 3 | TRANSPOSED},
-                                    {"convolution", k_conv},
-                                    {"convolution_backward", k_backward, GRADIENT},
+const TlKernel tl_kernels_conv[] = {{"conv1d", k_conv, 1, TL_K_META},
+                                    {"conv2d", k_conv, 2, TL_K_META},
+                                    {"conv3d", k_conv, 3, TL_K_META},
+                                    {"conv_transpose1d", k_conv, 1 | TRANSPOSED, TL_K_META},
+                                    {"conv_transpose2d", k_conv, 2 | TRANSPOSED, TL_K_META},
+                                    {"conv_transpose3d", k_conv, 3 | TRANSPOSED, TL_K_META},
+                                    {"convolution", k_conv, 0, TL_K_META},
+                                    {"convolution_backward", k_backward, GRADIENT, TL_K_META},
                                     {0}};

@@ -474,7 +474,7 @@ KERNEL(k_im2col)
   const tl_dtype wd = tl_window_dtype(x->dtype);
   bool ok = (xc = tl_contiguous_as(x, wd)) && (y = tl_empty(wd, 3, shape));
 #define CALL(T, sfx) columns##sfx(&c, DATA(xc, T), DATA(y, T), false)
-  if (ok && y->numel) ok = BY_TYPE(wd, CALL) == 0;
+  if (ok && y->numel && !tl_meta) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(xc);
   return finish(y, x->dtype, ok);
@@ -498,7 +498,7 @@ KERNEL(k_col2im)
   const tl_dtype wd = tl_window_dtype(g->dtype);
   bool ok = (gc = tl_contiguous_as(g, wd)) && (x = tl_zeros(wd, 4, shape));
 #define CALL(T, sfx) columns##sfx(&c, DATA(x, T), DATA(gc, T), true)
-  if (ok && x->numel && g->numel) ok = BY_TYPE(wd, CALL) == 0;
+  if (ok && x->numel && g->numel && !tl_meta) ok = BY_TYPE(wd, CALL) == 0;
 #undef CALL
   Py_XDECREF(gc);
   return finish(x, g->dtype, ok);
@@ -522,8 +522,8 @@ const TlKernel tl_kernels_pool[] = {{"max_pool1d", k_max, 1},
                                     {"adaptive_max_pool2d", k_adaptive, 2 | INDICES},
                                     {"adaptive_max_pool3d", k_adaptive, 3 | INDICES},
                                     {"_adaptive_avg_pool_backward", k_adaptive_backward},
-                                    {"im2col", k_im2col},
-                                    {"col2im", k_col2im},
-                                    {"_upsample", tl_k_resample, TL_RESAMPLE},
-                                    {"_upsample_backward", tl_k_resample, TL_RESAMPLE_BACKWARD},
+                                    {"im2col", k_im2col, 0, TL_K_META},
+                                    {"col2im", k_col2im, 0, TL_K_META},
+                                    {"_upsample", tl_k_resample, TL_RESAMPLE, TL_K_META},
+                                    {"_upsample_backward", tl_k_resample, TL_RESAMPLE_BACKWARD, TL_K_META},
                                     {0}};

@@ -5,8 +5,21 @@
 
 #define SELF TlTensor *t
 
+/* What a class with a __torch_dispatch__ says of a tensor's geometry, where _make_wrapper_subclass was told to ask it;
+ * NULL with no error set: nobody is asked. */
+static PyObject *asked(SELF, int flag, const char *what) {
+  if (!(t->flags & flag) || tl_dispatch_off) return NULL;
+  return PyObject_CallFunction(tl_reg.dispatch_geometry, "Os", (PyObject *)t, what);
+}
+#define ASK(flag, what) \
+  do { \
+    PyObject *said_ = asked(t, flag, what); \
+    if (said_ || PyErr_Occurred()) return said_; \
+  } while (0)
+
 static PyObject *get_shape(SELF, void *c) {
   (void)c;
+  ASK(TL_ASKS_SIZES, "sizes");
   return tl_size_object(t->ndim, t->shape);
 }
 static PyObject *get_dtype(SELF, void *c) {
@@ -19,6 +32,7 @@ static PyObject *get_device(SELF, void *c) {
 }
 static PyObject *get_ndim(SELF, void *c) {
   (void)c;
+  ASK(TL_ASKS_SIZES, "dim");
   return PyLong_FromLong(t->ndim);
 }
 static PyObject *get_requires_grad(SELF, void *c) {
@@ -252,6 +266,8 @@ PyGetSetDef tl_tensor_getset[] = {
   {"_one_of_many", (getter)get_flag, NULL, "One of several views that one op returned, or a view of such a one.",
    (void *)TL_ONE_OF_MANY},
   {"_dispatches", (getter)get_flag, NULL, "Whether ops ask its class's __torch_dispatch__.", (void *)TL_DISPATCHES},
+  {"_asks_strides", (getter)get_flag, (setter)set_flag, "Its class is asked for strides.", (void *)TL_ASKS_STRIDES},
+  {"_asks_sizes", (getter)get_flag, (setter)set_flag, "Its class is asked for sizes.", (void *)TL_ASKS_SIZES},
   {"_conj_bit", (getter)get_flag, (setter)set_flag, "is_conj(), settable.", (void *)TL_CONJ},
   {"_neg_bit", (getter)get_flag, (setter)set_flag, "is_neg(), settable.", (void *)TL_NEG},
   {"_of_inference", (getter)get_flag, NULL, "A view made under inference_mode.", (void *)TL_OF_INFERENCE},
@@ -273,16 +289,15 @@ PyGetSetDef tl_tensor_getset[] = {
   NEVER(is_mtia),
   {0}};
 
-static PyObject *m_dim(SELF, PyObject *_) {
-  (void)_;
-  return PyLong_FromLong(t->ndim);
-}
+static PyObject *m_dim(SELF, PyObject *_) { return get_ndim(t, _); }
 static PyObject *m_numel(SELF, PyObject *_) {
   (void)_;
+  ASK(TL_ASKS_SIZES, "numel");
   return PyLong_FromLongLong(t->numel);
 }
 static PyObject *m_offset(SELF, PyObject *_) {
   (void)_;
+  ASK(TL_ASKS_SIZES, "storage_offset");
   return PyLong_FromLongLong(t->offset);
 }
 static PyObject *m_element_size(SELF, PyObject *_) { return get_itemsize(t, _); }
@@ -347,17 +362,37 @@ static int kw_dim(PyObject *const *args, Py_ssize_t n, PyObject *kw, PyObject **
   PyErr_Format(PyExc_TypeError, "got an unexpected keyword argument '%U'", PyTuple_GetItem(kw, 0));
   return -1;
 }
+/* what the class says of all dims, or its part for dim d */
+static PyObject *said_of(SELF, PyObject *d, const char *what) {
+  PyObject *all = PyObject_CallFunction(tl_reg.dispatch_geometry, "Os", (PyObject *)t, what);
+  if (!all || d == Py_None) return all;
+  int64_t at;
+  int dim;
+  PyObject *r = NULL;
+  if (tl_int(d, &at) == 0 && tl_wrap_dim(at, (int)PySequence_Size(all), &dim) == 0) r = PySequence_GetItem(all, dim);
+  Py_DECREF(all);
+  return r;
+}
 static PyObject *m_size(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
   PyObject *d;
-  return kw_dim(args, n, kw, &d) < 0 ? NULL : dims_or_one(t, d, true);
+  if (kw_dim(args, n, kw, &d) < 0) return NULL;
+  if (!(t->flags & TL_ASKS_SIZES) || tl_dispatch_off) return dims_or_one(t, d, true);
+  if (d != Py_None) { /* PyTorch asks how many there are */
+    PyObject *dims = asked(t, TL_ASKS_SIZES, "dim");
+    if (!dims) return NULL;
+    Py_DECREF(dims);
+  }
+  return said_of(t, d, "sizes");
 }
 static PyObject *m_stride(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
   PyObject *d;
-  return kw_dim(args, n, kw, &d) < 0 ? NULL : dims_or_one(t, d, false);
+  if (kw_dim(args, n, kw, &d) < 0) return NULL;
+  return t->flags & TL_ASKS_STRIDES && !tl_dispatch_off ? said_of(t, d, "strides") : dims_or_one(t, d, false);
 }
 
 static PyObject *m_is_contiguous(SELF, PyObject *const *args, Py_ssize_t n, PyObject *kw) {
   PyObject *fmt = n || (kw && PyTuple_Size(kw)) ? args[0] : NULL;
+  if (!fmt) ASK(TL_ASKS_STRIDES, "is_contiguous");
   if (fmt && fmt != Py_None) {
     PyObject *name = PyObject_Str(fmt);
     if (!name) return NULL;
@@ -370,7 +405,7 @@ static PyObject *m_is_contiguous(SELF, PyObject *const *args, Py_ssize_t n, PyOb
 }
 static PyObject *m_get_device(SELF, PyObject *_) {
   (void)_;
-  return PyLong_FromLong(t->device == TL_CPU ? -1 : 0);
+  return PyLong_FromLong(t->device == TL_WEBGPU ? 0 : -1);
 }
 
 static PyObject *m_item(SELF, PyObject *_) {

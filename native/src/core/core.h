@@ -8,7 +8,7 @@ TlStorage *tl_storage_new(int64_t nbytes);
 bool tl_is_storage(PyObject *o);
 bool tl_within(const TlTensor *t, int n, const int64_t *shape, const int64_t *strides, int64_t offset);
 int tl_storage_resize(TlStorage *s, int64_t nbytes);
-size_t tl_storage_room(const TlStorage *s); /* bytes of its block, which it keeps when it shrinks */
+uint64_t tl_storage_room(const TlStorage *s); /* bytes of its block, which it keeps when it shrinks */
 /* storages and tensors of any device (device.c) */
 int tl_check_device_code(int device);
 int tl_check_memory(int device);                  /* an error for a wrapper */
@@ -45,7 +45,8 @@ typedef struct {
   PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema,
     *set_grad, *get_grad_fn, *set_requires_grad, *host_copy, *resolve, *device_alloc, *device_resize, *device_copy,
     *device_fill, *device_run, *torch_function, *torch_operator, *named_result, *unsupported_array, *limited, *forward,
-    *has_tangent, *torch_dispatch, *dispatch_alias, *dispatch_item;
+    *has_tangent, *torch_dispatch, *dispatch_alias, *dispatch_item, *no_meta, *dispatch_geometry, *autocast,
+    *autocast_function;
 } TlRegistry;
 extern TlRegistry tl_reg;
 /* modes are per thread, as in PyTorch; WASM has one thread */
@@ -62,6 +63,8 @@ extern TL_THREAD int tl_dispatch_off;   /* above 0: the __torch_dispatch__ of cl
 extern bool tl_dispatch_used;        /* whether there ever was a mode or such a class: reading a thread's number takes
                                         longer */
 extern TL_THREAD bool tl_forward_ad; /* calls go to autograd/forward_ad.py first: tensors may have tangents */
+
+extern bool tl_autocast; /* torch.autocast is on: calls go by its lists first (_core/autocasting.py) */
 
 bool tl_has_tangent(PyObject *t);      /* in forward-mode AD */
 PyObject *tl_dtype_object(tl_dtype d); /* new reference */

@@ -182,7 +182,8 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
 static TlTensor *to_host(TlTensor *t) {
   TlTensor *d = t->flags & TL_LAZY ? tl_direct(t) : (TlTensor *)Py_NewRef(t), *h = d;
   if (!d || d->device == TL_CPU) return d;
-  if (tl_check_memory(d->device) < 0) {
+  if (d->device == TL_META) PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
+  if (d->device == TL_META || tl_check_memory(d->device) < 0) {
     Py_DECREF(d);
     return NULL;
   }
@@ -193,10 +194,14 @@ static TlTensor *to_host(TlTensor *t) {
 
 PyObject *tl_m_item(TlTensor *t, PyObject *_) {
   (void)_;
-  if (t->flags & TL_DISPATCHES && !tl_dispatch_off)
-    return PyObject_CallFunctionObjArgs(tl_reg.dispatch_item, (PyObject *)t, NULL);
   if (t->numel != 1) {
     PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
+    return NULL;
+  }
+  if (t->flags & TL_DISPATCHES && !tl_dispatch_off)
+    return PyObject_CallFunctionObjArgs(tl_reg.dispatch_item, (PyObject *)t, NULL);
+  if (t->device == TL_META) {
+    PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");
     return NULL;
   }
   TlTensor *h = to_host(t);

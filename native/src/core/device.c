@@ -4,6 +4,7 @@
 #include "core/geometry.h"
 #include "gpu/gpu_api.h"
 
+bool tl_meta;
 bool tl_any_device; /* set once a storage off the CPU exists; until then no op looks for devices */
 
 int tl_check_device_code(int device) {
@@ -24,6 +25,11 @@ int tl_check_memory(int device) {
 /* A storage of another device: `owner` is what the device's allocator returns, and goes when the storage goes. */
 TlStorage *tl_device_storage(int device, int64_t nbytes) {
   if (tl_check_memory(device) < 0) return NULL;
+  if (device == TL_META && nbytes < INT64_MAX) return tl_storage_of(TL_META, NULL, nbytes);
+  if (device == TL_META) {
+    PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed");
+    return NULL;
+  }
   if (!tl_reg.device_alloc) {
     PyErr_SetString(PyExc_RuntimeError, "this device has no allocator");
     return NULL;
@@ -38,6 +44,11 @@ TlStorage *tl_device_storage(int device, int64_t nbytes) {
 
 int tl_device_copy(TlTensor *dst, TlTensor *src) {
   if (tl_check_memory(dst->device) < 0 || tl_check_memory(src->device) < 0) return -1;
+  if (dst->device == TL_META) return 0;
+  if (src->device == TL_META) {
+    PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
+    return -1;
+  }
   PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.device_copy, (PyObject *)dst, (PyObject *)src, NULL);
   Py_XDECREF(r);
   return r ? 0 : -1;
@@ -45,6 +56,7 @@ int tl_device_copy(TlTensor *dst, TlTensor *src) {
 
 int tl_device_fill(TlTensor *dst, PyObject *value) {
   if (tl_check_memory(dst->device) < 0) return -1;
+  if (dst->device == TL_META) return 0;
   PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.device_fill, (PyObject *)dst, value, NULL);
   Py_XDECREF(r);
   return r ? 0 : -1;

@@ -140,11 +140,74 @@ static PyObject *run_body(Overload *ov, PyObject *const *a) {
   return r;
 }
 
+/* The device that a call's device argument names, -1 without one. */
+static int named_device(const Overload *ov, PyObject *const *a) {
+  if (ov->device_at < 0 || a[ov->device_at] == Py_None) return -1;
+  PyObject *named = PyObject_CallFunctionObjArgs(tl_reg.device, a[ov->device_at], NULL);
+  int found = -1;
+  for (int d = TL_CPU; d <= TL_META && named; d++)
+    if (named == tl_reg.devices[d]) found = d;
+  if (!named) PyErr_Clear(); /* dispatch_other has raised the error */
+  Py_XDECREF(named);
+  return found;
+}
+
+/* For a call on the meta device: its tensors are there too, but for numbers without dims and the indices of an index.
+ * -1 with PyTorch's error for others. */
+static int check_all_meta(const Overload *ov, PyObject *const *a) {
+  const TlTensor *first = NULL;
+  for (int i = 0; i < ov->nparams; i++) {
+    int kind = ov->params[i].kind;
+    if (kind != K_TENSOR && kind != K_TENSORS) continue;
+    if (a[i] == Py_None) continue;
+    Py_ssize_t n = kind == K_TENSORS ? PyObject_Size(a[i]) : 1;
+    for (Py_ssize_t j = 0; j < n; j++) {
+      PyObject *o = kind == K_TENSORS ? seq_item(a[i], j) : a[i];
+      const TlTensor *t = (const TlTensor *)o;
+      if (!TL_CHECK(o) || (!t->ndim && t->device != TL_META)) continue;
+      if (!first) first = t;
+      if (t->device == first->device) continue;
+      PyErr_Format(PyExc_RuntimeError, "Tensor on device %S is not on the expected device %S!",
+                   tl_reg.devices[t->device], tl_reg.devices[first->device]);
+      return -1;
+    }
+  }
+  return 0;
+}
+
+bool tl_op_on_meta(const Overload *ov, PyObject *const *a) {
+  int named = named_device(ov, a);
+  bool found = false;
+  if (named >= 0) return named == TL_META;
+  for (int i = 0; i < ov->nparams && !found; i++) {
+    int kind = ov->params[i].kind;
+    if (kind == K_TENSOR) found = TL_CHECK(a[i]) && ((TlTensor *)a[i])->device == TL_META;
+    else if ((kind == K_TENSORS || kind == K_OPT_TENSORS) && a[i] != Py_None)
+      for (Py_ssize_t j = 0, m = PyObject_Size(a[i]); j < m && !found; j++) {
+        PyObject *o = seq_item(a[i], j);
+        found = TL_CHECK(o) && ((TlTensor *)o)->device == TL_META;
+      }
+  }
+  return found;
+}
+
+PyObject *tl_op_run_meta(Overload *ov, PyObject *const *a, TlTensor *out) {
+  if (check_all_meta(ov, a) < 0) return NULL;
+  if (!(ov->kernel->flags & TL_K_META)) return TL_FALLBACK();
+  tl_meta = true;
+  PyObject *r = ov->kernel->fn(ov->kernel, a, ov->nparams, out);
+  tl_meta = false;
+  return r;
+}
+
 /* Runs the kernel, or on another device what that has for the op. Views need no device: they only change geometry. */
 static PyObject *run_kernel(Overload *ov, PyObject *const *a, bool other) {
   PyObject *r = NULL;
   if (!other || ov->kernel->flags & TL_K_GEOMETRY) return ov->kernel->fn(ov->kernel, a, ov->nparams, NULL);
   if (tl_dispatch_used && tl_check_wrappers(a, ov->nparams) < 0) return NULL;
+  if (tl_op_on_meta(ov, a)) return tl_op_run_meta(ov, a, NULL);
+  if (named_device(ov, a) == TL_CPU && ov->kernel->flags & TL_K_META)
+    return ov->kernel->fn(ov->kernel, a, ov->nparams, NULL); /* like a meta tensor, but on the CPU */
   if (ov->entries && tl_gpu_op(ov->entries, a, ov->nparams, ov->flags & F_INPLACE, &r)) return r;
   return vcall_with(tl_reg.device_run, ov, a, NULL);
 }
@@ -219,6 +282,7 @@ PyObject *tl_op_compute(Overload *ov, PyObject *const *a, bool other) {
     Py_DECREF(r);
   }
   if (ov->body && ov->body != Py_None) return run_body(ov, a);
+  if (other && tl_op_on_meta(ov, a)) return vcall_with(tl_reg.no_meta, ov, a, NULL);
   PyErr_Format(PyExc_NotImplementedError, "\"%U\" not implemented for these arguments on the CPU", ov->schema);
   return NULL;
 }
@@ -240,14 +304,41 @@ bool tl_default_off_cpu;
 
 static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s);
 
+bool tl_autocast;
+
+/* A call inside torch.autocast, of an op that it looks at: with the arguments that Python casts, and without autocast
+ * for what the op itself calls. */
+static PyObject *dispatch_cast(Overload *ov, PyObject *const *a) {
+  PyObject *cast = vcall_with(tl_reg.autocast, ov, a, NULL), *b[MAX_PARAMS];
+  if (!cast) return NULL;
+  for (int i = 0; i < ov->nparams; i++) b[i] = PyTuple_GetItem(cast, i);
+  tl_autocast = false;
+  PyObject *r = tl_op_dispatch(ov, b);
+  tl_autocast = true;
+  Py_DECREF(cast);
+  return r;
+}
+
+/* Whether autocast changes calls of an overload, or what it calls; Python's lists say so once. */
+static bool is_cast(Overload *ov) {
+  if (!ov->autocast) {
+    PyObject *listed = PyObject_CallFunctionObjArgs(tl_reg.autocast, (PyObject *)ov, NULL);
+    ov->autocast = listed && PyObject_IsTrue(listed) ? 2 : 1;
+    if (!listed) PyErr_Clear();
+    Py_XDECREF(listed);
+  }
+  return ov->autocast == 2;
+}
+
 PyObject *tl_op_dispatch(Overload *ov, PyObject *const *a) {
+  if (tl_autocast && is_cast(ov)) return dispatch_cast(ov, a);
   Scan s = {false, false, false};
   scan_args(ov, a, &s);
-  if (tl_default_off_cpu && ov->device_at >= 0 && a[ov->device_at] == Py_None && !s.other) s.check = true;
+  if (tl_default_off_cpu && ov->flags & F_FACTORY && a[ov->device_at] == Py_None) s.check = true;
   if (!s.check) return dispatch_on(ov, a, s);
   /* a tuple of arguments with the device filled in; None: the result belongs on the CPU */
   PyObject *r = vcall_with(tl_reg.dispatch_other, ov, a, NULL), *b[MAX_PARAMS];
-  if (!r) return NULL;
+  if (!r || TL_CHECK(r)) return r; /* a tensor of a sparse layout */
   if (r != Py_None) {
     for (int i = 0; i < ov->nparams; i++) b[i] = PyTuple_GetItem(r, i);
     s.other = true;
@@ -363,8 +454,12 @@ static PyObject *call_bound(Overload *ov, PyObject *const *bound, PyObject *out)
     tl_profiling ? tl_profile_begin(ov->schema, (ov->flags & F_INPLACE) != 0, bound, ov->nparams) : -1;
   PyObject *result = NULL;
   if (mark == -2) return NULL;
-  if (out) result = vcall_with(tl_reg.call_out, ov, bound, out);
-  else result = tl_op_dispatch(ov, bound);
+  if (out) { /* autocast leaves calls with out= alone, as PyTorch's does */
+    const bool cast = tl_autocast;
+    tl_autocast = false;
+    result = vcall_with(tl_reg.call_out, ov, bound, out);
+    tl_autocast = cast;
+  } else result = tl_op_dispatch(ov, bound);
   if (mark >= 0) tl_profile_end(mark);
   if (result && ov->named && PyTuple_CheckExact(result)) {
     PyObject *named = PyObject_CallFunctionObjArgs(ov->named, result, NULL);

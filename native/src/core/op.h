@@ -53,7 +53,8 @@ enum {
 
 typedef struct {
   PyObject_HEAD PyObject *schema, *body, *spec, *params_object;
-  PyObject *named; /* class of a result with field names, or NULL */
+  PyObject *named;  /* class of a result with field names, or NULL */
+  uint8_t autocast; /* whether autocast looks at its calls: 0 not known yet, 1 no, 2 yes */
   const TlKernel *kernel;
   Param *params;
   int nparams, npos, flags, ready, vararg_method, vararg_function, requires_grad_at, device_at;
@@ -86,6 +87,10 @@ PyObject *tl_op_ask_mode(Overload *ov, PyObject *const *a, bool below);
  * is none, or the kernel itself copes with it. Asked only where tl_any_indirect. */
 PyObject *tl_op_limited(Overload *ov, PyObject *const *a);
 int tl_op_direct_args(Overload *ov, PyObject *const *a, PyObject **b, PyObject **own);
+/* Whether a call that is not the CPU's is the meta device's, by its device argument, else by its tensors; what its
+ * kernel says of the result there, NotImplemented for one that needs the numbers. */
+bool tl_op_on_meta(const Overload *ov, PyObject *const *a);
+PyObject *tl_op_run_meta(Overload *ov, PyObject *const *a, TlTensor *out);
 /* op_inplace.c */
 PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other);
 /* op_types.c */

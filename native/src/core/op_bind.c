@@ -19,6 +19,7 @@ int tl_op_compile(Overload *ov) {
   }
   ov->requires_grad_at = ov->device_at = -1;
   int pos = 0;
+  bool tensors = false;
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *name, *alias, *dflt;
     int kind, optional, kwonly, size;
@@ -36,6 +37,7 @@ int tl_op_compile(Overload *ov) {
                  (uint8_t)kwonly,
                  (uint8_t)size};
     if (!kwonly) pos++;
+    tensors = tensors || kind == K_TENSOR || kind == K_TENSORS;
     if (kind == K_DEVICE) ov->device_at = (int)i;
     if (!PyUnicode_CompareWithASCIIString(name, "requires_grad") && kwonly) ov->requires_grad_at = (int)i;
   }
@@ -48,6 +50,7 @@ int tl_op_compile(Overload *ov) {
     if (cls == Py_None) Py_DECREF(cls);
     else ov->named = cls;
   }
+  if (ov->device_at >= 0 && !tensors) ov->flags |= F_FACTORY;
   ov->params_object = list; /* keeps the borrowed pointers above alive */
   ov->nparams = (int)n;
   ov->npos = pos;
@@ -98,7 +101,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
     if (is_number(o)) return 1;
     if (TL_CHECK(o)) {
       TlTensor *t = (TlTensor *)o;
-      if (t->ndim != 0 || t->requires_grad || t->grad_fn || tl_has_tangent(o)) return 0;
+      if (t->ndim != 0 || t->requires_grad || t->grad_fn || t->device == TL_META || tl_has_tangent(o)) return 0;
       return (*v = *made = tl_m_item(t, NULL)) ? 1 : -1;
     }
     return tl_number(v, made);
@@ -163,7 +166,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
     if (PyFloat_Check(o) || PyLong_Check(o)) return 1;
     if (TL_CHECK(o)) {
       TlTensor *t = (TlTensor *)o;
-      if (t->ndim != 0 || t->requires_grad || tl_is_complex(t->dtype)) return 0;
+      if (t->ndim != 0 || t->requires_grad || t->device == TL_META || tl_is_complex(t->dtype)) return 0;
       return (*v = *made = tl_m_item(t, NULL)) ? 1 : -1;
     }
     return PyComplex_Check(o) ? 0 : tl_number(v, made);

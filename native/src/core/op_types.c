@@ -422,6 +422,14 @@ static PyObject *dispatch_modes(PyObject *m, PyObject *o) {
   tl_dispatch_used = true;
   Py_RETURN_NONE;
 }
+static PyObject *autocast(PyObject *m, PyObject *o) {
+  (void)m;
+  const int on = PyObject_IsTrue(o);
+  if (on < 0) return NULL;
+  PyObject *before = PyBool_FromLong(tl_autocast);
+  tl_autocast = on;
+  return before;
+}
 static PyObject *dispatch_off(PyObject *m, PyObject *o) {
   (void)m;
   tl_dispatch_off += (int)PyLong_AsLong(o);
@@ -448,6 +456,7 @@ static PyObject *share_version(PyObject *m, PyObject *args) {
 static PyMethodDef functions[] = {
   {"share_version", share_version, METH_VARARGS, "share_version(t, like): t counts the writes to `like` as its own"},
   {"dispatch_modes", dispatch_modes, METH_O, "Sets how many TorchDispatchModes are on."},
+  {"autocast", autocast, METH_O, "Switches torch.autocast on or off; what it was."},
   {"dispatch_off", dispatch_off, METH_O, "Adds to the number of contexts without the __torch_dispatch__ of classes."},
   {"dispatching", dispatching, METH_O, "dispatching(tensor): ops ask its class what they do"},
   {"call_below_autograd", (PyCFunction)(void *)call_below_autograd, METH_FASTCALL,

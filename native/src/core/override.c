@@ -38,13 +38,13 @@ static bool any_overrides(PyObject *const *args, Py_ssize_t n) {
   return found;
 }
 
-/* The hook's answer for function(*args, **keywords). */
-static PyObject *ask(PyObject *function, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
+/* A hook's answer for function(*args, **keywords). */
+static PyObject *ask(PyObject *hook, PyObject *function, PyObject *const *args, Py_ssize_t n, PyObject *kwnames) {
   PyObject *t = PyTuple_New(n), *kw = PyDict_New(), *r = NULL;
   for (Py_ssize_t i = 0; t && i < n; i++) PyTuple_SetItem(t, i, Py_NewRef(args[i]));
   for (Py_ssize_t k = 0, nk = kwnames ? PyTuple_Size(kwnames) : 0; kw && k < nk; k++)
     if (PyDict_SetItem(kw, PyTuple_GetItem(kwnames, k), args[n + k]) < 0) Py_CLEAR(kw);
-  if (t && kw) r = PyObject_CallFunctionObjArgs(tl_reg.torch_function, function, t, kw, NULL);
+  if (t && kw) r = PyObject_CallFunctionObjArgs(hook, function, t, kw, NULL);
   Py_XDECREF(t);
   Py_XDECREF(kw);
   return r;
@@ -55,13 +55,20 @@ typedef struct {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *fn;
   int modes_only; /* PyTorch does not look at its arguments, but modes see it */
+  int not_cast;   /* torch.autocast does not look at it */
 } Function;
 
 static PyObject *function_call(Function *f, PyObject *const *args, size_t nargsf, PyObject *kwnames) {
   Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (kwnames ? PyTuple_Size(kwnames) : 0);
+  if (tl_autocast && !f->not_cast) {
+    PyObject *r = ask(tl_reg.autocast_function, f->fn, args, n, kwnames);
+    if (r != Py_NotImplemented) return r;
+    Py_DECREF(r);
+    f->not_cast = 1;
+  }
   if (!(tl_function_used && tl_function_modes && tl_function_off < 2) && (f->modes_only || !any_overrides(args, all)))
     return PyObject_Vectorcall(f->fn, args, nargsf, kwnames);
-  return ask((PyObject *)f, args, n, kwnames);
+  return ask(tl_reg.torch_function, (PyObject *)f, args, n, kwnames);
 }
 static PyObject *function_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
   (void)kw;
@@ -161,7 +168,8 @@ static PyObject *attribute_get(Attribute *a, PyObject *o, PyObject *type) {
     descrgetfunc get = (descrgetfunc)PyType_GetSlot(Py_TYPE(a->descr), Py_tp_descr_get);
     return get(a->descr, o, (PyObject *)Py_TYPE(o));
   }
-  PyObject *me = PyObject_GetAttrString((PyObject *)a, "__get__"), *r = me ? ask(me, &o, 1, NULL) : NULL;
+  PyObject *me = PyObject_GetAttrString((PyObject *)a, "__get__"),
+           *r = me ? ask(tl_reg.torch_function, me, &o, 1, NULL) : NULL;
   Py_XDECREF(me);
   return r;
 }
@@ -172,13 +180,15 @@ static int attribute_set(Attribute *a, PyObject *o, PyObject *value) {
   }
   PyObject *v[2] = {o, value}, *me = PyObject_GetAttrString((PyObject *)a, value ? "__set__" : "__delete__");
   Py_ssize_t n = value ? 2 : 1;
-  PyObject *r = me ? ask(me, v, n, NULL) : NULL;
+  PyObject *r = me ? ask(tl_reg.torch_function, me, v, n, NULL) : NULL;
   Py_XDECREF(me);
   Py_XDECREF(r);
   return r ? 0 : -1;
 }
 static PyObject *attribute_getattr(Attribute *a, PyObject *name) {
   if (PyUnicode_CompareWithASCIIString(name, "__name__") == 0) return Py_NewRef(a->name);
+  if (PyUnicode_CompareWithASCIIString(name, "__qualname__") == 0) /* PyTorch has nearly all of them in C++ */
+    return PyUnicode_FromFormat("TensorBase.%U", a->name);
   PyObject *r = PyObject_GenericGetAttr((PyObject *)a, name);
   if (r || !PyErr_ExceptionMatches(PyExc_AttributeError)) return r;
   PyErr_Clear();

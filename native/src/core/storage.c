@@ -145,7 +145,7 @@ void tl_free(void *p) {
 }
 #endif
 
-size_t tl_storage_room(const TlStorage *s) {
+uint64_t tl_storage_room(const TlStorage *s) {
   return s->device || s->borrowed || !s->data ? s->nbytes : capacity_of(s->data);
 }
 
@@ -181,12 +181,12 @@ TlStorage *tl_storage_new(int64_t nbytes) {
 TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes) {
   TlStorage *s = (TlStorage *)PyType_GenericAlloc(storage_type, 0);
   if (!s) {
-    Py_DECREF(owner);
+    Py_XDECREF(owner);
     return NULL;
   }
   s->device = (uint8_t)device;
   s->level = tl_func_level;
-  s->nbytes = (size_t)nbytes;
+  s->nbytes = (uint64_t)nbytes;
   s->owner = owner;
   tl_any_device = true;
   return s;
@@ -259,7 +259,7 @@ static void storage_releasebuffer(TlStorage *s, Py_buffer *view) {
 bool tl_is_storage(PyObject *o) { return PyObject_TypeCheck(o, storage_type); }
 static PyObject *storage_nbytes(TlStorage *s, PyObject *_) {
   (void)_;
-  return PyLong_FromSize_t(s->nbytes);
+  return PyLong_FromUnsignedLongLong(s->nbytes);
 }
 static PyObject *storage_ptr(TlStorage *s, PyObject *_) {
   (void)_;
@@ -277,6 +277,10 @@ int tl_storage_resize(TlStorage *s, int64_t nbytes) {
     PyErr_Format(PyExc_RuntimeError, "resize_: the new size must not be negative, got %lld", (long long)nbytes);
     return -1;
   }
+  if (s->device == TL_META) {
+    s->nbytes = (uint64_t)nbytes;
+    return 0;
+  }
   if ((uint64_t)nbytes > SIZE_MAX / 2) return too_large(nbytes);
   if (s->device) {
     PyObject *owner =
@@ -289,7 +293,7 @@ int tl_storage_resize(TlStorage *s, int64_t nbytes) {
   if ((size_t)nbytes > (s->data ? capacity_of(s->data) : 0)) {
     char *data = tl_malloc((size_t)nbytes);
     if (!data) return -1;
-    if (s->data) memcpy(data, s->data, s->nbytes);
+    if (s->data) memcpy(data, s->data, (size_t)s->nbytes);
     tl_free(s->data);
     s->data = data;
   }
@@ -304,10 +308,23 @@ static PyObject *storage_resize_(TlStorage *s, PyObject *arg) {
 }
 static PyObject *storage_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
   (void)tp;
-  (void)kw;
+  static char *names[] = {"", "device", NULL};
+  PyObject *device = Py_None;
   long long n = 0;
-  if (!PyArg_ParseTuple(args, "|L", &n)) return NULL;
-  return (PyObject *)tl_storage_new(n);
+  if (!PyArg_ParseTupleAndKeywords(args, kw, "|L$O", names, &n, &device)) return NULL;
+  PyObject *d = device == Py_None ? NULL : PyObject_CallFunctionObjArgs(tl_reg.device, device, NULL);
+  PyObject *type = d ? PyObject_GetAttrString(d, "type") : NULL;
+  const bool meta = type && !PyUnicode_CompareWithASCIIString(type, "meta");
+  const bool cpu = device == Py_None || (type && !PyUnicode_CompareWithASCIIString(type, "cpu"));
+  if (type && !meta && !cpu)
+    PyErr_Format(PyExc_NotImplementedError,
+                 "UntypedStorage(device='%U'): use torch.empty(n, dtype=torch.uint8, "
+                 "device='%U').untyped_storage()",
+                 type, type);
+  Py_XDECREF(type);
+  Py_XDECREF(d);
+  if (PyErr_Occurred()) return NULL;
+  return (PyObject *)(meta ? tl_device_storage(TL_META, n) : tl_storage_new(n));
 }
 static PyMethodDef storage_methods[] = {
   {"nbytes", (PyCFunction)storage_nbytes, METH_NOARGS, "Size in bytes."},

@@ -113,8 +113,9 @@ int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shap
     PyErr_Format(
       PyExc_RuntimeError,
       "setStorage: sizes %s, strides %s, storage offset %lld, and itemsize %d requiring a storage size of %lld "
-      "are out of bounds for storage of size %zu",
-      tl_fmt_shape(n, shape), tl_fmt_shape(n, strides), (long long)offset, tl_itemsize[d], (long long)end, s->nbytes);
+      "are out of bounds for storage of size %llu",
+      tl_fmt_shape(n, shape), tl_fmt_shape(n, strides), (long long)offset, tl_itemsize[d], (long long)end,
+      (unsigned long long)s->nbytes);
     return -1;
   }
   return 0;
@@ -137,6 +138,7 @@ static int check_device_dtype(int device, tl_dtype dtype) {
 
 /* a tensor of n elements on a storage of its own, still without shape and strides */
 static TlTensor *with_storage(int device, tl_dtype dtype, int ndim, int64_t n, int64_t nbytes) {
+  if (tl_meta) device = TL_META;
   TlStorage *s = device ? tl_device_storage(device, nbytes) : tl_storage_new(nbytes);
   if (!s) return NULL;
   TlTensor *t = alloc_tensor(ndim);
@@ -244,7 +246,7 @@ TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype) { return tl_empty_lik
 
 TlTensor *tl_zeros(tl_dtype dtype, int ndim, const int64_t *shape) {
   TlTensor *t = tl_empty(dtype, ndim, shape);
-  if (t) memset(t->storage->data, 0, t->storage->nbytes);
+  if (t && !tl_meta) memset(t->storage->data, 0, t->storage->nbytes);
   return t;
 }
 

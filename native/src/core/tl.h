@@ -203,8 +203,8 @@ tl_cast_fn tl_float8_load(tl_dtype d), tl_float8_store(tl_dtype d);
 enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2, TL_WRAPPED = 3 };
 
 typedef struct {
-  PyObject_HEAD char *data; /* host bytes (CPU), else NULL */
-  size_t nbytes;
+  PyObject_HEAD char *data;        /* host bytes (CPU), else NULL */
+  uint64_t nbytes;                 /* on the meta device, more than there is room for in an address space */
   PyObject *owner;                 /* exporter of borrowed memory (memoryview), or the device's buffer handle */
   uint8_t device, borrowed, level; /* level: of the function transforms (torch.func) that it was made in */
   int32_t exports;                 /* buffers handed out: the memory must stay where it is */
@@ -233,13 +233,15 @@ enum {
   TL_INFERENCE = 2,
   TL_RETAINS_GRAD = 4,
   TL_WRAPPED_NUMBER = 8,
-  TL_ONE_OF_MANY = 16,   /* one of several views that an op returned, or a view of one */
-  TL_MISALIGNED = 64,    /* over borrowed memory */
-  TL_UNRECORDED = 128,   /* a view made under no_grad */
-  TL_OF_INFERENCE = 512, /* a view made under inference_mode */
-  TL_CONJ = 32,          /* the elements are the conjugates of what memory holds */
-  TL_NEG = 256,          /* the elements are the negatives of what memory holds */
-  TL_DISPATCHES = 1024,  /* its class has a __torch_dispatch__ */
+  TL_ONE_OF_MANY = 16,    /* one of several views that an op returned, or a view of one */
+  TL_MISALIGNED = 64,     /* over borrowed memory */
+  TL_UNRECORDED = 128,    /* a view made under no_grad */
+  TL_OF_INFERENCE = 512,  /* a view made under inference_mode */
+  TL_CONJ = 32,           /* the elements are the conjugates of what memory holds */
+  TL_NEG = 256,           /* the elements are the negatives of what memory holds */
+  TL_DISPATCHES = 1024,   /* its class has a __torch_dispatch__ */
+  TL_ASKS_STRIDES = 2048, /* its class is asked for strides, */
+  TL_ASKS_SIZES = 4096,   /* and for sizes (attr.c) */
   TL_LAZY = TL_CONJ | TL_NEG,
   /* kernels cannot read such memory: the dispatcher gives them a copy */
   TL_INDIRECT = TL_LAZY | TL_MISALIGNED
@@ -337,8 +339,12 @@ enum {
   TL_K_OUT = 1,
   TL_K_GEOMETRY = 2, /* reads no element itself: serves every device */
   TL_K_CHECKS = 4,   /* belongs to no op: checks number and types of its arguments itself */
-  TL_K_APART = 8     /* in place, no other argument may share memory with the tensor that is written */
+  TL_K_APART = 8,    /* in place, no other argument may share memory with the tensor that is written */
+  TL_K_META = 16     /* serves tensors without memory: reads and writes no element where tl_meta is set */
 };
+/* Set while a TL_K_META kernel runs for the meta device. New tensors are on that device then, and copies and fills of
+ * tensors do nothing: what the kernel says of shapes, strides, dtypes and errors is all that is wanted. */
+extern bool tl_meta;
 #define TL_FALLBACK() (Py_NewRef(Py_NotImplemented))
 
 /* each family file ends with its table, closed by {0}; module.c lists the families */

@@ -138,7 +138,7 @@ static int put_masked(TlTensor *dst, PyObject *indices, TlTensor *value) {
     if (mask->shape[d] != dst->shape[at + d]) return 0;
     strides[at + d] = mask->strides[d];
   }
-  if (!dst->numel) return 1;
+  if (!dst->numel || tl_meta) return 1;
   if (!(view = tl_view(mask, dst->ndim, dst->shape, strides, mask->offset))) return -1;
   ops[0] = dst;
   ops[1] = dst;
@@ -147,6 +147,16 @@ static int put_masked(TlTensor *dst, PyObject *indices, TlTensor *value) {
   rc = tl_iter_run(&it, mf_loop, &ctx);
   TL_DEC(view);
   return rc < 0 ? -1 : 1;
+}
+
+static bool has_mask(PyObject *indices) {
+  bool found = false;
+  for (Py_ssize_t i = 0, len = PySequence_Size(indices); i < len && !found; i++) {
+    PyObject *o = PySequence_GetItem(indices, i);
+    Py_XDECREF(o); /* the sequence keeps it */
+    found = o && TL_CHECK(o) && (((TlTensor *)o)->dtype == TL_BOOL || ((TlTensor *)o)->dtype == TL_U8);
+  }
+  return found;
 }
 
 /* the only index where that is a mask, else NULL */
@@ -163,6 +173,7 @@ static const TlTensor *only_mask(PyObject *indices) {
 
 /* x[mask] = one element of another dtype: the element counts as a number, and must fit self's dtype */
 static TlTensor *number_for(TlTensor *self, TlTensor *values) {
+  if (tl_meta) return tl_empty((tl_dtype)self->dtype, 0, NULL);
   PyObject *number = tl_scalar_object((tl_dtype)values->dtype, tl_data(values));
   TlTensor *r = number ? tl_empty((tl_dtype)self->dtype, 0, NULL) : NULL;
   if (r && tl_fill(r, number) < 0) TL_CLEAR(r);
@@ -194,6 +205,10 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
       TL_DEC(values);
       return tl_index_end(dst, out);
     }
+  }
+  if (tl_meta && has_mask(a[1])) {
+    TL_DEC(values);
+    return tl_index_end(dst, out);
   }
   if (tl_plan_index(&p, dst, a[1]) < 0) {
     TL_DEC(values);
@@ -292,7 +307,7 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
     }
     c = tl_cast(v, self->dtype);
     if (!c) return NULL;
-    memcpy(value, tl_data(c), tl_itemsize[self->dtype]);
+    if (!tl_meta) memcpy(value, tl_data(c), tl_itemsize[self->dtype]);
     TL_DEC(c);
   } else if (PyComplex_Check(a[2]) && !tl_is_complex(self->dtype) && PyComplex_ImagAsDouble(a[2]) != 0) {
     PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[self->dtype]);
@@ -311,7 +326,7 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
     }
     dst = TL_INC(self);
   } else dst = tl_empty(self->dtype, nd, shape);
-  if (!dst) return NULL;
+  if (!dst || tl_meta) return tl_index_end(dst, out);
   ops[0] = dst;
   ops[1] = self;
   ops[2] = mask;
@@ -413,7 +428,7 @@ static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssiz
   if (r && tl_copy(r, self) < 0) TL_CLEAR(r);
   mt = r ? expand_contiguous(mask, nd, shape) : NULL;
   sc = mt ? tl_contiguous(source) : NULL;
-  if (sc) {
+  if (sc && !tl_meta) {
     const uint8_t *m = (const uint8_t *)tl_data(mt);
     const char *src = tl_data(sc);
     char *dst = tl_data(r);
@@ -423,7 +438,7 @@ static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssiz
       PyErr_SetString(PyExc_RuntimeError, "Number of elements of source < number of ones in mask");
       TL_CLEAR(r);
     } else BY_SIZE(tl_itemsize[self->dtype], SCT)
-  } else TL_CLEAR(r);
+  } else if (!sc) TL_CLEAR(r);
   TL_DEC(mt);
   TL_DEC(sc);
   return tl_index_end(r, out);
@@ -431,6 +446,7 @@ static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssiz
 
 /* ---- take, put -------------------------------------------------------------------------------------------------- */
 static int flat_index(int64_t *v, int64_t n, int64_t size) {
+  if (tl_meta) return 0;
   for (int64_t i = 0; i < n; i++) {
     if (v[i] < -size || v[i] >= size) {
       PyErr_Format(PyExc_IndexError, "out of range: tried to access index %lld on a tensor of %lld elements.",
@@ -463,7 +479,7 @@ static PyObject *k_take(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   if (!self->numel && ix->numel) PyErr_SetString(PyExc_IndexError, "take(): tried to take from an empty tensor");
   else if (!flat_index((int64_t *)tl_data(ix), ix->numel, self->numel) && (s = tl_contiguous(self))) {
     r = tl_empty(self->dtype, ix->ndim, ix->shape);
-    if (r) {
+    if (r && !tl_meta) {
       const int64_t *v = (const int64_t *)tl_data(ix);
       int64_t n = ix->numel;
       const char *src = tl_data(s);
@@ -504,7 +520,7 @@ static PyObject *k_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
     s = tl_contiguous(source);
     r = s ? tl_empty(self->dtype, self->ndim, self->shape) : NULL;
     if (r && tl_copy(r, self) < 0) TL_CLEAR(r);
-    if (r) {
+    if (r && !tl_meta) {
       const int64_t *v = (const int64_t *)tl_data(ix);
       for (int64_t i = 0; i < ix->numel; i++) fn(tl_data(r) + v[i] * isz, isz, tl_data(s) + i * isz, isz, 1);
     }
@@ -531,9 +547,10 @@ static PyObject *k_one_hot(const TlKernel *k, PyObject *const *a, Py_ssize_t n, 
     PyErr_SetString(PyExc_RuntimeError, "Can not infer total number of classes from empty tensor.");
     return NULL;
   }
+  if (tl_meta && classes == -1) return TL_FALLBACK();
   if (!(c = tl_contiguous(self))) return NULL;
   v = (const int64_t *)tl_data(c);
-  for (int64_t i = 0; i < c->numel; i++) {
+  for (int64_t i = 0; i < c->numel && !tl_meta; i++) {
     if (v[i] < lo) lo = v[i];
     if (v[i] > hi) hi = v[i];
   }
@@ -549,7 +566,7 @@ static PyObject *k_one_hot(const TlKernel *k, PyObject *const *a, Py_ssize_t n, 
   for (int d = 0; d < self->ndim; d++) shape[d] = self->shape[d];
   shape[self->ndim] = classes;
   r = tl_zeros(TL_I64, self->ndim + 1, shape);
-  if (r) {
+  if (r && !tl_meta) {
     int64_t *o = (int64_t *)tl_data(r);
     for (int64_t i = 0; i < c->numel; i++) o[i * classes + v[i]] = 1;
   }
@@ -559,26 +576,27 @@ end:
 }
 
 /* scatter ids: 0 assign (a 5th argument names add or multiply), 1 add, 2 scatter_reduce */
-const TlKernel tl_kernels_index[] = {{"index", k_index, 0, 0, NULL},
-                                     {"index_put", k_index_put, 0, TL_K_OUT | TL_K_APART, NULL},
-                                     {"nonzero", k_nonzero, 0, 0, NULL},
-                                     {"nonzero_numpy", k_nonzero_numpy, 0, 0, NULL},
-                                     {"masked_fill", k_masked_fill, 0, TL_K_OUT, NULL},
-                                     {"masked_select", k_masked_select, 0, 0, NULL},
-                                     {"masked_scatter", k_masked_scatter, 0, TL_K_OUT, NULL},
-                                     {"take", k_take, 0, 0, NULL},
-                                     {"put", k_put, 0, TL_K_OUT | TL_K_APART, NULL},
-                                     {"one_hot", k_one_hot, 0, 0, NULL},
-                                     {"gather", tl_k_gather, 0, 0, NULL},
-                                     {"scatter", tl_k_scatter, TL_SCATTER, TL_K_OUT | TL_K_APART, NULL},
-                                     {"scatter_add", tl_k_scatter, TL_SCATTER_ADD, TL_K_OUT | TL_K_APART, NULL},
-                                     {"scatter_reduce", tl_k_scatter, TL_SCATTER_REDUCE, TL_K_OUT | TL_K_APART, NULL},
-                                     {"index_select", tl_k_index_select, 0, 0, NULL},
-                                     {"index_add", tl_k_index_add, 0, TL_K_OUT | TL_K_APART, NULL},
-                                     {"index_copy", tl_k_index_copy, 0, TL_K_OUT | TL_K_APART, NULL},
-                                     {"index_fill", tl_k_index_fill, 0, TL_K_OUT, NULL},
-                                     {"index_reduce", tl_k_index_reduce, 0, TL_K_OUT | TL_K_APART, NULL},
-                                     {"embedding", tl_k_embedding, 0, 0, NULL},
-                                     {"embedding_dense_backward", tl_k_embedding_backward, 0, 0, NULL},
-                                     {"embedding_renorm", tl_k_embedding_renorm, 0, TL_K_OUT, NULL},
-                                     {0}};
+const TlKernel tl_kernels_index[] = {
+  {"index", k_index, 0, TL_K_META, NULL},
+  {"index_put", k_index_put, 0, TL_K_OUT | TL_K_APART | TL_K_META, NULL},
+  {"nonzero", k_nonzero, 0, 0, NULL},
+  {"nonzero_numpy", k_nonzero_numpy, 0, 0, NULL},
+  {"masked_fill", k_masked_fill, 0, TL_K_OUT | TL_K_META, NULL},
+  {"masked_select", k_masked_select, 0, 0, NULL},
+  {"masked_scatter", k_masked_scatter, 0, TL_K_OUT | TL_K_META, NULL},
+  {"take", k_take, 0, TL_K_META, NULL},
+  {"put", k_put, 0, TL_K_OUT | TL_K_APART | TL_K_META, NULL},
+  {"one_hot", k_one_hot, 0, TL_K_META, NULL},
+  {"gather", tl_k_gather, 0, TL_K_META, NULL},
+  {"scatter", tl_k_scatter, TL_SCATTER, TL_K_OUT | TL_K_APART | TL_K_META, NULL},
+  {"scatter_add", tl_k_scatter, TL_SCATTER_ADD, TL_K_OUT | TL_K_APART | TL_K_META, NULL},
+  {"scatter_reduce", tl_k_scatter, TL_SCATTER_REDUCE, TL_K_OUT | TL_K_APART | TL_K_META, NULL},
+  {"index_select", tl_k_index_select, 0, TL_K_META, NULL},
+  {"index_add", tl_k_index_add, 0, TL_K_OUT | TL_K_APART | TL_K_META, NULL},
+  {"index_copy", tl_k_index_copy, 0, TL_K_OUT | TL_K_APART | TL_K_META, NULL},
+  {"index_fill", tl_k_index_fill, 0, TL_K_OUT | TL_K_META, NULL},
+  {"index_reduce", tl_k_index_reduce, 0, TL_K_OUT | TL_K_APART | TL_K_META, NULL},
+  {"embedding", tl_k_embedding, 0, TL_K_META, NULL},
+  {"embedding_dense_backward", tl_k_embedding_backward, 0, TL_K_META, NULL},
+  {"embedding_renorm", tl_k_embedding_renorm, 0, TL_K_OUT | TL_K_META, NULL},
+  {0}};

@@ -249,6 +249,7 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
 
 static int start_offsets(tl_plan *p, int bdims, const int64_t *bshape) {
   if (tl_product(bdims, bshape, &p->count) < 0) return -1;
+  if (tl_meta) return 0;
   p->off = tl_array(p->count, sizeof(int64_t));
   if (!p->off) return -1;
   memset(p->off, 0, (size_t)p->count * sizeof(int64_t));
@@ -273,6 +274,10 @@ static int expand_indices(TlTensor *self, PyObject *indices, TlTensor **ix) {
     }
     if (!TL_CHECK(o)) {
       PyErr_SetString(PyExc_TypeError, "index(): indices must be tensors or None");
+      bad = 1;
+    } else if (tl_meta && (t->dtype == TL_BOOL || t->dtype == TL_U8)) {
+      PyErr_SetString(PyExc_NotImplementedError,
+                      "index: how many elements a mask selects is not known on the meta device");
       bad = 1;
     } else if (t->dtype == TL_BOOL || t->dtype == TL_U8) {
       TlTensor *cols = NULL;
@@ -365,7 +370,7 @@ int tl_plan_index(tl_plan *p, TlTensor *self, PyObject *indices) {
       PyErr_SetString(PyExc_IndexError, "index is out of bounds for dimension with size 0");
       goto end;
     }
-    if (!p->nouter || !p->ninner) continue; /* the result is empty: the index values are not checked */
+    if (!p->nouter || !p->ninner || tl_meta) continue; /* the result is empty: the index values are not checked */
     if (add_offsets(p, ix[i], order++, self->shape[i], self->strides[i], bdims, bshape) < 0) goto end;
   }
   rc = 0;
@@ -383,7 +388,7 @@ int tl_plan_dim(tl_plan *p, TlTensor *self, int dim, TlTensor *index) {
   if (self->ndim) indexed[dim] = 1;
   if (plan_dims(p, self, indexed, index->ndim, index->shape) < 0 || start_offsets(p, index->ndim, index->shape) < 0)
     return -1;
-  for (int64_t i = 0; i < p->count; i++) p->off[i] = tl_wrap_mul(v[i], stride);
+  for (int64_t i = 0; i < p->count && !tl_meta; i++) p->off[i] = tl_wrap_mul(v[i], stride);
   return 0;
 }
 
@@ -434,7 +439,7 @@ static int plan_run(tl_plan *p, TlTensor *self, char *values, int scalar, tl_row
   int64_t n = size[na - 1], rows = n ? p->ninner / n : 0, work = 0;
   intptr_t ss = (intptr_t)(stride[na - 1] * isz), vs = scalar ? 0 : (intptr_t)isz;
   char *base = tl_data(self);
-  if (!p->count || !p->nouter || !p->ninner) return 0;
+  if (!p->count || !p->nouter || !p->ninner || tl_meta) return 0;
   for (int64_t o = 0; o < p->nouter; o++) {
     if (take && p->ninner == 1) {
       take_elements(values, base, p->off, p->count, (int)isz);

@@ -28,6 +28,7 @@ static int bad_index(int64_t v, int dim, int64_t size) {
 }
 
 static int check_range(const TlTensor *ix, int dim, int64_t size) {
+  if (tl_meta) return 0;
   const int64_t *v = (const int64_t *)tl_data(ix);
   for (int64_t i = 0; i < ix->numel; i++)
     if (v[i] < 0 || v[i] >= size) return bad_index(v[i], dim, size);
@@ -71,6 +72,7 @@ PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   }
   if (check_range(ix, dim, dim_size(self, dim)) < 0 || !(r = tl_empty(self->dtype, index->ndim, index->shape)))
     goto fail;
+  if (tl_meta) goto fail; /* done */
   sweep_init(&w, self, dim, ix, r);
   v = (const int64_t *)tl_data(ix);
   pa = tl_data(self);
@@ -247,7 +249,7 @@ PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
   }
   if (!src && (tl_scalar_store(self->dtype, value, a[3]) < 0 || tl_check_finite(self->dtype, a[3]) < 0)) goto end;
   if (!(dst = tl_index_begin(self, out, false))) goto end;
-  if (index->numel) {
+  if (index->numel && !tl_meta) {
     if (src && !(s = src->storage == dst->storage ? tl_dense_clone(src) : TL_INC(src))) goto end;
     work = TL_INC(dst);
     if (mode == MEAN || fresh) {
@@ -274,7 +276,7 @@ end:
 /* ---- index_* ---------------------------------------------------------------------------------------------------- */
 static int range_error(const TlTensor *ix, int64_t size, PyObject *type, const char *prefix, int dim) {
   const int64_t *v = (const int64_t *)tl_data(ix);
-  for (int64_t i = 0; i < ix->numel; i++) {
+  for (int64_t i = 0; i < ix->numel && !tl_meta; i++) {
     if (v[i] >= 0 && v[i] < size) continue;
     if (prefix)
       PyErr_Format(type, "%sindex %lld is out of bounds for dimension %d with size %lld", prefix, (long long)v[i], dim,
@@ -430,6 +432,10 @@ PyObject *tl_k_index_reduce(const TlKernel *k, PyObject *const *a, Py_ssize_t n,
   size = dim_size(self, dim);
   v = (const int64_t *)tl_data(ix);
   if (!(dst = tl_index_begin(self, out, false)) || !(s = tl_unshared(source, dst))) goto end;
+  if (tl_meta) {
+    ok = 1;
+    goto end;
+  }
   counts = tl_malloc((uint64_t)(size + 1) * sizeof *counts);
   first = tl_malloc((uint64_t)ix->numel + 1);
   if (!counts || !first) goto end;
@@ -572,7 +578,7 @@ PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
   ix = tl_empty(TL_I64, 1, &index->numel);
   v = ix ? tl_empty(self->dtype, 0, NULL) : NULL;
   if (!v) goto end;
-  if (index->numel) {
+  if (index->numel && !tl_meta) {
     TlTensor *c = tl_contiguous(index);
     int64_t *p = (int64_t *)tl_data(ix);
     if (!c) goto end;
@@ -588,8 +594,9 @@ PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
       goto end;
     }
   }
-  if (TL_CHECK(a[3]) ? tl_copy(v, (TlTensor *)a[3]) < 0
-                     : tl_scalar_store(self->dtype, tl_data(v), a[3]) < 0 || tl_check_finite(self->dtype, a[3]) < 0)
+  if (TL_CHECK(a[3])
+        ? tl_copy(v, (TlTensor *)a[3]) < 0
+        : (!tl_meta && tl_scalar_store(self->dtype, tl_data(v), a[3]) < 0) || tl_check_finite(self->dtype, a[3]) < 0)
     goto end;
   if ((dst = tl_index_begin(self, out, true)) &&
       put_rows(dst, dim, ix, v, tl_row_op(TL_ROW_ASSIGN, self->dtype), NULL) < 0)
@@ -663,6 +670,7 @@ PyObject *tl_k_embedding_backward(const TlKernel *k, PyObject *const *a, Py_ssiz
   shape[0] = weights;
   shape[1] = width;
   r = tl_zeros(grad->dtype, 2, shape);
+  if (tl_meta) goto end;
   if (r && by_freq) {
     const int64_t *v = (const int64_t *)tl_data(ix);
     if (!(counts = tl_array(weights, sizeof *counts))) {
@@ -711,7 +719,7 @@ PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_
       tl_copy(w, self) == 0 && (given = tl_empty(TL_F64, 2, self->shape)) && tl_copy(given, w) == 0) {
     const int64_t *v = (const int64_t *)tl_data(ix);
     int64_t width = self->shape[1];
-    for (int64_t i = 0; i < ix->numel; i++) {
+    for (int64_t i = 0; i < ix->numel && !tl_meta; i++) {
       const double *from = (double *)tl_data(given) + v[i] * width;
       double *row = (double *)tl_data(w) + v[i] * width, s = 0;
       for (int64_t j = 0; j < width; j++) {

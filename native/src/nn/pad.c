@@ -61,7 +61,7 @@ PyObject *tl_k_constant_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
     return (PyObject *)r;
   }
   if (!(r = tl_empty_format(self->dtype, self->ndim, shape, tl_suggests_channels_last(self)))) return NULL;
-  if (!r->numel) return (PyObject *)r;
+  if (!r->numel || tl_meta) return (PyObject *)r;
   if (tl_fill(r, a[2]) < 0) {
     TL_DEC(r);
     return NULL;

@@ -313,6 +313,11 @@ PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   const bool last = nd > 1 && lead == 2 && tl_suggests_channels_last(x) &&
                     (!back || (mode == LINEAR || (mode <= NEAREST_EXACT && nd == 2)));
   const bool bytes = dt == TL_U8 && mode >= LINEAR && nd == 2 && x->ndim == 4 && !back && x->numel;
+  if (tl_meta) {
+    TlTensor *r = tl_empty_format(wd, x->ndim, shape, last), *done = r ? tl_cast(r, dt) : NULL;
+    Py_XDECREF(r);
+    return (PyObject *)done;
+  }
   cur = bytes ? resample8(x, (int)mode, to, align, aa, factor, last) : tl_in_format(x, wd, last);
   for (int i = 0; cur && !bytes && i < nd; i++) {
     const int d = back ? nd - 1 - i : i;

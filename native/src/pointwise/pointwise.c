@@ -9,16 +9,16 @@
 #undef ROW
 
 const TlKernel tl_kernels_pointwise[] = {
-#define ROW(set, name, fn, kind, flags, arity, msg) {#name, fn, 0, TL_K_OUT, &pw_row_##name},
+#define ROW(set, name, fn, kind, flags, arity, msg) {#name, fn, 0, TL_K_OUT | TL_K_META, &pw_row_##name},
 #include "pointwise/pw_unary.inc"
 #include "pointwise/pw_binary.inc"
 #include "pointwise/pw_activation.inc"
 #undef ROW
-  {"clamp_min", pw_clamp_min, 0, TL_K_OUT, NULL},
-  {"clamp_max", pw_clamp_max, 0, TL_K_OUT, NULL},
-  {"complex", pw_parts, PW_COMPLEX, 0, NULL},
-  {"polar", pw_parts, PW_POLAR, 0, NULL},
-  {"frexp", pw_frexp, 0, 0, NULL},
+  {"clamp_min", pw_clamp_min, 0, TL_K_OUT | TL_K_META, NULL},
+  {"clamp_max", pw_clamp_max, 0, TL_K_OUT | TL_K_META, NULL},
+  {"complex", pw_parts, PW_COMPLEX, TL_K_META, NULL},
+  {"polar", pw_parts, PW_POLAR, TL_K_META, NULL},
+  {"frexp", pw_frexp, 0, TL_K_META, NULL},
   {0}};
 
 bool pw_rule(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, tl_dtype *result, bool *second,

@@ -1,5 +1,6 @@
 /* pw_binary.c: loops of two and three operands. */
 #include "math/cmath.h"
+#include "core/core.h"
 #include "pointwise/pointwise.h"
 #include "math/special.h"
 #include "math/vmath.h"
@@ -291,7 +292,7 @@ static int alpha_params(PyObject *alpha, tl_dtype d, PwParams *p) {
   PwArg a;
   if (TL_CHECK(alpha)) { /* a 0-dim tensor stands for its value */
     TlTensor *t = (TlTensor *)alpha;
-    PyObject *v = tl_scalar_object((tl_dtype)t->dtype, tl_data(t));
+    PyObject *v = tl_m_item(t, NULL);
     int rc = v ? alpha_params(v, d, p) : -1;
     Py_XDECREF(v);
     return rc;

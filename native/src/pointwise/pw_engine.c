@@ -365,7 +365,7 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
     if (!res) return NULL;
   }
   target = res;
-  if (res->numel == 0) goto done;
+  if (res->numel == 0 || tl_meta) goto done;
   int rc;
   if (exact && contig && same_shape && res->dtype == lo && tl_is_contiguous(res)) {
     for (int k = 0; k < nin; k++) {
@@ -491,7 +491,8 @@ PyObject *pw_unary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
 PyObject *pw_binary(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   const PwRow *row = k->data;
   PyObject *a = args[0], *b = args[1];
-  if (!out && TL_CHECK(a) && TL_CHECK(b)) { /* the commonest case, without set-up: two alike contiguous tensors */
+  if (!out && !tl_meta && TL_CHECK(a) &&
+      TL_CHECK(b)) { /* the commonest case, without set-up: two alike contiguous tensors */
     const TlTensor *x = (const TlTensor *)a, *y = (const TlTensor *)b;
     tl_dtype d = (tl_dtype)x->dtype;
     pw_loop loop;

@@ -202,6 +202,7 @@ static inline void put1(void *p, bool wide, int64_t i, double v) {
 
 /* every line of one dim of a dense complex tensor, in place */
 static int lines(TlTensor *t, int dim, bool forward, double scale) {
+  if (tl_meta) return 0;
   const int64_t n = t->shape[dim], inner = t->strides[dim], outer = t->numel / (n * inner),
                 cap = inner < BLOCK ? inner : BLOCK;
   const bool wide = t->dtype == TL_C128;
@@ -240,6 +241,7 @@ end:
  * row (n where the result is to be complete). An even row is taken as h complex numbers: even elements real, odd
  * imaginary. */
 static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool to_real, double scale) {
+  if (tl_meta) return 0;
   const int64_t h = n / 2, len = n % 2 ? n : h, rows = re->numel / n;
   const bool wide = re->dtype == TL_F64;
   v2d *x = NULL, *y, *w = NULL;
@@ -392,5 +394,7 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   return (PyObject *)r;
 }
 
-const TlKernel tl_kernels_fft[] = {
-  {"_fft_c2c", k_fft, C2C, 0, NULL}, {"_fft_r2c", k_fft, R2C, 0, NULL}, {"_fft_c2r", k_fft, C2R, 0, NULL}, {0}};
+const TlKernel tl_kernels_fft[] = {{"_fft_c2c", k_fft, C2C, TL_K_META, NULL},
+                                   {"_fft_r2c", k_fft, R2C, TL_K_META, NULL},
+                                   {"_fft_c2r", k_fft, C2R, TL_K_META, NULL},
+                                   {0}};

@@ -112,8 +112,8 @@ static TlTensor *batched(TlTensor *x, int tail, int64_t m, int64_t n, tl_dtype d
 static int matrices(const char *op, const TlTensor *a) {
   return tl_check_dims(op, "matrices", a, 2, TL_DIM_LIMIT) || tl_product(a->ndim, a->shape, NULL) ? -1 : 0;
 }
-static int64_t batches(TlTensor *x) {
-  int64_t b = 1;
+static int64_t batches(TlTensor *x) { /* none whose numbers are wanted on the meta device */
+  int64_t b = !tl_meta;
   for (int i = 0; i < x->ndim - 2; i++) b *= x->shape[i];
   return b;
 }
@@ -568,7 +568,7 @@ KERNEL(k_ldl_solve)
   const int64_t n = N(a), r = N(ARG(2)), nb = batches(a);
   TlTensor *x = copy_of(ARG(2), w);
   bool ok = x && (ac = tl_contiguous_as(a, w)) && (pc = tl_contiguous_as(ARG(1), TL_I32)), herm = TRUE(3);
-  for (int64_t i = 0; ok && i < pc->numel; i++) {
+  for (int64_t i = 0; ok && i < pc->numel && !tl_meta; i++) {
     int64_t p = *P(pc, int32_t, i);
     if (!p || p > n || -p > n || (p < 0 && i % n == 0 && n < 2)) {
       PyErr_SetString(PyExc_RuntimeError, "linalg.ldl_solve: pivots out of range");
@@ -595,15 +595,15 @@ KERNEL(k_ldl_solve)
   return res;
 }
 
-const TlKernel tl_kernels_linalg[] = {{"_linalg_lu", k_lu},
-                                      {"_linalg_trsm", k_trsm},
-                                      {"_linalg_solve", k_solve},
-                                      {"_linalg_cholesky", k_cholesky},
-                                      {"_linalg_geqrf", k_geqrf},
-                                      {"_linalg_householder", k_householder},
-                                      {"_linalg_eigh", k_eigh},
-                                      {"_linalg_svd", k_svd},
-                                      {"_linalg_eig", k_eig},
-                                      {"_linalg_ldl", k_ldl},
-                                      {"_linalg_ldl_solve", k_ldl_solve},
+const TlKernel tl_kernels_linalg[] = {{"_linalg_lu", k_lu, 0, TL_K_META},
+                                      {"_linalg_trsm", k_trsm, 0, TL_K_META},
+                                      {"_linalg_solve", k_solve, 0, TL_K_META},
+                                      {"_linalg_cholesky", k_cholesky, 0, TL_K_META},
+                                      {"_linalg_geqrf", k_geqrf, 0, TL_K_META},
+                                      {"_linalg_householder", k_householder, 0, TL_K_META},
+                                      {"_linalg_eigh", k_eigh, 0, TL_K_META},
+                                      {"_linalg_svd", k_svd, 0, TL_K_META},
+                                      {"_linalg_eig", k_eig, 0, TL_K_META},
+                                      {"_linalg_ldl", k_ldl, 0, TL_K_META},
+                                      {"_linalg_ldl_solve", k_ldl_solve, 0, TL_K_META},
                                       {0}};

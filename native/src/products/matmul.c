@@ -115,7 +115,7 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
     g.m *= shape[nbatch];
     batches = shape[nbatch] ? batches / shape[nbatch] : 0;
   }
-  if (c->numel) {
+  if (c->numel && !tl_meta) {
     const size_t e = tl_itemsize[w];
     const char *ap = g.a.p, *bp = g.b.p;
     for (int64_t i = 0; nbatch == 0 ? i < 1 : i < batches; i++) {
@@ -206,7 +206,7 @@ static TlTensor *add_product(TlTensor *self, TlTensor *a, TlTensor *b, PyObject 
   }
   wide_a = tl_cast(a, w);
   if (!wide_a || !(p = multiply(wide_a, b, false, NULL, NULL))) goto done;
-  int64_t num = p->numel;
+  int64_t num = tl_meta ? 0 : p->numel;
 #define RUN(T) { T x = *(T *)&av, y = *(T *)&bv, *P = (T *)tl_data(p), *S = (T *)tl_data(init); \
     for (int64_t i = 0; i < num; i++) P[i] = b0 ? x * P[i] : x * P[i] + y * S[i]; }
 #define CRUN(T, R) { T x = *(T *)&av, y = *(T *)&bv, *P = (T *)tl_data(p), *S = (T *)tl_data(init); \
@@ -325,7 +325,7 @@ KERNEL(k_dot)
   if (k->id != CONJUGATED || !tl_is_complex(a->dtype)) return (PyObject *)multiply(a, b, false, NULL, NULL);
   TlTensor *c = tl_empty(a->dtype, 1, a->shape), *r = NULL;
   if (c && !tl_copy(c, a)) {
-    for (int64_t i = 0; i < c->numel; i++) {
+    for (int64_t i = 0; i < c->numel && !tl_meta; i++) {
       if (c->dtype == TL_C64) {
         tl_c64 *p = (tl_c64 *)tl_data(c) + i;
         p->im = -p->im;
@@ -453,15 +453,8 @@ KERNEL(k_linear)
 KERNEL(k_gpu_only)
 { return TL_FALLBACK(); } /* an op with a kernel on webgpu only */
 
-const TlKernel tl_kernels_matmul[] = {{"_attention", k_gpu_only},
-                                      {"mm", k_mm},
-                                      {"bmm", k_bmm},
-                                      {"mv", k_mv},
-                                      {"dot", k_dot},
-                                      {"vdot", k_dot, CONJUGATED},
-                                      {"matmul", k_matmul},
-                                      {"addmm", k_addmm},
-                                      {"addmv", k_addmv},
-                                      {"baddbmm", k_baddbmm},
-                                      {"linear", k_linear},
-                                      {0}};
+const TlKernel tl_kernels_matmul[] = {
+  {"_attention", k_gpu_only},           {"mm", k_mm, 0, TL_K_META},         {"bmm", k_bmm, 0, TL_K_META},
+  {"mv", k_mv, 0, TL_K_META},           {"dot", k_dot, 0, TL_K_META},       {"vdot", k_dot, CONJUGATED, TL_K_META},
+  {"matmul", k_matmul, 0, TL_K_META},   {"addmm", k_addmm, 0, TL_K_META},   {"addmv", k_addmv, 0, TL_K_META},
+  {"baddbmm", k_baddbmm, 0, TL_K_META}, {"linear", k_linear, 0, TL_K_META}, {0}};

@@ -31,6 +31,7 @@ PyObject *tl_k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na, Tl
     }
   }
   if (!(t = tl_empty(TL_I64, 1, &n))) return NULL;
+  if (tl_meta) n = 0;
   v = (int64_t *)tl_data(t);
   for (int64_t i = 0; i < n; i++) v[i] = i;
   if (n < (int64_t)(UINT32_MAX / 20)) {
@@ -107,7 +108,7 @@ PyObject *tl_k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t na,
   shape[0] = self->ndim == 2 ? rows : m;
   shape[1] = m;
   r = tl_empty(TL_I64, self->ndim, shape);
-  if (r && !r->numel) return (PyObject *)r;
+  if (r && (!r->numel || tl_meta)) return (PyObject *)r;
   if (!r || !(w = tl_contiguous_as(self, TL_F64))) goto end;
   v = (double *)tl_data(w);
   o = (int64_t *)tl_data(r);

@@ -35,7 +35,7 @@ int tl_fill_drawn(TlTensor *t, TlGenerator *g, const TlDist *p, TlDrawFn *draw) 
   TlTensor *tmp, *view;
   int perm[TL_MAX_DIMS], rc = -1;
   if (!g) return -1;
-  if (!t->numel) return 0;
+  if (!t->numel || tl_meta) return 0;
   if (tl_is_contiguous(t)) return draw_pieces(draw, g, p, t->dtype, tl_data(t), t->numel);
   tl_memory_order(t, perm);
   for (int i = 0; i < t->ndim; i++) {

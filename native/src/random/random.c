@@ -283,7 +283,7 @@ static PyObject *k_bernoulli(const TlKernel *k, PyObject *const *a, Py_ssize_t n
     TL_DEC(v);
     tmp = e ? tl_empty(self->dtype, nd, shape) : NULL;
     if (!tmp) goto end;
-    for (int64_t at = 0; at < e->numel; at += TL_CHUNK) {
+    for (int64_t at = 0; at < e->numel && !tl_meta; at += TL_CHUNK) {
       int64_t m = e->numel - at < TL_CHUNK ? e->numel - at : TL_CHUNK;
       for (int64_t i = 0; i < m; i++) {
         double q = wide ? ((double *)tl_data(e))[at + i] : ((float *)tl_data(e))[at + i];
@@ -389,7 +389,7 @@ static PyObject *k_rrelu_noise(const TlKernel *k, PyObject *const *a, Py_ssize_t
   if ((r = tl_empty(TL_F64, x->ndim, x->shape))) {
     const double *v = (const double *)tl_data(x);
     double *o = (double *)tl_data(r);
-    for (int64_t i = 0; i < x->numel; i++) o[i] = v[i] <= 0 ? fma(tl_draw_d(g), upper - lower, lower) : 1;
+    for (int64_t i = 0; i < x->numel && !tl_meta; i++) o[i] = v[i] <= 0 ? fma(tl_draw_d(g), upper - lower, lower) : 1;
     result = tl_cast(r, (tl_dtype)self->dtype);
   }
   TL_DEC(x);
@@ -410,24 +410,24 @@ static PyObject *k_generator(const TlKernel *k, PyObject *const *a, Py_ssize_t n
 
 const TlKernel tl_kernels_random[] = {{"generator_type", k_generator, GENERATOR_TYPE, TL_K_CHECKS, NULL},
                                       {"set_default_generator", k_generator, SET_DEFAULT, TL_K_CHECKS, NULL},
-                                      {"rand", k_rand, RAND, 0, NULL},
-                                      {"randn", k_rand, RANDN, 0, NULL},
-                                      {"uniform_", k_uniform, 0, 0, NULL},
-                                      {"normal_", k_normal, 0, 0, NULL},
-                                      {"random_", k_random, RANDOM, 0, NULL},
-                                      {"random_to", k_random, RANDOM_TO, 0, NULL},
-                                      {"random_from", k_random, RANDOM_FROM, 0, NULL},
-                                      {"bernoulli_", k_bernoulli, 0, 0, NULL},
-                                      {"exponential_", k_continuous, EXPONENTIAL, 0, NULL},
-                                      {"geometric_", k_continuous, GEOMETRIC, 0, NULL},
-                                      {"cauchy_", k_continuous, CAUCHY, 0, NULL},
-                                      {"log_normal_", k_continuous, LOG_NORMAL, 0, NULL},
-                                      {"dropout_noise", k_dropout_noise, 0, 0, NULL},
-                                      {"rrelu_noise", k_rrelu_noise, 0, 0, NULL},
-                                      {"randperm", tl_k_randperm, 0, 0, NULL},
-                                      {"multinomial", tl_k_multinomial, 0, 0, NULL},
-                                      {"poisson", tl_k_sampled, TL_POISSON, 0, NULL},
-                                      {"binomial", tl_k_sampled, TL_BINOMIAL, 0, NULL},
-                                      {"standard_gamma", tl_k_sampled, TL_GAMMA, 0, NULL},
-                                      {"sample_dirichlet", tl_k_dirichlet, 0, 0, NULL},
+                                      {"rand", k_rand, RAND, TL_K_META, NULL},
+                                      {"randn", k_rand, RANDN, TL_K_META, NULL},
+                                      {"uniform_", k_uniform, 0, TL_K_META, NULL},
+                                      {"normal_", k_normal, 0, TL_K_META, NULL},
+                                      {"random_", k_random, RANDOM, TL_K_META, NULL},
+                                      {"random_to", k_random, RANDOM_TO, TL_K_META, NULL},
+                                      {"random_from", k_random, RANDOM_FROM, TL_K_META, NULL},
+                                      {"bernoulli_", k_bernoulli, 0, TL_K_META, NULL},
+                                      {"exponential_", k_continuous, EXPONENTIAL, TL_K_META, NULL},
+                                      {"geometric_", k_continuous, GEOMETRIC, TL_K_META, NULL},
+                                      {"cauchy_", k_continuous, CAUCHY, TL_K_META, NULL},
+                                      {"log_normal_", k_continuous, LOG_NORMAL, TL_K_META, NULL},
+                                      {"dropout_noise", k_dropout_noise, 0, TL_K_META, NULL},
+                                      {"rrelu_noise", k_rrelu_noise, 0, TL_K_META, NULL},
+                                      {"randperm", tl_k_randperm, 0, TL_K_META, NULL},
+                                      {"multinomial", tl_k_multinomial, 0, TL_K_META, NULL},
+                                      {"poisson", tl_k_sampled, TL_POISSON, TL_K_META, NULL},
+                                      {"binomial", tl_k_sampled, TL_BINOMIAL, TL_K_META, NULL},
+                                      {"standard_gamma", tl_k_sampled, TL_GAMMA, TL_K_META, NULL},
+                                      {"sample_dirichlet", tl_k_dirichlet, 0, TL_K_META, NULL},
                                       {0}};

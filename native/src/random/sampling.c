@@ -134,7 +134,7 @@ PyObject *tl_k_dirichlet(const TlKernel *k, PyObject *const *a, Py_ssize_t n, Tl
   }
   if (!(x = tl_contiguous_as(self, TL_F64)) || !(r = tl_empty(TL_F64, self->ndim, self->shape))) goto end;
   if (!(scratch = tl_malloc((uint64_t)cols * sizeof(double)))) goto end;
-  for (int64_t i = 0; i < r->numel; i += cols) {
+  for (int64_t i = 0; i < r->numel && !tl_meta; i += cols) {
     dirichlet_row(g, (double *)tl_data(x) + i, (double *)tl_data(r) + i, scratch, cols,
                   single ? 1.1754943508222875e-38 : 2.2250738585072014e-308, single ? 1 - 0x1p-24 : 1 - 0x1p-53);
     if (!(i / cols & 1023) && tl_check_interrupt() < 0) goto end;
@@ -189,7 +189,7 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
   }
   r = x && (k->id != TL_BINOMIAL || y) ? tl_empty(TL_F64, self->ndim, self->shape) : NULL;
   if (!r) goto end;
-  for (int64_t i = 0; i < r->numel; i++) {
+  for (int64_t i = 0; i < r->numel && !tl_meta; i++) {
     double v = ((double *)tl_data(x))[i], *o = (double *)tl_data(r) + i;
     if (k->id == TL_POISSON) {
       if (!(v >= 0)) {

@@ -47,6 +47,10 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   TlRedOp rop = op == PROD ? TL_RED_PROD : TL_RED_SUM;
   if (op == NANSUM && tl_is_float(load)) rop = TL_RED_NANSUM;
   tl_red_plan(&r, t, mask, keepdim, load);
+  if (tl_meta) {
+    res = tl_red_result(&r, want);
+    goto done;
+  }
   int64_t width = acc_t == TL_C128 ? 2 : 1;
   if (r.nout > 64 / width && !(acc = tl_array(r.nout, width * 8))) {
     acc = stack;
@@ -86,6 +90,7 @@ static PyObject *k_count(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   (void)out;
   if (tl_red_mask(nargs > 1 ? args[1] : NULL, t->ndim, mask, k->id != COUNT) < 0) return NULL;
   tl_red_plan(&r, t, mask, nargs > 2 && PyObject_IsTrue(args[2]), load);
+  if (tl_meta) return (PyObject *)tl_red_done(tl_red_result(&r, want));
   if (r.nout > 64 && !(acc = tl_array(r.nout, 8))) return NULL;
   memset(acc, 0, r.nout * 8);
   if (tl_red_run(&r, tl_red_loop(TL_RED_COUNT, load), acc) < 0) goto done;
@@ -102,31 +107,31 @@ done:
 }
 
 const TlKernel tl_kernels_reduce[] = {
-  {"sum", k_sum, SUM, 0, NULL},
-  {"nansum", k_sum, NANSUM, 0, NULL},
-  {"mean", k_sum, MEAN, 0, NULL},
-  {"prod", k_sum, PROD, 0, NULL},
-  {"any", k_count, ANY, 0, NULL},
-  {"all", k_count, ALL, 0, NULL},
-  {"count_nonzero", k_count, COUNT, 0, NULL},
-  {"max", tl_k_minmax_all, TL_MAX, 0, NULL}, /* (self) */
-  {"min", tl_k_minmax_all, TL_MIN, 0, NULL},
-  {"amax", tl_k_amax, TL_MAX, 0, NULL}, /* (self, dim, keepdim) */
-  {"amin", tl_k_amax, TL_MIN, 0, NULL},
-  {"max_dim", tl_k_max_dim, TL_MAX, 0, NULL}, /* (self, dim, keepdim) -> values, indices */
-  {"min_dim", tl_k_max_dim, TL_MIN, 0, NULL},
-  {"argmax", tl_k_argmax, TL_MAX, 0, NULL}, /* (self, dim, keepdim) */
-  {"argmin", tl_k_argmax, TL_MIN, 0, NULL},
-  {"aminmax", tl_k_aminmax, 0, 0, NULL}, /* (self, dim, keepdim) -> min, max */
-  {"var", tl_k_var, 0, 0, NULL},         /* (self, unbiased) | (self, dim, unbiased, keepdim) */
-  {"std", tl_k_var, TL_VAR_ROOT, 0, NULL},
-  {"var_mean", tl_k_var, TL_VAR_AND_MEAN, 0, NULL},
-  {"std_mean", tl_k_var, TL_VAR_ROOT | TL_VAR_AND_MEAN, 0, NULL},
-  {"var_correction", tl_k_var, 0, 0, NULL}, /* (self, dim, correction, keepdim) */
-  {"std_correction", tl_k_var, TL_VAR_ROOT, 0, NULL},
-  {"var_mean_correction", tl_k_var, TL_VAR_AND_MEAN, 0, NULL},
-  {"std_mean_correction", tl_k_var, TL_VAR_ROOT | TL_VAR_AND_MEAN, 0, NULL},
-  {"linalg_vector_norm", tl_k_vector_norm, 0, 0, NULL}, /* (self, ord, dim, keepdim, dtype) */
-  {"logsumexp", tl_k_logsumexp, 0, 0, NULL},            /* (self, dim, keepdim) */
+  {"sum", k_sum, SUM, TL_K_META, NULL},
+  {"nansum", k_sum, NANSUM, TL_K_META, NULL},
+  {"mean", k_sum, MEAN, TL_K_META, NULL},
+  {"prod", k_sum, PROD, TL_K_META, NULL},
+  {"any", k_count, ANY, TL_K_META, NULL},
+  {"all", k_count, ALL, TL_K_META, NULL},
+  {"count_nonzero", k_count, COUNT, TL_K_META, NULL},
+  {"max", tl_k_minmax_all, TL_MAX, TL_K_META, NULL}, /* (self) */
+  {"min", tl_k_minmax_all, TL_MIN, TL_K_META, NULL},
+  {"amax", tl_k_amax, TL_MAX, TL_K_META, NULL}, /* (self, dim, keepdim) */
+  {"amin", tl_k_amax, TL_MIN, TL_K_META, NULL},
+  {"max_dim", tl_k_max_dim, TL_MAX, TL_K_META, NULL}, /* (self, dim, keepdim) -> values, indices */
+  {"min_dim", tl_k_max_dim, TL_MIN, TL_K_META, NULL},
+  {"argmax", tl_k_argmax, TL_MAX, TL_K_META, NULL}, /* (self, dim, keepdim) */
+  {"argmin", tl_k_argmax, TL_MIN, TL_K_META, NULL},
+  {"aminmax", tl_k_aminmax, 0, TL_K_META, NULL}, /* (self, dim, keepdim) -> min, max */
+  {"var", tl_k_var, 0, TL_K_META, NULL},         /* (self, unbiased) | (self, dim, unbiased, keepdim) */
+  {"std", tl_k_var, TL_VAR_ROOT, TL_K_META, NULL},
+  {"var_mean", tl_k_var, TL_VAR_AND_MEAN, TL_K_META, NULL},
+  {"std_mean", tl_k_var, TL_VAR_ROOT | TL_VAR_AND_MEAN, TL_K_META, NULL},
+  {"var_correction", tl_k_var, 0, TL_K_META, NULL}, /* (self, dim, correction, keepdim) */
+  {"std_correction", tl_k_var, TL_VAR_ROOT, TL_K_META, NULL},
+  {"var_mean_correction", tl_k_var, TL_VAR_AND_MEAN, TL_K_META, NULL},
+  {"std_mean_correction", tl_k_var, TL_VAR_ROOT | TL_VAR_AND_MEAN, TL_K_META, NULL},
+  {"linalg_vector_norm", tl_k_vector_norm, 0, TL_K_META, NULL}, /* (self, ord, dim, keepdim, dtype) */
+  {"logsumexp", tl_k_logsumexp, 0, TL_K_META, NULL},            /* (self, dim, keepdim) */
   {0},
 };

@@ -21,6 +21,7 @@ static TlTensor *extreme(TlTensor *t, const uint8_t *mask, bool keepdim, bool ma
   TlRed r;
   tl_red_plan(&r, t, mask, keepdim, load);
   if (!(res = tl_red_result(&r, t->dtype))) return NULL;
+  if (tl_meta) return tl_red_done(res);
   if (load == t->dtype) acc = tl_data(res);
   else if (r.nout > 64 && !(acc = tl_array(r.nout, tl_itemsize[load]))) goto fail;
   fill_identity(acc, load, max, r.nout);
@@ -235,6 +236,11 @@ static int extreme_at(TlTensor *t, const uint8_t *mask, bool keepdim, bool max, 
   TlRed r;
   int rc = -1;
   tl_red_plan(&r, t, mask, keepdim, load);
+  if (tl_meta) {
+    *index = tl_red_done(tl_red_result(&r, TL_I64));
+    if (values) *values = tl_red_done(tl_red_result(&r, t->dtype));
+    return *index && (!values || *values) ? 0 : -1;
+  }
   if (!(*index = tl_red_result(&r, TL_I64))) goto done;
   arg.index = (int64_t *)tl_data(*index);
   for (int64_t i = 0; i < r.nout; i++) arg.index[i] = -1;

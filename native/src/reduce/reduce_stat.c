@@ -34,6 +34,11 @@ PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
                   names[k->id]);
     if (PyErr_WarnEx(PyExc_UserWarning, text, 1) < 0) return NULL;
   }
+  if (tl_meta) {
+    res = tl_red_result(&r, t->dtype);
+    mean = with_mean ? tl_red_result(&r, t->dtype) : NULL;
+    goto done;
+  }
   if (r.nout > 32 && !(acc = tl_array(r.nout, 24))) return NULL;
   memset(acc, 0, r.nout * 24);
   TlShift shift = {acc, acc + r.nout, acc + 2 * r.nout};
@@ -140,6 +145,10 @@ PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t 
   tl_dtype real = tl_real_of(want), load = tl_compute[real];
   tl_red_plan(&r, t, mask, PyObject_IsTrue(args[3]), load);
   r.abs = tl_is_complex(want);
+  if (tl_meta) {
+    res = tl_red_result(&r, real);
+    goto done;
+  }
   if (r.nout > 64 && !(acc = tl_array(r.nout, 8))) goto done;
   for (int64_t i = 0; i < r.nout; i++) acc[i] = isinf(p) && p < 0 ? INFINITY : 0;
   Power w = {acc, p};
@@ -236,6 +245,7 @@ PyObject *tl_k_logsumexp(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   if (tl_is_complex(t->dtype)) return TL_FALLBACK();
   if (tl_red_mask(args[1], t->ndim, mask, false) < 0) return NULL;
   tl_red_plan(&r, t, mask, nargs > 2 && PyObject_IsTrue(args[2]), load);
+  if (tl_meta) return (PyObject *)tl_red_done(tl_red_result(&r, want));
   if (r.nout > 32 && !(s = tl_array(r.nout, 16))) return NULL;
   double *md = s + r.nout;
   float *mf = (float *)md;

@@ -112,7 +112,7 @@ static PyObject *k_scan(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     x = tl_contiguous_as(t, loop);
   }
   if (!x || !(y = tl_empty(loop, t->ndim, t->shape))) goto done;
-  if (t->ndim == 0 || t->numel) {
+  if ((t->ndim == 0 || t->numel) && !tl_meta) {
     TlAxis ax = t->ndim ? tl_axis(x, dim) : (TlAxis){1, 1, 1};
     if (scan_run(k->id, loop, tl_data(x), tl_data(y), ax) < 0) goto done;
   }
@@ -166,7 +166,7 @@ static PyObject *k_cummax(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   if (!(x = tl_contiguous_as(t, loop)) || !(y = tl_empty(loop, t->ndim, t->shape)) ||
       !(index = tl_empty(TL_I64, t->ndim, t->shape)))
     goto fail;
-  if (t->numel) {
+  if (t->numel && !tl_meta) {
     TlAxis ax = t->ndim ? tl_axis(x, dim) : (TlAxis){1, 1, 1};
     void *p = tl_data(x), *q = tl_data(y);
     int64_t *i = (int64_t *)tl_data(index);
@@ -186,10 +186,10 @@ fail:
 }
 
 const TlKernel tl_kernels_scan[] = {
-  {"cumsum", k_scan, CUMSUM, 0, NULL},
-  {"cumprod", k_scan, CUMPROD, 0, NULL},
-  {"logcumsumexp", k_scan, LOGCUMSUMEXP, 0, NULL},
-  {"cummax", k_cummax, CUMMAX, 0, NULL},
-  {"cummin", k_cummax, CUMMIN, 0, NULL},
+  {"cumsum", k_scan, CUMSUM, TL_K_META, NULL},
+  {"cumprod", k_scan, CUMPROD, TL_K_META, NULL},
+  {"logcumsumexp", k_scan, LOGCUMSUMEXP, TL_K_META, NULL},
+  {"cummax", k_cummax, CUMMAX, TL_K_META, NULL},
+  {"cummin", k_cummax, CUMMIN, TL_K_META, NULL},
   {0},
 };

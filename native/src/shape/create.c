@@ -152,7 +152,7 @@ PyObject *tl_k_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTens
   if (format == 2) return TL_FALLBACK();
   r = format ? tl_empty(d, self->ndim, self->shape) : tl_empty_preserved(TL_CPU, self, d);
   if (!r || k->id == TL_EMPTY) return (PyObject *)fresh(r);
-  if (k->id == TL_ZEROS) {
+  if (k->id == TL_ZEROS && !tl_meta) {
     memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[d]);
     return (PyObject *)r;
   } /* always dense */
@@ -191,7 +191,7 @@ PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
                  (long long)(shape[0] < 0 ? shape[0] : shape[1]));
     return NULL;
   }
-  if (!(r = tl_zeros(d, 2, shape))) return NULL;
+  if (!(r = tl_zeros(d, 2, shape)) || tl_meta) return (PyObject *)r;
   tl_cast_contig(d, v, TL_I64, &v1, 1);
   for (int64_t i = 0; i < shape[0] && i < shape[1]; i++)
     memcpy(tl_data(r) + i * (shape[1] + 1) * tl_itemsize[d], v, tl_itemsize[d]);
@@ -268,6 +268,7 @@ PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
     }
     n = (int64_t)count;
   }
+  if (tl_meta) return (PyObject *)tl_empty(d, 1, &n);
   if (whole) {
     int64_t *p;
     if (!(t = tl_empty(TL_I64, 1, &n))) return NULL;
@@ -327,7 +328,9 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
                  logs ? "logspace_cpu" : "linspace_cpu");
     return NULL;
   }
-  if (range_end(d, a[0], &x) < 0 || range_end(d, a[1], &y) < 0 || !(t = tl_empty(TL_F64, 1, &n))) return NULL;
+  if (range_end(d, a[0], &x) < 0 || range_end(d, a[1], &y) < 0) return NULL;
+  if (tl_meta) return (PyObject *)tl_empty(d, 1, &n);
+  if (!(t = tl_empty(TL_F64, 1, &n))) return NULL;
   p = (double *)tl_data(t);
   { /* steps are rounded to the dtype, as PyTorch's are */
     double lo = rounded(d, x), hi = rounded(d, y), s = n > 1 ? rounded(d, rounded(d, hi - lo) / (double)(n - 1)) : 0;

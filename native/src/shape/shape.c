@@ -142,7 +142,7 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
     tl_view_strides(r, nd + 1, sh, st);
     if (tl_restride(r, nd + 1, sh, st) < 0) TL_CLEAR(r);
   }
-  if (!r || !r->numel) goto end;
+  if (!r || !r->numel || tl_meta) goto end;
   if (dense) {
     int64_t inner = strides[dim] * tl_itemsize[dt], row = inner * shape[dim], outer = r->numel * tl_itemsize[dt] / row;
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -565,8 +565,8 @@ static PyObject *k_fill_diagonal(const TlKernel *k, PyObject *const *a, Py_ssize
   return Py_NewRef(out);
 }
 
-const TlKernel tl_kernels_shape[] = {{"cat", k_cat, CAT, 0, NULL},
-                                     {"stack", k_cat, STACK, 0, NULL},
+const TlKernel tl_kernels_shape[] = {{"cat", k_cat, CAT, TL_K_META, NULL},
+                                     {"stack", k_cat, STACK, TL_K_META, NULL},
                                      {"flip", k_flip, 0, 0, NULL},
                                      {"roll", k_roll, 0, 0, NULL},
                                      {"repeat", k_repeat, 0, 0, NULL},
@@ -577,26 +577,26 @@ const TlKernel tl_kernels_shape[] = {{"cat", k_cat, CAT, 0, NULL},
                                      {"triu_indices", k_tri_indices, TRIU, 0, NULL},
                                      {"diag_embed", k_diag_embed, 0, 0, NULL},
                                      {"fill_diagonal_", k_fill_diagonal, 0, TL_K_OUT | TL_K_GEOMETRY, NULL},
-                                     {"eye", tl_k_eye, TL_EYE, 0, NULL},
-                                     {"eye_m", tl_k_eye, TL_EYE_M, 0, NULL},
-                                     {"arange", tl_k_arange, TL_ARANGE, 0, NULL},
-                                     {"arange_start", tl_k_arange, TL_ARANGE_START, 0, NULL},
-                                     {"arange_step", tl_k_arange, TL_ARANGE_STEP, 0, NULL},
-                                     {"linspace", tl_k_linspace, TL_LINSPACE, 0, NULL},
-                                     {"logspace", tl_k_linspace, TL_LOGSPACE, 0, NULL},
-                                     {"empty", tl_k_new, TL_EMPTY, 0, NULL},
-                                     {"zeros", tl_k_new, TL_ZEROS, 0, NULL},
-                                     {"ones", tl_k_new, TL_ONES, 0, NULL},
-                                     {"full", tl_k_full, 0, 0, NULL},
-                                     {"empty_like", tl_k_like, TL_EMPTY, 0, NULL},
-                                     {"zeros_like", tl_k_like, TL_ZEROS, 0, NULL},
-                                     {"ones_like", tl_k_like, TL_ONES, 0, NULL},
-                                     {"full_like", tl_k_like, TL_FULL, 0, NULL},
-                                     {"new_empty", tl_k_new_like, TL_EMPTY, 0, NULL},
-                                     {"new_zeros", tl_k_new_like, TL_ZEROS, 0, NULL},
-                                     {"new_ones", tl_k_new_like, TL_ONES, 0, NULL},
-                                     {"new_full", tl_k_new_like, TL_FULL, 0, NULL},
-                                     {"constant_pad_nd", tl_k_constant_pad, 0, 0, NULL},
+                                     {"eye", tl_k_eye, TL_EYE, TL_K_META, NULL},
+                                     {"eye_m", tl_k_eye, TL_EYE_M, TL_K_META, NULL},
+                                     {"arange", tl_k_arange, TL_ARANGE, TL_K_META, NULL},
+                                     {"arange_start", tl_k_arange, TL_ARANGE_START, TL_K_META, NULL},
+                                     {"arange_step", tl_k_arange, TL_ARANGE_STEP, TL_K_META, NULL},
+                                     {"linspace", tl_k_linspace, TL_LINSPACE, TL_K_META, NULL},
+                                     {"logspace", tl_k_linspace, TL_LOGSPACE, TL_K_META, NULL},
+                                     {"empty", tl_k_new, TL_EMPTY, TL_K_META, NULL},
+                                     {"zeros", tl_k_new, TL_ZEROS, TL_K_META, NULL},
+                                     {"ones", tl_k_new, TL_ONES, TL_K_META, NULL},
+                                     {"full", tl_k_full, 0, TL_K_META, NULL},
+                                     {"empty_like", tl_k_like, TL_EMPTY, TL_K_META, NULL},
+                                     {"zeros_like", tl_k_like, TL_ZEROS, TL_K_META, NULL},
+                                     {"ones_like", tl_k_like, TL_ONES, TL_K_META, NULL},
+                                     {"full_like", tl_k_like, TL_FULL, TL_K_META, NULL},
+                                     {"new_empty", tl_k_new_like, TL_EMPTY, TL_K_META, NULL},
+                                     {"new_zeros", tl_k_new_like, TL_ZEROS, TL_K_META, NULL},
+                                     {"new_ones", tl_k_new_like, TL_ONES, TL_K_META, NULL},
+                                     {"new_full", tl_k_new_like, TL_FULL, TL_K_META, NULL},
+                                     {"constant_pad_nd", tl_k_constant_pad, 0, TL_K_META, NULL},
                                      {"pad_reflect", tl_k_pad, TL_PAD_REFLECT, 0, NULL},
                                      {"pad_replicate", tl_k_pad, TL_PAD_REPLICATE, 0, NULL},
                                      {"pad_circular", tl_k_pad, TL_PAD_CIRCULAR, 0, NULL},

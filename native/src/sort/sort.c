@@ -16,6 +16,7 @@ static int rows_open(Rows *w, TlTensor *t, int dim) {
   w->row.items = NULL;
   if (!(w->x = tl_contiguous_as(t, w->loop))) return -1;
   w->ax = t->ndim ? tl_axis(w->x, dim) : (TlAxis){1, 1, 1};
+  if (tl_meta) return 0;
   return tl_row_alloc(&w->row, w->loop, w->ax.n);
 }
 static void rows_close(Rows *w) {
@@ -31,7 +32,7 @@ static TlTensor *take_values(const Rows *w, TlTensor *index, int64_t m, tl_dtype
   TlTensor *v = tl_empty(w->loop, index->ndim, index->shape), *res;
   if (!v) return NULL;
   const int64_t *at = (const int64_t *)tl_data(index);
-  for (int64_t o = 0; o < w->ax.outer && index->numel; o++) {
+  for (int64_t o = 0; o < w->ax.outer && index->numel && !tl_meta; o++) {
     int64_t src = o * w->ax.n * w->ax.inner, dst = o * m * w->ax.inner;
 #define TAKE(T) \
   { \
@@ -65,7 +66,7 @@ static TlTensor *order(Rows *w, TlTensor *t, int dim, int64_t m, bool descending
   if (!index) return NULL;
   int64_t *at = (int64_t *)tl_data(index), inner = w->ax.inner;
   int64_t n = w->ax.n;
-  for (int64_t o = 0; o < w->ax.outer && index->numel; o++)
+  for (int64_t o = 0; o < w->ax.outer && index->numel && !tl_meta; o++)
     for (int64_t j = 0; j < inner; j++) {
       tl_row_load(&w->row, w->loop, rows_at(w, o, j), inner, descending);
       if (top && m < n / 4 && n > 64) {
@@ -110,7 +111,7 @@ done:
 
 /* topk's search for few among many: keep a bounded set of candidates below a falling limit */
 static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest) {
-  if (w->row.wide || w->ax.n < 128 || m > w->ax.n / 16) return order(w, t, dim, m, largest, true);
+  if (tl_meta || w->row.wide || w->ax.n < 128 || m > w->ax.n / 16) return order(w, t, dim, m, largest, true);
   int64_t shape[TL_MAX_DIMS], n = w->ax.n, inner = w->ax.inner, cap = 2 * m + 16;
   memcpy(shape, t->shape, t->ndim * sizeof *shape);
   shape[dim] = m;
@@ -387,8 +388,8 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     static const int64_t zero = 0;
     index = tl_empty(TL_I64, 0, NULL);
     values = tl_empty(t->dtype, 0, NULL);
-    if (index) memcpy(tl_data(index), &zero, sizeof zero);
-    if (values) memcpy(tl_data(values), tl_data(t), tl_itemsize[t->dtype]);
+    if (index && !tl_meta) memcpy(tl_data(index), &zero, sizeof zero);
+    if (values && !tl_meta) memcpy(tl_data(values), tl_data(t), tl_itemsize[t->dtype]);
     return tl_pack2(values, index);
   }
   if (t->numel == 0 && k->id == MODE) {
@@ -401,7 +402,7 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   }
   if (rows_open(&w, t, dim) < 0 || !(index = tl_empty(TL_I64, nd, shape))) goto done;
   int64_t *at = (int64_t *)tl_data(index);
-  for (int64_t o = 0; o < w.ax.outer && index->numel; o++)
+  for (int64_t o = 0; o < w.ax.outer && index->numel && !tl_meta; o++)
     for (int64_t j = 0; j < w.ax.inner; j++) at[o * w.ax.inner + j] = pick(&w, k->id, rows_at(&w, o, j), rank);
   values = take_values(&w, index, 1, t->dtype);
 done:
@@ -415,7 +416,7 @@ static PyObject *k_median_all(const TlKernel *k, PyObject *const *args, Py_ssize
   Rows w = {0};
   (void)nargs, (void)out;
   if (tl_is_complex(t->dtype) || t->dtype == TL_BOOL) return tl_not_implemented("median_cpu", t->dtype);
-  if (!(res = tl_empty(t->dtype, 0, NULL))) return NULL;
+  if (!(res = tl_empty(t->dtype, 0, NULL)) || tl_meta) return (PyObject *)res;
   if (t->numel == 0) {
     PyObject *nan = tl_is_float(t->dtype) ? PyFloat_FromDouble(NAN) : PyLong_FromLong(0);
     int rc = nan ? tl_fill(res, nan) : -1;
@@ -436,25 +437,25 @@ static PyObject *k_median_all(const TlKernel *k, PyObject *const *args, Py_ssize
 }
 
 const TlKernel tl_kernels_sort[] = {
-  {"sort", k_sort, 0, 0, NULL}, /* (self, dim, descending) */
-  {"argsort", k_sort, ONLY_INDICES, 0, NULL},
-  {"sort_stable", k_sort, STABLE, 0, NULL}, /* (self, stable, dim, descending) */
-  {"argsort_stable", k_sort, ONLY_INDICES | STABLE, 0, NULL},
-  {"topk", k_topk, 0, 0, NULL},
-  {"kthvalue", k_pick, KTH, 0, NULL},
-  {"median_dim", k_pick, MEDIAN, 0, NULL},
-  {"nanmedian_dim", k_pick, NANMEDIAN, 0, NULL},
-  {"mode", k_pick, MODE, 0, NULL},
-  {"median", k_median_all, MEDIAN, 0, NULL},
-  {"nanmedian", k_median_all, NANMEDIAN, 0, NULL},
+  {"sort", k_sort, 0, TL_K_META, NULL}, /* (self, dim, descending) */
+  {"argsort", k_sort, ONLY_INDICES, TL_K_META, NULL},
+  {"sort_stable", k_sort, STABLE, TL_K_META, NULL}, /* (self, stable, dim, descending) */
+  {"argsort_stable", k_sort, ONLY_INDICES | STABLE, TL_K_META, NULL},
+  {"topk", k_topk, 0, TL_K_META, NULL},
+  {"kthvalue", k_pick, KTH, TL_K_META, NULL},
+  {"median_dim", k_pick, MEDIAN, TL_K_META, NULL},
+  {"nanmedian_dim", k_pick, NANMEDIAN, TL_K_META, NULL},
+  {"mode", k_pick, MODE, TL_K_META, NULL},
+  {"median", k_median_all, MEDIAN, TL_K_META, NULL},
+  {"nanmedian", k_median_all, NANMEDIAN, TL_K_META, NULL},
   {"_unique2", tl_k_unique, 0, 0, NULL},                   /* (self, sorted, return_inverse, return_counts) */
   {"unique_dim", tl_k_unique_dim, TL_UNIQUE_DIM, 0, NULL}, /* (self, dim, sorted, return_inverse, return_counts) */
   {"unique_consecutive", tl_k_unique_dim, TL_UNIQUE_CONSECUTIVE, 0,
    NULL}, /* (self, return_inverse, return_counts, dim) */
-  {"searchsorted", tl_k_searchsorted, TL_SEARCHSORTED, 0,
-   NULL},                                                  /* (sorted_sequence, self, out_int32, right, side, sorter) */
-  {"bucketize", tl_k_searchsorted, TL_BUCKETIZE, 0, NULL}, /* (self, boundaries, out_int32, right) */
-  {"histc", tl_k_histc, 0, 0, NULL},                       /* (self, bins, min, max) */
-  {"bincount", tl_k_bincount, 0, 0, NULL},                 /* (self, weights, minlength) */
+  {"searchsorted", tl_k_searchsorted, TL_SEARCHSORTED, TL_K_META,
+   NULL}, /* (sorted_sequence, self, out_int32, right, side, sorter) */
+  {"bucketize", tl_k_searchsorted, TL_BUCKETIZE, TL_K_META, NULL}, /* (self, boundaries, out_int32, right) */
+  {"histc", tl_k_histc, 0, 0, NULL},                               /* (self, bins, min, max) */
+  {"bincount", tl_k_bincount, 0, 0, NULL},                         /* (self, weights, minlength) */
   {0},
 };

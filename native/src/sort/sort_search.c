@@ -290,6 +290,10 @@ PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t
     rows = 1;
     for (int d = 0; d < b->ndim - 1; d++) rows *= b->shape[d];
   }
+  if (tl_meta) {
+    res = tl_empty(narrow ? TL_I32 : TL_I64, v->ndim, v->shape);
+    goto done;
+  }
   const int64_t *order = sc ? (const int64_t *)tl_data(sc) : NULL;
   for (int64_t i = 0; order && i < sc->numel; i++)
     if (order[i] < 0 || order[i] >= n) {

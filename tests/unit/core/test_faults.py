@@ -103,6 +103,7 @@ def modes():
         torch.is_inference_mode_enabled(),
         list(_node.saved_hooks),
         list(_node.anomaly),
+        _C.func_level(),
         torch.get_default_dtype(),
     )
 

@@ -41,10 +41,11 @@ def test_probe_is_a_module_of_relaxed_simd():
 def test_a_missing_build_says_what_to_do(tmp_path):
     package = tmp_path / "torchlite"
     (package / "_core").mkdir(parents=True)
-    source = pathlib.Path(__file__).resolve().parents[3] / "torchlite" / "_core" / "native.py"
+    source = pathlib.Path(__file__).resolve().parents[3] / "torchlite" / "_core"
     (package / "__init__.py").write_text("from ._core import native\n")
     (package / "_core" / "__init__.py").touch()
-    shutil.copy(source, package / "_core" / "native.py")
+    for name in ("archive.py", "native.py"):
+        shutil.copy(source / name, package / "_core" / name)
     done = subprocess.run(
         [sys.executable, "-c", "import torchlite"],
         cwd=tmp_path,

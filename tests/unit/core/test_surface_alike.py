@@ -340,20 +340,6 @@ def test_flags_decorate(flags):
     assert backends.cudnn.benchmark is False
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "F.embedding(torch.tensor([0]), torch.ones(2, 2, requires_grad=True), sparse=True)",
-        "F.embedding_bag(torch.tensor([[0]]), torch.ones(2, 2, requires_grad=True), sparse=True)",
-    ],
-)
-def test_sparse_gradients_are_refused(line):
-    """No sparse tensors here: an error that says so, not a dense gradient."""
-    result = eval(line, {"torch": torchlite, "F": torchlite.nn.functional})
-    with pytest.raises(NotImplementedError, match="sparse gradients are not supported"):
-        result.sum().backward()
-
-
 @cases("""
 torch.ldexp(torch.ones(2,dtype=torch.float16),torch.tensor([3,4]))
 torch.ldexp(torch.ones(2,dtype=torch.bfloat16),torch.tensor([3,4],dtype=torch.int32))

@@ -145,10 +145,33 @@ def test_what_is_not_there_is_refused():
         def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
             raise AssertionError
 
-    with pytest.raises(NotImplementedError, match="asks no class for sizes"):
-        torch.Tensor._make_wrapper_subclass(Wrapper, (2,), dispatch_sizes_strides_policy="sizes")
+    with pytest.raises(NotImplementedError, match="asks no class for its device"):
+        torch.Tensor._make_wrapper_subclass(Wrapper, (2,), dispatch_device=True)
     w = torch.Tensor._make_wrapper_subclass(Wrapper, (2,))
     with torch._C._DisableTorchDispatch(), pytest.raises(RuntimeError, match="doesn't have storage"):
         w + 1
     with pytest.raises((RuntimeError, BufferError)):
         memoryview(w.untyped_storage())
+
+
+@pytest.mark.parametrize("policy", ["strides", "sizes"])
+def test_a_class_says_its_geometry(policy):
+    alike(
+        """
+from torch.utils._pytree import tree_map
+class Wrapper(torch.Tensor):
+    @staticmethod
+    def __new__(cls, t):
+        w = torch.Tensor._make_wrapper_subclass(cls, t.shape, dispatch_sizes_strides_policy=POLICY)
+        w.t = t.mT
+        return w
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        seen.append(str(func))
+        return func(*tree_map(lambda x: x.t if isinstance(x, Wrapper) else x, args), **(kwargs or {}))
+seen = []
+w = Wrapper(torch.ones(2, 3))
+found = [w.shape, w.size(), w.size(0), w.stride(), w.stride(-1), w.dim(), w.numel(), w.is_contiguous()]
+[x if isinstance(x, (int, bool)) else tuple(x) for x in found], seen
+""".replace("POLICY", repr(policy))
+    )

@@ -72,7 +72,14 @@ def test_links_and_commands(page):
         assert command in targets, command
     for path in re.findall(r"`((?:native|tests|torchlite|wheels|demos)/[\w./-]+)`", text):
         assert (ROOT / path).exists() or path.startswith(
-            ("wheels/dist", "demos/_site", "demos/docs/_site", "torchlite/_C.abi3", "torchlite/_C_relaxed")
+            (
+                "wheels/dist",
+                "demos/_site",
+                "demos/docs/_site",
+                "torchlite/_C.abi3",
+                "torchlite/_C_relaxed",
+                "torchlite/modules.bin",
+            )
         ), path
 
 

@@ -40,21 +40,37 @@ def _extract_tensor_metadata(result: Any, include_contiguity: bool = True) -> Te
     )
 
 
+def _with_fakes(module: Any, fake_mode: Any) -> Any:
+    """A copy of a module whose parameters and buffers are fake."""
+    import copy
+
+    copied = {id(t): fake_mode.from_tensor(t) for t in (*module.parameters(), *module.buffers())}
+    return copy.deepcopy(module, copied)
+
+
 @compatibility(is_backward_compatible=True)
 class ShapeProp(Interpreter):
     """ShapeProp(gm).propagate(*inputs): node.meta["tensor_meta"] is then a TensorMetadata, or a container of them."""
 
     def __init__(self, gm: Any, fake_mode: Any = None) -> None:
         super().__init__(gm)
-        if fake_mode is not None:
-            raise NotImplementedError("ShapeProp: torchlite has no FakeTensorMode; pass tensors on device 'meta'")
-        self.fake_mode = None
-        self.fake_module = None
+        if fake_mode is None:
+            from torchlite._guards import detect_fake_mode
+
+            fake_mode = detect_fake_mode()
+        self.fake_mode = fake_mode
+        self.fake_module = None if fake_mode is None else _with_fakes(self.module, fake_mode)
         self.real_module = self.module
 
     def run_node(self, n: Node) -> Any:
         try:
-            result = super().run_node(n)
+            if self.fake_module is None:
+                result = super().run_node(n)
+            else:
+                self.module = self.fake_module  # the attributes that nodes ask for are fake
+                with self.fake_mode:
+                    result = super().run_node(n)
+                self.module = self.real_module
         except Exception as e:
             traceback.print_exc()
             raise RuntimeError("ShapeProp error for: node=%s with meta=%s" % (n.format_node(), n.meta)) from e
@@ -74,5 +90,7 @@ class ShapeProp(Interpreter):
         return result
 
     def propagate(self, *args: Any) -> Any:
-        """Runs the graph; gives its output."""
+        """Runs the graph; gives its output. With a fake_mode, tensors become fake first."""
+        if self.fake_mode is not None:
+            args = tuple(self.fake_mode.from_tensor(t) if isinstance(t, torch.Tensor) else t for t in args)
         return super().run(*args)

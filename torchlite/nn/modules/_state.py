@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+import warnings
 from collections import OrderedDict, namedtuple
 
 import torchlite as torch
@@ -222,6 +223,13 @@ class _StateDict:
                     f"shape in current model is {param.shape}."
                 )
                 continue
+            if param.is_meta and not value.is_meta and not assign:
+                warnings.warn(
+                    f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+                    "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
+                    "dictionary to their corresponding key in the module instead of copying them in place?)",
+                    stacklevel=2,
+                )
             try:
                 with torch.no_grad():
                     if assign:

@@ -19,7 +19,7 @@ def get_total_norm(tensors, norm_type=2.0, error_if_nonfinite=False, foreach=Non
         return torch.tensor(0.0)
     with torch.no_grad():
         total = None
-        if norm_type == 2 and not tensors[0].is_cpu:
+        if norm_type == 2 and tensors[0].device.type == "webgpu":
             from torchlite.webgpu.plan.optim import total_norm
 
             total = total_norm(tensors)
@@ -43,7 +43,7 @@ def clip_grads_with_norm_(parameters, max_norm, total_norm, foreach=None):
         return
     with torch.no_grad():
         scale = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
-        if not scale.is_cpu:
+        if scale.device.type == "webgpu":
             from torchlite.webgpu.plan import optim
 
             grads = optim.scale(grads, scale)

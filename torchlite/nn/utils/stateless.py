@@ -2,15 +2,27 @@
 
 from contextlib import contextmanager
 
+import torchlite as torch
+
 __all__ = ["functional_call"]
 
 
-def _tied_names(module, names, tie):
-    """name -> the names of parameters or buffers that are the same tensor."""
+def _with_tied(module, values):
+    """The values, also for the other names of parameters and buffers that are one tensor."""
     groups: dict[int, list[str]] = {}
     for name, t in [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]:
         groups.setdefault(id(t), []).append(name)
-    return {n: g for g in groups.values() for n in (g if tie else ())}
+    found = dict(values)
+    for names in groups.values():
+        given = [n for n in names if n in values]
+        if len({id(values[n]) for n in given}) > 1:
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(given)}, which are tied. "
+                "Consider using tie_weights=False"
+            )
+        if given:
+            found.update(dict.fromkeys(names, values[given[0]]))
+    return found
 
 
 def _owner(module, path):
@@ -24,11 +36,7 @@ _ABSENT = object()
 @contextmanager
 def _reparametrize_module(module, parameters_and_buffers, *, tie_weights=False, strict=False):
     """Puts the given tensors in place of parameters and buffers for the time of a with block."""
-    tied = _tied_names(module, parameters_and_buffers, tie_weights)
-    values = dict(parameters_and_buffers)
-    for name, value in parameters_and_buffers.items():
-        for other in tied.get(name, ()):
-            values.setdefault(other, value)
+    values = _with_tied(module, parameters_and_buffers) if tie_weights else dict(parameters_and_buffers)
     if strict:
         have = {
             n
@@ -49,6 +57,8 @@ def _reparametrize_module(module, parameters_and_buffers, *, tie_weights=False, 
     try:
         for path, value in values.items():
             owner, name = _owner(module, path)
+            if value is not None and not isinstance(value, torch.Tensor):
+                raise TypeError(f"{value} is not an instance of torch.Tensor")
             for table in (owner._parameters, owner._buffers):
                 if name in table:
                     undo.append((table, name, table[name]))

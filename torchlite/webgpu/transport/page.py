@@ -13,6 +13,7 @@ import pyodide_js
 from pyodide.ffi import JsException, can_run_sync, create_once_callable, run_sync, to_js
 
 from ..._core import adapter as _adapter
+from ..._core.archive import FOLDER
 from . import bridge as _bridge
 
 TYPE_CHECKING = False
@@ -46,7 +47,7 @@ def _error(e: Any) -> Any:
 
 def _text() -> Any:
     try:
-        with open(os.path.join(os.path.dirname(os.path.dirname(__file__)), "bridge.js"), encoding="utf-8") as f:
+        with open(os.path.join(FOLDER, "webgpu", "bridge.js"), encoding="utf-8") as f:
             return f.read()
     except FileNotFoundError:
         raise RuntimeError("this build of torchlite was made without its WebGPU script (webgpu/bridge.js)") from None

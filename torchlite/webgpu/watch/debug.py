@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import sys
 
+from ..._core.archive import FOLDER
 from ..transport import bridge
 from .. import fallback
 from . import listeners
@@ -89,7 +90,7 @@ def _switch(kinds: frozenset[Any] | frozenset[str]) -> None:
 
 def _fallback(name: str) -> None:
     frame = sys._getframe(1)
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+    package = FOLDER + os.sep
     while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
         frame = frame.f_back
     _say("[webgpu] fallback: aten::%s runs on the CPU (%s:%d)" % (name, frame.f_code.co_filename, frame.f_lineno))

@@ -1,0 +1,19 @@
+"""Symbolic sizes, which torchlite does not have: a ShapeEnv can be made, and makes no symbols."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._core import absent as _absent
+
+
+class ShapeEnv:
+    """The options of symbolic sizes. Whoever would make a symbol with it (FakeTensorMode.from_tensor) refuses."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.settings = settings
+        self.allow_dynamic_output_shape_ops = settings.get("allow_dynamic_output_shape_ops", True)
+        self.allow_scalar_outputs = settings.get("allow_scalar_outputs", True)
+
+
+__getattr__ = _absent.of(__name__)

@@ -1,0 +1,200 @@
+"""What operators do with compressed tensors: products go through COO, element-wise ops work on the values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torchlite as torch
+
+from . import _products, _tensor as _t
+from ._compressed import BLOCKS, batch_dims, block_of, convert, to_coo, to_dense
+from ._tensor import compressed, is_compressed, is_coo
+
+COMPRESSED_TABLE: dict[str, Any] = {}
+
+
+def _op(*names: str) -> Any:
+    def register(fn: Any) -> Any:
+        COMPRESSED_TABLE.update(dict.fromkeys(names, fn))
+        return fn
+
+    return register
+
+
+def _with(x: Any, values: Any) -> Any:
+    heads, others, _ = x._parts
+    return compressed(x.layout, heads, others, values, x.shape)
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a.layout is b.layout and all(p.equal(q) for p, q in zip(a._parts[:2], b._parts[:2]))
+
+
+@_op("detach", "alias")
+def _detach(x: Any) -> Any:
+    return _with(x, x._parts[2])
+
+
+@_op("clone")
+def _clone(x: Any, memory_format: Any = None) -> Any:
+    heads, others, values = (p.clone() for p in x._parts)
+    return compressed(x.layout, heads, others, values, x.shape)
+
+
+@_op("_to_copy")
+def _to_copy(x: Any, dtype: Any = None, device: Any = None, layout: Any = None, **kwargs: Any) -> Any:
+    if layout is torch.strided:
+        return to_dense(x).to(dtype=dtype or x.dtype, device=device)
+    heads, others, values = x._parts
+    where = x.device if device is None else device
+    values = values.to(device=where, dtype=dtype or x.dtype, copy=True)
+    return compressed(x.layout, heads.to(where), others.to(where), values, x.shape)
+
+
+@_op("copy_")
+def _copy_(x: Any, source: Any, non_blocking: bool = False) -> Any:
+    if not is_compressed(source) or not _same(x, source):
+        if is_compressed(source) and source.layout is not x.layout:
+            raise RuntimeError("copy of sparse compressed tensors having different layouts is not supported.")
+        raise RuntimeError("copy_(): torchlite copies compressed tensors of the same layout and indices only")
+    x._parts[2].copy_(source._parts[2])
+    return x
+
+
+@_op("zeros_like", "empty_like")
+def _zeros_like(x: Any, dtype: Any = None, device: Any = None, layout: Any = None, **kwargs: Any) -> Any:
+    heads, others, values = x._parts
+    if layout is torch.strided:
+        return torch.zeros(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+    if layout not in (None, x.layout):
+        raise RuntimeError(
+            "empty_like with different sparse layout is not supported (self is %s but you requested %s)"
+            % (_t.layout_name(x.layout), _t.layout_name(layout))
+        )
+    none = others.narrow(-1, 0, 0)
+    n = batch_dims(x)
+    values = values.new_zeros((*values.shape[:n], 0, *values.shape[n + 1 :]), dtype=dtype or x.dtype)
+    return compressed(x.layout, torch.zeros_like(heads), none, values, x.shape)
+
+
+@_op("add.Tensor", "sub.Tensor")
+def _add(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    if _t.is_number(y):
+        raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
+    if is_compressed(x) and is_compressed(y):
+        if _same(x, y):
+            return _with(x, x._parts[2] + alpha * y._parts[2])
+        return convert(
+            torch.add(to_coo(x), to_coo(y), alpha=alpha), x.layout, block_of(x) if x.layout in BLOCKS else None
+        )
+    if is_compressed(x):
+        return torch.add(to_dense(x), y, alpha=alpha)
+    return torch.add(x, to_coo(y), alpha=alpha)
+
+
+COMPRESSED_TABLE["sub.Tensor"] = lambda x, y, alpha=1: _add(x, y, alpha=-alpha)
+
+
+@_op("mul.Tensor")
+def _mul(x: Any, y: Any) -> Any:
+    if not is_compressed(x):
+        x, y = y, x
+    if _t.is_number(y) or y.dim() == 0:
+        return _with(x, x._parts[2] * y)
+    if is_compressed(y) and _same(x, y):
+        return _with(x, x._parts[2] * y._parts[2])
+    y = to_coo(y) if is_compressed(y) else y
+    return convert(to_coo(x) * y, x.layout, block_of(x) if x.layout in BLOCKS else None)
+
+
+@_op("div.Tensor", "div.Scalar")
+def _div(x: Any, y: Any) -> Any:
+    return _with(x, x._parts[2] / y)
+
+
+def _through_coo(fn: Any) -> Any:
+    """The same function of COO tensors; a matrix that comes out sparse gets the layout of the first argument."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        layout = next(a.layout for a in args if isinstance(a, torch.Tensor) and is_compressed(a))
+        made = fn(*(to_coo(a) if isinstance(a, torch.Tensor) and is_compressed(a) else a for a in args), **kwargs)
+        return convert(made, layout) if is_coo(made) and layout not in BLOCKS and made.dim() == 2 else made
+
+    return call
+
+
+_op("mm")(_through_coo(_products.mm))
+_op("mv")(_through_coo(_products.mv))
+_op("addmm")(_through_coo(_products.addmm))
+_op("sum.dim_IntList")(_through_coo(_products.sum_dims))
+
+
+@_op("sum")
+def _sum(x: Any, *, dtype: Any = None) -> Any:
+    return x._parts[2].sum(dtype=dtype)
+
+
+@_op("transpose.int")
+def _transpose(x: Any, dim0: int, dim1: int) -> Any:
+    n = batch_dims(x)
+    if sorted((dim0 % x.dim(), dim1 % x.dim())) != [n, n + 1]:
+        raise RuntimeError("transpose(): can only transpose the row and column dimensions of a compressed tensor")
+    heads, others, values = x._parts
+    other = {
+        torch.sparse_csr: torch.sparse_csc,
+        torch.sparse_csc: torch.sparse_csr,
+        torch.sparse_bsr: torch.sparse_bsc,
+        torch.sparse_bsc: torch.sparse_bsr,
+    }[x.layout]
+    if x.layout in BLOCKS:
+        values = values.transpose(n + 1, n + 2)
+    size = list(x.shape)
+    size[n], size[n + 1] = size[n + 1], size[n]
+    return compressed(other, heads, others, values, size)
+
+
+COMPRESSED_TABLE["t"] = lambda x: _transpose(x, 0, 1)
+
+
+@_op("mul_.Tensor")
+def _mul_(x: Any, y: Any) -> Any:
+    x._parts = (*x._parts[:2], _mul(x, y)._parts[2].to(x.dtype))
+    return x
+
+
+@_op("fill_.Scalar", "zero_")
+def _fill_(x: Any, value: Any = 0) -> Any:
+    x._parts[2].fill_(value)
+    return x
+
+
+def _values_like(fill: Any) -> Any:
+    """torch.randn_like and so on, of the values: the indices stay."""
+
+    def call(x: Any, *args: Any, dtype: Any = None, device: Any = None, **kwargs: Any) -> Any:
+        return _with(x, fill(x._parts[2], *args, dtype=dtype, device=device))
+
+    return call
+
+
+for _name in ("randn_like", "rand_like", "ones_like", "full_like"):
+    _op(_name)(_values_like(getattr(torch, _name)))
+
+
+@_op("select.int", "select_copy.int")
+def _select(x: Any, dim: int, index: int) -> Any:
+    if batch_dims(x) and dim % x.dim() < batch_dims(x):
+        heads, others, values = (p.select(dim % x.dim(), index) for p in x._parts)
+        size = [k for d, k in enumerate(x.shape) if d != dim % x.dim()]
+        return compressed(x.layout, heads, others, values, size)
+    return to_dense(x).select(dim, index)
+
+
+@_op("linalg_vector_norm")
+def _norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    return torch.linalg.vector_norm(x._parts[2], ord, dtype=dtype)
+
+
+@_op("equal")
+def _equal(x: Any, y: Any) -> bool:
+    return is_compressed(y) and x.shape == y.shape and _same(x, y) and x._parts[2].equal(y._parts[2])
