@@ -160,8 +160,19 @@ def sspaddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1,
     return input * beta + mm(mat1, mat2).to_sparse() * alpha
 
 
-saddmm = sspaddmm
-spmm = dsmm = mm
+def saddmm(input: Any, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1, out: Any = None) -> Any:
+    """torch.sspaddmm under an older name."""
+    return sspaddmm(input, mat1, mat2, beta=beta, alpha=alpha, out=out)
+
+
+def dsmm(mat1: Any, mat2: Any) -> Any:
+    """torch.sparse.mm under an older name."""
+    return mm(mat1, mat2)
+
+
+def spmm(mat1: Any, mat2: Any) -> Any:
+    """torch.sparse.mm under an older name."""
+    return mm(mat1, mat2)
 
 
 def as_sparse_gradcheck(gradcheck: Callable[..., Any]) -> Callable[..., Any]:
