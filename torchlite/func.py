@@ -7,7 +7,7 @@ import torchlite as torch
 
 from . import _C
 from .autograd._node import edge
-from .utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from .utils._pytree import tree_flatten, tree_unflatten
 
 
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
@@ -56,6 +56,15 @@ def _fresh(leaves):
         if not isinstance(t, torch.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
     return [t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in leaves]
+
+
+def _others(tree, fresh):
+    """Arguments that no gradient is taken of: the function may write to them, and leaves them no history."""
+    leaves, spec = tree_flatten(tree)
+    own = {id(t) for t in fresh}
+    plain = [isinstance(t, torch.Tensor) and not t.requires_grad and id(t) not in own for t in leaves]
+    leaves = [t.detach() if p else t for t, p in zip(leaves, plain)]
+    return tree_unflatten(leaves, spec), [t for t, p in zip(leaves, plain) if p]
 
 
 _NO_HOOKS = (
@@ -160,8 +169,9 @@ def grad_and_value(func, argnums=0, has_aux=False):
             call = list(args)
             for n, tree in zip(nums, tree_unflatten(fresh, spec)):
                 call[n] = tree
-            with _transform(fresh):
-                out, aux = _two(func(*call, **kwargs), has_aux, name)
+            (call, more), written = _others((call, kwargs), fresh)
+            with _transform([*fresh, *written]):
+                out, aux = _two(func(*call, **more), has_aux, name)
             if not isinstance(out, torch.Tensor):
                 raise RuntimeError(f"{name}: Expected f(*args) to return a Tensor, got {type(out)}")
             if out.dim() != 0:
@@ -207,11 +217,16 @@ def _drawn(spec):
 
 def vjp(func, *primals, has_aux=False):
     """(func(*primals), function from cotangents to gradients); primals and outputs may be trees of tensors."""
+    return _vjp(func, primals, has_aux, ())
+
+
+def _vjp(func, primals, has_aux, written):
+    """vjp; `written`: other tensors that the function may write to."""
     flat, spec = tree_flatten(primals)
     recorded = torch.is_grad_enabled()
     with torch.enable_grad():
         ins = _fresh(flat)
-        with _transform(ins):
+        with _transform([*ins, *written]):
             out, aux = _two(func(*tree_unflatten(ins, spec)), has_aux, "vjp(f, *primals)")
     outs, out_spec = _checked(out, "vjp(f, *primals)")
     for t in outs:
@@ -244,6 +259,24 @@ _STRUCTURES = (
 )
 
 
+class _Start(torch.autograd.Function):
+    """The same tensor, but no leaf: the function may write to it."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):
+        return _C.alias(x)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        pass
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
 def _forward(func, primals, has_aux=False, strict=False):
     """(outputs, function from a tree of tangents to J tangents, auxiliary output).
     J t is the gradient of u -> u J, which is linear in u."""
@@ -260,7 +293,7 @@ def _forward(func, primals, has_aux=False, strict=False):
     with torch.enable_grad():
         ins = _fresh(flat)
         with _transform(ins):
-            out, aux = _two(func(*tree_unflatten(ins, spec)), has_aux, name)
+            out, aux = _two(func(*tree_unflatten([_Start.apply(t) for t in ins], spec)), has_aux, name)
         outs, out_spec = _checked(out, name)
         if strict and not all(o.requires_grad for o in outs):
             raise RuntimeError(
@@ -321,14 +354,47 @@ def _real_only(name, tree, what):
             )
 
 
-def _jacobian(func, argnums, has_aux, name):
+def _basis(outs, start, count):
+    """`count` cotangents: ones at the elements of all outputs, one after the other from `start`, zeros elsewhere."""
+    found, before = [], 0
+    for o in outs:
+        rows = torch.zeros(count, o.numel(), dtype=o.dtype, device=o.device)
+        first = max(start, before)
+        last = min(start + count, before + o.numel())
+        if first < last:
+            at = torch.arange(first, last, device=o.device)
+            rows[at - start, at - before] = 1
+        found.append(rows.reshape(count, *o.shape))
+        before += o.numel()
+    return found
+
+
+def _rows(pull, outs, inputs, chunk_size):
+    """For each input the gradients (elements of all outputs, *shape of the input), a chunk of them at once."""
+    total = sum(o.numel() for o in outs)
+    if not total:
+        return [t.new_zeros(0, *t.shape) for t in inputs]
+    step = min(chunk_size or total, total)
+    parts = []
+    for start in range(0, total, step):
+        given = _basis(outs, start, min(step, total - start))
+        if chunk_size == 1:  # no vmap, so nothing that it cannot do
+            parts.append([g.unsqueeze(0) for g in pull(*(c[0] for c in given))])
+        else:
+            parts.append(vmap(pull)(*given))
+    return [torch.cat(column) if len(column) > 1 else column[0].contiguous() for column in zip(*parts)]
+
+
+def _jacobian(func, argnums, has_aux, name, chunk_size=None):
     @_named(func)
     def wrapper(*args):
         _real_only(name, args, "inputs")
         nums = _numbers(argnums, len(args))
 
+        given, written = _others([None if i in nums else a for i, a in enumerate(args)], ())
+
         def picked(*trees):
-            call = list(args)
+            call = list(given)
             for n, tree in zip(nums, trees):
                 call[n] = tree
             out = func(*call)
@@ -336,23 +402,20 @@ def _jacobian(func, argnums, has_aux, name):
             return out
 
         trees = [args[n] for n in nums]
-        made = vjp(picked, *trees, has_aux=has_aux)
+        made = _vjp(picked, trees, has_aux, written)
         outs, out_spec = tree_flatten(made[0])
         inputs, in_spec = tree_flatten(tuple(trees))
-        blocks = []
-        for i, out in enumerate(outs):
-            rows = []
-            for j in range(out.numel()):
-                cotangents = [torch.zeros(o.shape, dtype=o.dtype, device=o.device) for o in outs]
-                cotangents[i].view(-1)[j] = 1
-                rows.append(tree_flatten(made[1](tree_unflatten(cotangents, out_spec)))[0])
-            block = tree_unflatten(
-                [torch.stack(column).reshape((*out.shape, *t.shape)) for column, t in zip(zip(*rows), inputs)]
-                if rows
-                else [t.new_zeros(*out.shape, *t.shape) for t in inputs],
-                in_spec,
-            )
+
+        def pull(*cotangents):
+            return tuple(tree_flatten(made[1](tree_unflatten(list(cotangents), out_spec)))[0])
+
+        rows = _rows(pull, outs, inputs, chunk_size)
+        blocks, start = [], 0
+        for out in outs:
+            columns = [row[start : start + out.numel()].reshape((*out.shape, *t.shape)) for row, t in zip(rows, inputs)]
+            block = tree_unflatten(columns, in_spec)
             blocks.append(block if isinstance(argnums, tuple) else block[0])
+            start += out.numel()
         j = tree_unflatten(blocks, out_spec)
         return (j, made[2]) if has_aux else j
 
@@ -363,7 +426,7 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_
     """A function that returns the Jacobian of func."""
     if not (chunk_size is None or chunk_size > 0):
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
-    return _jacobian(func, argnums, has_aux, "jacrev")
+    return _jacobian(func, argnums, has_aux, "jacrev", chunk_size)
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
@@ -376,116 +439,10 @@ def hessian(func, argnums=0):
     return jacfwd(jacrev(func, argnums), argnums)
 
 
-def _vmap_inputs(func, in_dims, args):
-    """(leaves, dims, spec, size) with in_dims spread over the tree of arguments and everything checked."""
-    where = f"vmap({getattr(func, '__name__', repr(func))}, in_dims={in_dims}, ...)(<inputs>): "
-    if not isinstance(in_dims, (int, tuple)):
-        raise ValueError(
-            where
-            + "expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: "
-            f"{type(in_dims)}."
-        )
-    if not args:
-        raise ValueError(
-            where.replace(f", in_dims={in_dims}, ...", "")
-            + "got no inputs. Maybe you forgot to add inputs, or you are trying to vmap over a function with no "
-            "inputs. The latter is unsupported."
-        )
-    leaves, spec = tree_flatten(args)
-    dims = _broadcast_to_and_flatten(in_dims, spec)
-    if dims is None:
-        raise ValueError(
-            where + "in_dims is not compatible with the structure of `inputs`. in_dims has structure "
-            f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}."
-        )
-    sizes = []
-    for i, (a, d) in enumerate(zip(leaves, dims)):
-        if d is None:
-            continue
-        if not isinstance(d, int):
-            raise ValueError(
-                where + f"Got in_dim={d} for an input but in_dim must be either an integer dimension or None."
-            )
-        if not isinstance(a, torch.Tensor):
-            raise ValueError(
-                where + f"Got in_dim={d} for an input but the input is of type {type(a)}. "
-                "We cannot vmap over non-Tensor arguments, please use None as the respective in_dim"
-            )
-        if a.dim() == 0 or not -a.dim() <= d < a.dim():
-            raise ValueError(
-                where
-                + f"Got in_dim={d} for some input, but that input is a Tensor of dimensionality {a.dim()} so expected "
-                f"in_dim to satisfy -{a.dim()} <= in_dim < {a.dim()}."
-            )
-        sizes.append(a.size(d))
-    if not sizes:
-        raise ValueError(where + "expected at least one tensor to vmap over: every in_dim is None")
-    if len(set(sizes)) > 1:
-        raise ValueError(
-            "vmap: Expected all tensors to have the same size in the mapped dimension, "
-            f"got sizes {sizes} for the mapped dimension"
-        )
-    return leaves, dims, spec, sizes[0]
-
-
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
-    """A function that maps func over a dim of its inputs: nested tuples, lists and dicts of tensors.
-    It runs slice by slice."""
-    if randomness not in ("error", "different", "same"):
-        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
-    if not (chunk_size is None or chunk_size > 0):
-        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+    from ._functorch import vmap as made
 
-    def wrapper(*args, **kwargs):
-        leaves, dims, spec, size = _vmap_inputs(func, in_dims, args)
-        if not size:
-            raise RuntimeError("vmap: a mapped dimension of size 0 is not supported")
-        state = None if randomness == "different" else torch.get_rng_state()
-        outs = []
-        shared = [
-            (t, t._version)
-            for t, d in zip(leaves, dims)
-            if d is None and isinstance(t, torch.Tensor) and not t.is_inference()
-        ]
-        for i in range(size):
-            if i and state is not None and randomness == "same":
-                torch.set_rng_state(state)
-            out = func(
-                *tree_unflatten([a if d is None else a.select(d, i) for a, d in zip(leaves, dims)], spec), **kwargs
-            )
-            flat, out_spec = tree_flatten(out)
-            for t in flat:
-                if not isinstance(t, torch.Tensor):
-                    raise ValueError(
-                        f"vmap({getattr(func, '__name__', repr(func))}, ...): "
-                        f"`{getattr(func, '__name__', repr(func))}` must only return Tensors, got type {type(t)}. "
-                        "Did you mean to set out_dims= to None for output?"
-                    )
-            outs.append(flat)
-            if any(t._version != version for t, version in shared):
-                raise RuntimeError(
-                    "vmap: in-place arithmetic on an input that is not mapped (its in_dim is None) is not possible"
-                )
-            if not i and state is not None and randomness == "error" and not torch.equal(state, torch.get_rng_state()):
-                raise RuntimeError(
-                    "vmap: called random operation while in randomness error mode. "
-                    "Please either use the 'same' or 'different' randomness flags on vmap or perform the "
-                    "randomness operation out of vmap"
-                )
-        single = out_spec.num_leaves == 1 and isinstance(out_dims, tuple) and len(out_dims) == 1 and out_spec.is_leaf()
-        od = _broadcast_to_and_flatten(out_dims[0] if single else out_dims, out_spec)
-        if od is None:
-            raise ValueError(
-                f"vmap({getattr(func, '__name__', repr(func))}, ..., out_dims={out_dims})(<inputs>): "
-                "out_dims is not compatible with the structure of `outputs`. "
-                f"out_dims has structure {tree_flatten(out_dims)[1]} but outputs has structure {out_spec}."
-            )
-        return tree_unflatten(
-            [col[0] if d is None else torch.stack(col, d) for col, d in zip(zip(*outs), od)], out_spec
-        )
-
-    wrapper.__name__ = getattr(func, "__name__", "vmap")
-    return wrapper
+    return made.vmap(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
 
 
 def stack_module_state(models):

@@ -10,7 +10,7 @@ from typing import Any
 import torchlite as torch
 
 from . import _C, _ops
-from ._core import absent as _absent, function_schema as _schemas
+from ._core import absent as _absent, dispatch_modes as _modes, function_schema as _schemas
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class _Custom:
         self.namespace, self.parsed, self.tags = namespace, schema, list(tags)
         self.kernels: dict[str, Any] = {}
         self.fake: Any = None
+        self.vmap: Any = None
         self.backward: Any = None
         self.setup_context: Any = None
         self.checks_aliases = False
@@ -59,6 +60,12 @@ class _Custom:
             from ._core import override
 
             return override._native("torch.ops.%s" % self.overload, self.overload, args, kwargs, True)
+        if _modes.batching and _COMPOSITE[0] not in self.kernels:
+            from ._functorch import batched, custom
+
+            level = batched.innermost((args, tuple(kwargs.values())))
+            if level is not None:
+                return custom.operator(self, self.vmap, args, kwargs, level)
         values, wrong = _ops._mismatch(self.parsed, self.parsed.name, args, kwargs)
         if wrong is not None:
             raise RuntimeError(wrong)
@@ -379,8 +386,14 @@ def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Any = None
 
 
 def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
-    """Nothing to register: vmap works slice by slice, with the operator itself."""
-    return func if func is not None else lambda fn: fn
+    """Gives an operator a rule for vmap: func(info, in_dims, *args) returns (output, out_dims), for tensors that have
+    the examples along `in_dims`. Without one the operator runs once per example."""
+
+    def register(fn: Any) -> Any:
+        _custom(op).vmap = fn
+        return fn
+
+    return register if func is None else register(func)
 
 
 class _Context:

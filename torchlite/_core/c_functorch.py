@@ -1,10 +1,13 @@
-"""torch._C._functorch: what packages ask it. torch.func calls functions with plain tensors, so no tensor is wrapped."""
+"""torch._C._functorch: what packages ask it. The tensors of vmap are wrapped (`_functorch.batched`), those of grad are
+not: they carry their history themselves."""
 
 from __future__ import annotations
 
 import enum
 from types import ModuleType
 from typing import Any
+
+from . import dispatch_modes as _modes
 
 
 class Functorch(ModuleType):
@@ -25,18 +28,69 @@ def _answer(*names: str, value: Any) -> None:
         setattr(space, name, answer)
 
 
-_answer(
-    "is_batchedtensor",
-    "is_functionaltensor",
-    "is_functorch_wrapped_tensor",
-    "is_gradtrackingtensor",
-    "is_legacy_batchedtensor",
-    "is_dead_tensor_wrapper",
-    value=False,
-)
-_answer("maybe_get_bdim", "maybe_get_level", value=-1)
-_answer("maybe_current_level", "peek_interpreter_stack", "get_interpreter_stack", value=None)
-_answer("get_dynamic_layer_stack_depth", value=0)
+_answer("is_functionaltensor", "is_gradtrackingtensor", "is_legacy_batchedtensor", value=False)
+_answer("peek_interpreter_stack", "get_interpreter_stack", value=None)
+
+
+def is_batchedtensor(tensor: Any) -> bool:
+    """Whether a tensor stands for the examples of a vmap."""
+    return _modes.is_mapped(tensor)
+
+
+def is_functorch_wrapped_tensor(tensor: Any) -> bool:
+    """The same: no other transform wraps tensors here."""
+    return _modes.is_mapped(tensor)
+
+
+def is_dead_tensor_wrapper(tensor: Any) -> bool:
+    """Whether the vmap of a tensor has ended."""
+    return _modes.is_mapped(tensor) and not tensor._level.active
+
+
+def maybe_get_bdim(tensor: Any) -> int:
+    """Which dim of get_unwrapped(tensor) has the examples; -1 where none has."""
+    return 0 if _modes.is_mapped(tensor) and tensor._batched else -1
+
+
+def maybe_get_level(tensor: Any) -> int:
+    """The number of a tensor's vmap: 1 for the outermost; -1 without one."""
+    return tensor._level.depth if _modes.is_mapped(tensor) else -1
+
+
+def maybe_current_level() -> int | None:
+    """The number of the innermost running vmap."""
+    return get_dynamic_layer_stack_depth() or None
+
+
+def get_dynamic_layer_stack_depth() -> int:
+    """How many vmaps are running."""
+    if not _modes.batching:
+        return 0
+    from .._functorch import batched
+
+    return len(batched.levels)
+
+
+def _add_batch_dim(tensor: Any, batch_dim: int, level: int) -> Any:
+    from .._functorch import vmap
+
+    return vmap._add_batch_dim(tensor, batch_dim, level)
+
+
+def _remove_batch_dim(tensor: Any, level: int, batch_size: int, out_dim: int) -> Any:
+    from .._functorch import vmap
+
+    return vmap._remove_batch_dim(tensor, level, batch_size, out_dim)
+
+
+def _is_vmap_fallback_enabled() -> bool:
+    """Whether an op that vmap has no rule for runs once per example, rather than being an error."""
+    return _modes.by_example[0]
+
+
+def _set_vmap_fallback_enabled(enabled: bool) -> None:
+    """Lets it, or does not."""
+    _modes.by_example[0] = enabled
 
 
 class TransformType(enum.Enum):
@@ -52,8 +106,10 @@ class RandomnessType(enum.Enum):
 
 
 def get_unwrapped(tensor: Any) -> Any:
-    """PyTorch's error: there is nothing around a tensor."""
-    raise RuntimeError("No wrappers present!")
+    """The tensor of all examples that one of vmap stands for."""
+    if not _modes.is_mapped(tensor):
+        raise RuntimeError("No wrappers present!")
+    return tensor._value
 
 
 def unwrap_if_dead(tensor: Any) -> Any:
@@ -77,6 +133,24 @@ def reshape_dim_outof(source: int, size: int, tensor: Any) -> Any:
     return tensor.reshape(shape)
 
 
-for _thing in (TransformType, RandomnessType, get_unwrapped, unwrap_if_dead, reshape_dim_into, reshape_dim_outof):
+for _thing in (
+    TransformType,
+    RandomnessType,
+    get_unwrapped,
+    unwrap_if_dead,
+    reshape_dim_into,
+    reshape_dim_outof,
+    is_batchedtensor,
+    is_functorch_wrapped_tensor,
+    is_dead_tensor_wrapper,
+    maybe_get_bdim,
+    maybe_get_level,
+    maybe_current_level,
+    get_dynamic_layer_stack_depth,
+    _add_batch_dim,
+    _remove_batch_dim,
+    _is_vmap_fallback_enabled,
+    _set_vmap_fallback_enabled,
+):
     _thing.__module__ = space.__name__
     setattr(space, _thing.__name__, _thing)

@@ -32,8 +32,10 @@ def _set_fwd_grad_enabled(mode: bool) -> None:
 
 
 def _are_functorch_transforms_active() -> bool:
-    """False: torch.func calls the functions themselves."""
-    return False
+    """Whether a vmap is running; the other transforms need nothing of their own."""
+    from .c_functorch import get_dynamic_layer_stack_depth
+
+    return get_dynamic_layer_stack_depth() > 0
 
 
 def _jit_set_profiling_executor(value: bool) -> bool:

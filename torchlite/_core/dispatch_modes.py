@@ -8,12 +8,27 @@ Not seen by modes, though PyTorch shows them: item(), and the detach of autograd
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from .. import _C
 from . import composed as _composed
 
 stack: list[Any] = []  # the innermost mode last
+batching = False  # whether vmap was ever used
+by_example = [True]  # whether vmap runs an op without a rule once per example
+_draws = [0]  # 1 while vmap minds random numbers: the core asks here as if a mode was on
+
+
+def refresh() -> None:
+    """Tells the core how many modes are on."""
+    _C.dispatch_modes(len(stack) + _draws[0])
+
+
+def watch_draws(wanted: bool) -> None:
+    """vmap is asked about each op that draws random numbers, or no longer."""
+    _draws[0] = int(wanted)
+    refresh()
+
 
 # ops without a kernel of their own in PyTorch (CompositeImplicitAutograd), where they have a body here
 _COMPOSED = frozenset(
@@ -147,7 +162,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[An
         with _C.GradMode(False):
             while stack:
                 held.append(stack.pop())
-                _C.dispatch_modes(len(stack))
+                refresh()
                 result = held[-1].__torch_dispatch__(func, tuple(classes), args, kwargs)
                 if result is not NotImplemented:
                     return result
@@ -158,7 +173,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[An
         raise _refused(func, held, classes)
     finally:
         stack.extend(reversed(held))
-        _C.dispatch_modes(len(stack))
+        refresh()
 
 
 _off = [0]  # above 0: no class is asked
@@ -177,13 +192,17 @@ class DisableTorchDispatch:
     def __exit__(self, *exc: Any) -> None:
         stack[:] = self._modes
         _off[0] -= 1
-        _C.dispatch_modes(len(stack))
+        refresh()
         _C.dispatch_off(-1)
 
 
 def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
     """The result of a call while a mode is on, or with a tensor whose class has a handler; NotImplemented: it goes on
     as without one."""
+    if batching:
+        mapped, result = _mapped(ov, args, below)
+        if mapped or not stack and not _classes(args, []):
+            return result
     if not below:
         head = ov.schema.partition("(")[0]
         if ov.inplace or not (head in _COMPOSED or ov.spec.name in _COMPOSED):
@@ -200,6 +219,8 @@ def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
         written._bump_version()
     if ov.inplace or written is not None:
         return args[0]
+    if ov.spec.view:
+        _set_bases(args[0], result)
     if isinstance(result, list):
         return tuple(result)
     if ov.schema.endswith("-> Tensor") and not isinstance(result, _C.TensorBase):
@@ -208,6 +229,65 @@ def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
             "%s" % (type(result), func)
         )
     return result
+
+
+def _set_bases(source: Any, result: Any) -> None:
+    """Makes what a class gave for a view of `source` its views, so that a write to one reaches the history of all."""
+    from ..autograd._node import set_view_base
+
+    views: Any = result if isinstance(result, (tuple, list)) else (result,)
+    if not (isinstance(source, _C.TensorBase) and source._dispatches):
+        return
+    for t in views:
+        if t is not source and t._dispatches and t._base is None and t._raw_grad_fn is None:
+            set_view_base(t, cast("Any", source))
+
+
+def _mapped(ov: Any, args: tuple[Any, ...], below: bool) -> tuple[bool, Any]:
+    """Whether a call is vmap's, and what that says. It comes before modes and classes, which see the ops on the tensors
+    of all examples."""
+    from .._functorch import batched, drawing, rules
+
+    level = batched.innermost(args)
+    if _draws[0] and (level is None or level is not batched.levels[-1]):
+        result = drawing.unmapped(ov, args)
+        if result is not NotImplemented:
+            return True, result
+    if level is None:
+        return False, NotImplemented
+    if not below:
+        return True, rules.above(ov, args, level)
+    result = rules.run(ov, args, level)
+    if ov.spec.view:
+        _set_bases(args[0], result)
+    return True, result
+
+
+def is_mapped(t: Any) -> bool:
+    """Whether a tensor stands for the examples of a vmap."""
+    from .._functorch.batched import BatchedTensor
+
+    return batching and isinstance(t, BatchedTensor)
+
+
+def all_examples(t: Any) -> Any:
+    """The numbers of `t` for all examples of all running vmaps: for checks that raise if any example is wrong."""
+    if batching:
+        from .._functorch.batched import BatchedTensor
+
+        while isinstance(t, BatchedTensor):
+            t = t._value
+    return t
+
+
+def on_all_examples(fn: Any, t: Any) -> Any:
+    """fn(t), computed at once for all examples of all running vmaps; fn takes any number of dims in front."""
+    if batching:
+        from .._functorch.batched import BatchedTensor, make
+
+        if isinstance(t, BatchedTensor):
+            return make(on_all_examples(fn, t._value), t._level, t._batched)
+    return fn(t)
 
 
 def ask_out(ov: Any, args: tuple[Any, ...], outs: tuple[Any, ...]) -> bool:
@@ -245,6 +325,17 @@ def copy(t: Any, source: Any) -> Any:
 
     before = t._version
     call(_ops.ops.aten.copy_.default, (t, source), {})
+    if t._version == before:
+        t._bump_version()
+    return t
+
+
+def fill(t: Any, value: Any) -> Any:
+    """t.fill_(value) of a tensor with such a class."""
+    from .. import _ops
+
+    before = t._version
+    call(_ops.ops.aten.fill_.Scalar, (t, value), {})
     if t._version == before:
         t._bump_version()
     return t

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torchlite as torch
 
 from .. import _C
+from . import dispatch_modes as _modes
 from .tensor import Tensor, _torch_function as _ask
 
 TYPE_CHECKING = False
@@ -175,6 +176,7 @@ def _is_int_scalar(x: Any) -> bool:
             and x.dtype not in (torch.bool, torch.uint8)
             and not x.dtype.is_floating_point
             and not x.dtype.is_complex
+            and not (x._dispatches and _modes.is_mapped(x))  # another number for each example of a vmap
         )
     return getattr(x, "ndim", None) == 0 and getattr(getattr(x, "dtype", None), "kind", "") in "iu"
 

@@ -6,7 +6,7 @@ import contextlib
 
 
 class TransformGetItemToIndex(contextlib.ContextDecorator):
-    """Lets `x[i]` take a tensor of vmap as its index. Here it always does: vmap calls the function slice by slice."""
+    """Lets `x[i]` take a tensor of vmap as its index. Here it always does."""
 
     def __enter__(self) -> TransformGetItemToIndex:
         return self

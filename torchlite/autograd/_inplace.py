@@ -120,8 +120,12 @@ def old_value(t: Tensor) -> Tensor:
 
     Its gradient is that of the value before the change, so second derivatives flow through it too.
     """
-    old = _C.empty_like(t)
-    _C.copy(old, t)
+    if t._dispatches:
+        with _C.GradMode(False):
+            old = t.clone()
+    else:
+        old = _C.empty_like(t)
+        _C.copy(old, t)
     made = edge(t)
     if made is not None:
         old._raw_grad_fn, old._output_nr = made
@@ -259,6 +263,9 @@ class CopySlices(Node):
         if old is None:
             part.zero_()
         else:
+            if old._dispatches and _modes.is_mapped(old):  # what came may be the same for all examples of a vmap
+                whole = (part + old).new_empty_strided(shape, strides).copy_(whole)
+                part = with_signs(_window(whole, self.view, self.parts), self.signs)
             part.copy_(old)
         found[self.slot] = whole
         return found

@@ -144,8 +144,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
     with _Off():
         out = torch.ops.functions.alias(tensor)
         if tangent.stride() != tensor.stride():
-            laid_out = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tangent.dtype, device=tangent.device)
-            tangent = laid_out.copy_(tangent)
+            tangent = tangent.new_empty_strided(tensor.shape, tensor.stride()).copy_(tangent)
     _set(out, tangent)
     return out
 
@@ -208,12 +207,12 @@ def _part(whole: Tensor, base: Tensor, view: Tensor) -> Tensor:
         return with_signs(_window(whole, place.view, place.parts), place.signs)
 
 
-def _new_tangent(t: Tensor) -> Tensor:
-    """Zeros as a tangent of t and, where t is a view, of all of its base."""
+def _new_tangent(t: Tensor, like: Tensor) -> Tensor:
+    """Zeros of the kind of `like` as a tangent of t and, where t is a view, of all of its base."""
     base = t._base
     if base is None or id(t) in _tangents or id(base) in _tangents or not _continuous(base):
         base = t
-    zeros = torch.empty_strided(base.shape, base.stride(), dtype=base.dtype, device=base.device).zero_()
+    zeros = like.new_empty_strided(base.shape, base.stride(), dtype=base.dtype).zero_()
     _set(base, zeros)
     if base is not t:
         zeros = _part(zeros, base, t)
@@ -340,7 +339,7 @@ def _push(ov: Overload, outs: list[Tensor], pairs: list[tuple[Tensor, Any]], tap
         if "not implemented" not in str(e):
             raise
         raise NotImplementedError(_NO_FORMULA % (ov.spec.name, e)) from e
-    given = [x.untyped_storage() for _, x in pairs]
+    given = [x.untyped_storage() for _, x in pairs if not x._dispatches]
     by_output = {id(t): _own(t, p, given) for t, p in zip(made, pushed)}
     return [by_output.get(id(t)) for t in outs]
 
@@ -349,10 +348,11 @@ def _own(out: Tensor, tangent: Tensor | None, given: list[Any]) -> Tensor:
     """A tangent laid out as its tensor, for views of both, with memory of its own, for changes in place."""
     if tangent is None:
         return torch.zeros_like(out).detach()
-    storage = tangent.untyped_storage()
-    if tangent.stride() == out.stride() and not any(storage is s for s in given):
-        return tangent
-    return torch.empty_strided(out.shape, out.stride(), dtype=tangent.dtype, device=tangent.device).copy_(tangent)
+    if tangent.stride() == out.stride() and not tangent._dispatches:
+        storage = tangent.untyped_storage()
+        if not any(storage is s for s in given):
+            return tangent
+    return tangent.new_empty_strided(out.shape, out.stride()).copy_(tangent)
 
 
 _GEOMETRY = frozenset(("transpose", "t", "squeeze", "unsqueeze", "as_strided"))
@@ -383,11 +383,15 @@ def _run_inplace(ov: Overload, args: tuple[Any, ...], found: dict[int, Tensor]) 
     out = _C.call_overload(ov, args)
     tangent = tangent_of(self)
     if tangent is None and pushed is not None:
-        tangent = _new_tangent(self)
+        tangent = _new_tangent(self, pushed)
     if tangent is None:
         return out
     if pushed is None:
         tangent.zero_()
+    elif pushed._dispatches and not tangent._dispatches:  # one tangent so far, now one for each example of a vmap
+        if self._base is not None:
+            raise NotImplementedError("vmap: a view with a tangent that is not mapped cannot be given one that is")
+        _set(self, pushed)
     else:
         tangent.copy_(pushed)
     made = self.grad_fn if self._base is None else getattr(self._base.grad_fn, "inner", None)

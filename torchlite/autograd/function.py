@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import _C
+from .._core import dispatch_modes as _modes
 from . import _node
 from ._node import Node, edge
 
@@ -185,6 +186,7 @@ class Function:
         )
 
     generate_vmap_rule = False
+    crosses_levels = False  # vmap's own: it takes tensors of a vmap as they are
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -209,6 +211,13 @@ class Function:
             "You must implement the jvp function for custom autograd.Function to use it with forward mode AD."
         )
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap static method or set "
+            "generate_vmap_rule=True."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Runs forward without recording, and records this function as the maker of its outputs."""
@@ -223,6 +232,15 @@ class Function:
                 "must override the setup_context staticmethod. For more details, please see "
                 "https://pytorch.org/docs/main/notes/extending.func.html"
             )
+        if _modes.batching and not cls.crosses_levels:
+            from .._functorch import batched, custom
+
+            level = batched.innermost((*args, *kwargs.values()))
+            if level is not None:
+                out = custom.apply(cls, args, kwargs, level)
+                if out is not NotImplemented:
+                    return out
+                args = custom.lifted(args)
         if kwargs or apart:
             args = _positional(cls.forward, apart, args, kwargs)
         needs = _C.is_grad_enabled() and any(edge(a) is not None for a in args if isinstance(a, TensorBase))

@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 from torchlite import Tensor
+from torchlite._core.dispatch_modes import all_examples
 from torchlite.nn import _reduction as _Reduction
 from torchlite.nn._aten import aten as _op
 
@@ -122,7 +123,7 @@ def gaussian_nll_loss(
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = var * torch.ones_like(input)
-    elif torch.any(var < 0):
+    elif torch.any(all_examples(var < 0)):
         raise ValueError("var has negative entry/entries")
     if var.size() != input.size():
         if input.size()[:-1] == var.size():

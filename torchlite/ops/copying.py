@@ -215,11 +215,14 @@ def _warn_of_complex(dst, src):
 def _fill(t, value, name="FillBackward2"):
     """t[...] = value below autograd, with the history that follows from it."""
     if not (_C.is_grad_enabled() and _C.requires_grad(t)):
-        return _C.fill(t, value)
+        return _modes.fill(t, value) if t._dispatches else _C.fill(t, value)
     from ..autograd import _inplace
 
     _inplace.check_inplace(t)
-    _C.fill(t, value)
+    if t._dispatches:
+        _modes.fill(t, value)
+    else:
+        _C.fill(t, value)
     _inplace.set_history(t, _inplace.cut([t], name, True))
     return t
 
@@ -244,7 +247,10 @@ def fill_tensor_(self, value):
     _warn_of_complex(self, value)
     if recording and _C.requires_grad(value) and (self.dtype.is_floating_point or self.dtype.is_complex):
         return _inplace.copy_in(self, value, True)
-    _C.copy(self, value)
+    if self._dispatches or value._dispatches:
+        _modes.copy(self, value)
+    else:
+        _C.copy(self, value)
     if recording and _C.requires_grad(self):
         _inplace.set_history(self, _inplace.cut([self], "FillBackward2", True))
     return self

@@ -341,13 +341,14 @@ def masked_select(self, mask):
 
 
 def _masked_source_grad(g, mask, shape):
-    if g.is_meta:
-        return g.new_zeros(shape)
-    picked = g.masked_select(mask)
     n = 1
     for s in shape:
         n *= s
-    return torch.cat([picked, g.new_zeros(n - picked.numel())]).reshape(shape)
+    if not n:
+        return g.new_zeros(shape)
+    mask = mask.expand_as(g).reshape(-1)
+    taken = (mask.cumsum(0) - 1).clamp(0, n - 1)  # which element of source went there
+    return g.new_zeros(n).scatter_add(0, taken, g.reshape(-1).masked_fill(~mask, 0)).reshape(shape)
 
 
 @op(

@@ -7,6 +7,7 @@ from typing import Any
 import torchlite as torch
 
 from .. import _C
+from .._core.dispatch_modes import all_examples
 from ._declare import _functions, op, reference
 from ._out import EXACT, Out, SCALAR_TYPE, castable
 
@@ -58,6 +59,7 @@ def _no_half(kernel, x, floating=False):
 
 def _failed(name, info, text):
     """Raises for the first matrix of the batch whose info is not 0."""
+    info = all_examples(info)
     if info.numel() and not info.is_meta and bool((info != 0).any()):
         flat = info.reshape(-1).tolist()
         at = next(i for i, v in enumerate(flat) if v)

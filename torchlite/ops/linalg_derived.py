@@ -7,6 +7,7 @@ import math
 
 import torchlite as torch
 
+from .._core.dispatch_modes import all_examples
 from ._declare import _functions, methods, op
 from ._out import EXACT, Out, castable
 from .linalg import (
@@ -38,7 +39,7 @@ def _det_grad(c, g):
     A, det = c.A, c.result
     if A.numel() == 0:
         return {"A": torch.zeros_like(A)}
-    if not A.is_meta and bool((det == 0).any()):
+    if not A.is_meta and bool((all_examples(det) == 0).any()):
         # adjugate from singular values: product of all but one
         U, S, Vh = _svd(A, False)
         n = S.shape[-1]
@@ -226,7 +227,7 @@ def matrix_exp(self):
         work = torch.complex128 if dtype.is_complex else torch.float64
     most = 5.37 if self.is_cpu else 3.01
     x = self.to(work)
-    size = float(torch.real(x.detach().abs()).sum(-2).amax())
+    size = float(all_examples(torch.real(x.detach().abs()).sum(-2)).amax())
     steps = 0 if not size > most or size == math.inf else int(math.ceil(math.log2(size / most)))
     x = x / 2.0**steps
     r = _exp_ratio(x) if self.is_cpu else _exp_series(x)
@@ -434,7 +435,7 @@ def lstsq(self, b, rcond=None, driver=None):
             S = _svd(a.detach(), False)[1]
             full = (S > rcond * S.amax(-1, keepdim=True)).sum(-1)
     residuals = (torch.real(x) if x.is_complex() else x).flatten()[:0]  # empty, but part of the graph
-    if m > n and driver != "gelsy" and (driver == "gels" or (full.numel() and bool((full == n).all()))):
+    if m > n and driver != "gelsy" and (driver == "gels" or (full.numel() and bool((all_examples(full) == n).all()))):
         d = a.matmul(x) - B
         residuals = torch.real(d * d.conj()).sum(-2) if d.is_complex() else (d * d).sum(-2)
     rank = torch.empty(0, dtype=torch.int64, device=A.device) if driver == "gels" else full

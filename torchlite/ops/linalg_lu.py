@@ -3,6 +3,7 @@
 import torchlite as torch
 
 from .. import _C
+from .._core.dispatch_modes import all_examples, on_all_examples
 from ._declare import op
 from ._out import EXACT, Out
 from .linalg import (
@@ -68,6 +69,10 @@ def _lu_any(A, pivot):
 
 def _permutation(pivots, m):
     """Row order that the exchanges in `pivots` lead to, as indices (*, m)."""
+    return on_all_examples(lambda p: _orders(p, m), pivots)
+
+
+def _orders(pivots, m):
     if not pivots.numel() or pivots.is_meta:
         return torch.arange(m, device=pivots.device).expand(tuple(pivots.shape[:-1]) + (m,))
     rows = pivots.reshape(-1, pivots.shape[-1]).tolist()
@@ -97,7 +102,7 @@ def _lu(A, pivot):
         lower = _triangular(lu.triu().mT, x[..., k:, :k].mT, False, False).mT
         lu = torch.cat([lu, lower], -2)
         if not lu.is_meta and not bool(
-            torch.isfinite(lu).all()
+            torch.isfinite(all_examples(lu)).all()
         ):  # a pivot of 0: the factorisation leaves what lies below it
             lu = torch.where(torch.isfinite(lu), lu, LU)
     elif n > k:
@@ -141,6 +146,7 @@ def lu_factor(A, pivot=True):
     """LU decomposition in one matrix, and the row exchanges (from 1)."""
     _lu_check(A)
     LU, pivots, info = _lu(A, pivot)
+    info = all_examples(info)
     if info.numel() and not info.is_meta and bool((info != 0).any()):
         flat = info.reshape(-1).tolist()
         at = next(i for i, v in enumerate(flat) if v)

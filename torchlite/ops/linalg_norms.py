@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 
+from .._core.dispatch_modes import all_examples
 from ._declare import op
 from ._out import EXACT, Out, castable
 from .linalg import _hidden, _linalg, _matrix
@@ -168,7 +169,7 @@ def _threshold(x, top, atol, rtol):
             rtol = torch.finfo(real).eps * max(x.shape[-2:])
         atol = 0.0
     elif rtol is None:
-        given = bool((atol > 0).any()) if isinstance(atol, torch.Tensor) else atol > 0
+        given = bool((all_examples(atol) > 0).any()) if isinstance(atol, torch.Tensor) else atol > 0
         rtol = 0.0 if given and not isinstance(atol, torch.Tensor) else torch.finfo(real).eps * max(x.shape[-2:])
         if isinstance(atol, torch.Tensor):
             rtol = torch.where(atol > 0, 0.0, rtol)

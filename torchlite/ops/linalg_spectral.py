@@ -4,6 +4,7 @@ from typing import Any
 
 import torchlite as torch
 
+from .._core.dispatch_modes import all_examples
 from ._declare import op
 from ._out import EXACT, Out, castable
 from .linalg import (
@@ -73,7 +74,7 @@ def _infinite(x, name, nan_text, lower=False):
     """None where all elements (of the lower triangle) are finite; else which matrices are not, [*, 1, 1].
     NaN is an error, in nan_text's words."""
     x = x.detach()
-    if not x.numel() or x.is_meta or bool(torch.isfinite(x).all()):
+    if not x.numel() or x.is_meta or bool(torch.isfinite(all_examples(x)).all()):
         return None
     x = x.tril() if lower else x
     bad = ~torch.isfinite(x).flatten(-2).all(-1)
@@ -138,7 +139,7 @@ def _eig_checked(name, x):
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(f"Unknown Complex ScalarType for {x.dtype._scalar_type}")
     _no_half("linalg_eig_out_cpu", x)
-    if x.numel() and not x.is_meta and not bool(torch.isfinite(x.detach()).all()):
+    if x.numel() and not x.is_meta and not bool(torch.isfinite(all_examples(x.detach())).all()):
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     return _eig(x)
 

@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 from .. import _C
+from .._core.dispatch_modes import all_examples
 from ._declare import op, refuse_gradient
 from ._out import FOUND, Out
 
@@ -185,12 +186,12 @@ def _bce_target_grad(c, g):
 def binary_cross_entropy(self, target, weight=None, reduction=1):
     """-(y log x + (1 - y) log(1 - x)) of probabilities x; the logarithms are kept above -100."""
     _float_only(self, "binary_cross_entropy")
-    if self.device.type == "cpu" and self.numel() and not bool(((self >= 0) & (self <= 1)).all()):
+    if self.device.type == "cpu" and self.numel() and not bool(all_examples((self >= 0) & (self <= 1)).all()):
         raise RuntimeError("all elements of input should be between 0 and 1")
     for t in (target, weight):
         if t is not None and t.dtype != self.dtype:
             raise RuntimeError(f"Found dtype {t.dtype._scalar_type} but expected {self.dtype._scalar_type}")
-    if self.device.type == "cpu" and self.numel() and not bool(((target >= 0) & (target <= 1)).all()):
+    if self.device.type == "cpu" and self.numel() and not bool(all_examples((target >= 0) & (target <= 1)).all()):
         raise RuntimeError("all elements of target should be between 0 and 1")
     loss = (target - 1) * torch.log1p(-self).clamp_min(-100) - target * self.log().clamp_min(-100)
     return _reduce(loss if weight is None else loss * weight, reduction)

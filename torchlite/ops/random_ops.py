@@ -3,6 +3,7 @@ on every device."""
 
 import torchlite as torch
 
+from .._core.dispatch_modes import all_examples
 from ._declare import op, reference
 from ._out import Out
 
@@ -246,12 +247,13 @@ def normal(mean, std, generator):
     if isinstance(std, torch.Tensor):
         if std.is_complex():
             raise RuntimeError("normal expects standard deviation to be non-complex")
-        if std.numel() and not std.is_meta and bool((std < 0).any()):
+        if std.numel() and not std.is_meta and bool(all_examples(std < 0).any()):
             raise RuntimeError("normal expects all elements of std >= 0.0")
     elif not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std:g}")
     shape = torch.broadcast_shapes(*(t.shape for t in tensors))
-    out = torch.empty(shape, dtype=tensors[0].dtype, device=tensors[0].device).normal_(0, 1, generator=generator)
+    like = max(tensors, key=lambda t: t._dispatches)  # one with other numbers for each example of a vmap
+    out = like.new_empty(shape, dtype=tensors[0].dtype, device=tensors[0].device).normal_(0, 1, generator=generator)
     return out.mul_(std).add_(mean)
 
 

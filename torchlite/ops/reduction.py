@@ -1,6 +1,7 @@
 """Reductions: sums, products, extremes, variances, norms, medians."""
 
 import torchlite as torch
+from .._core.dispatch_modes import all_examples
 from ._declare import bodies, op, reference
 from ._out import EXACT, Out, SAME_AS_INPUT, uncastable
 
@@ -58,7 +59,10 @@ def _share(g, x, result, dim, keepdim):
 
 
 def _share_all(g, x, result):
-    mask = x.detach().isnan() if not x.is_meta and bool(result.isnan()) else x.detach() == result.detach()
+    x, nan = x.detach(), result.detach().isnan()
+    mask = x == result.detach()
+    if not x.is_meta and bool(all_examples(nan).any()):
+        mask = torch.where(nan, x.isnan(), mask)
     return g.new_zeros(x.shape).masked_fill(mask, g / mask.sum())
 
 
@@ -164,10 +168,12 @@ def _exclusive(x, dim):
 def _prod_grad(g, x, result, dim):
     if not x.shape:
         return g
-    zeros = 0 if x.is_meta else int((x == 0).sum())
-    if not zeros:
+    zeros = None if x.is_meta else all_examples((x == 0).sum())
+    if zeros is None or not bool(zeros.any()):
         return g * (result / x).conj()
-    if dim is None and zeros > 1 and not torch.is_grad_enabled():  # as PyTorch: also where others are inf or NaN
+    if (
+        dim is None and bool((zeros > 1).all()) and not torch.is_grad_enabled()
+    ):  # as PyTorch: also where others are inf or NaN
         return x.new_zeros(x.shape)
     return g * (_exclusive(x.flatten(), 0).reshape(x.shape) if dim is None else _exclusive(x, dim)).conj()
 

@@ -1,6 +1,7 @@
 """Scans along one dim: cumulative sums, products, extremes, differences, trapezoids."""
 
 import torchlite as torch
+from .._core.dispatch_modes import all_examples
 from ._declare import op, python, reference
 from ._out import EXACT, Out
 
@@ -28,7 +29,7 @@ def _cumprod_grad_at_zeros(g, x, result, dim):
 def _cumprod_grad(g, x, result, dim):
     if x.numel() <= 1 or x.size(dim) == 1:
         return g
-    if x.is_meta or not bool((x == 0).any()):
+    if x.is_meta or not bool(all_examples(x == 0).any()):
         return _reverse_sum(result.conj() * g, dim) / x.conj()
     if not torch.is_grad_enabled():
         return _cumprod_grad_at_zeros(g, x.conj(), result.conj(), dim)

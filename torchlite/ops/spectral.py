@@ -5,6 +5,7 @@ import math
 import torchlite as torch
 
 from .. import _C
+from .._core.dispatch_modes import all_examples
 from ._declare import op
 from .fft import fft_c2c, fft_c2r, fft_r2c
 
@@ -209,7 +210,7 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     else:
         end = full
     y, weight = y[:, start:end], weight[:, start:end]
-    if weight.numel() and not weight.is_meta and bool(weight.abs().min() <= 1e-11):
+    if weight.numel() and not weight.is_meta and bool(all_examples(weight).abs().min() <= 1e-11):
         raise RuntimeError(intro + "window overlap add min: 1\n[ CPUBoolType{} ]")
     y = y / weight
     y = y.squeeze(0) if self.dim() == 2 else y

@@ -3,6 +3,7 @@
 import math
 
 import torchlite as torch
+from .._core.dispatch_modes import all_examples
 from ._declare import bodies, methods, op, python, reference
 from ._out import EXACT, Out, QUANTILE
 from .reduction import _count, _restore, _select_grad, _share_all, _spread
@@ -501,7 +502,7 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
         raise RuntimeError("quantile() q must be a scalar or 1D tensor")
     if q.dtype != x.dtype:
         raise RuntimeError("quantile() q tensor must be same dtype as the input tensor")
-    if q.device.type == "cpu" and not bool(((q >= 0) & (q <= 1)).all()):
+    if q.device.type == "cpu" and not bool(all_examples((q >= 0) & (q <= 1)).all()):
         raise RuntimeError("quantile() q values must be in the range [0, 1]")
     if interpolation not in _INTERPOLATIONS:
         raise RuntimeError(
@@ -590,7 +591,7 @@ def _cov_weights(w, name, n):
             f"cov(): expected {name} to have the same numel as there are observations in the input but got "
             f"{w.numel()} != {n}"
         )
-    if n and not w.is_meta and bool((w < 0).any()):
+    if n and not w.is_meta and bool((all_examples(w) < 0).any()):
         raise RuntimeError(f"cov(): {name} cannot be negative")
 
 
@@ -614,7 +615,7 @@ def cov(self, correction=1, fweights=None, aweights=None):
     if aweights is not None:
         w = aweights if w is None else w * aweights
     total = n if w is None else w.sum()
-    if w is not None and n and not w.is_meta and not bool(total != 0):
+    if w is not None and n and not w.is_meta and not bool((all_examples(total) != 0).all()):
         raise RuntimeError("cov(): weights sum to zero, can't be normalized")
     mean = x.sum(1, True) / total if w is None else (x * w).sum(1, True) / total
     if w is not None and aweights is not None and correction != 0:

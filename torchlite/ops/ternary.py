@@ -115,7 +115,9 @@ def _clamp_self(g, x, lo, hi):
         return torch.where(x <= hi, g, 0)
     if hi is None:
         return torch.where(x >= lo, g, 0)
-    return torch.where((x >= lo).logical_and_(x <= hi), g, 0)
+    inside, below = x >= lo, x <= hi
+    # in place, for PyTorch's layout; x may be the same for all examples of a vmap where hi is not
+    return torch.where(inside & below if g._dispatches else inside.logical_and_(below), g, 0)
 
 
 def _clamp_min(g, x, lo, hi):

@@ -28,12 +28,12 @@ class TorchDispatchMode:
 
     def __enter__(self) -> Any:
         _modes.stack.append(self)
-        _C.dispatch_modes(len(_modes.stack))
+        _modes.refresh()
         return self
 
     def __exit__(self, exc_type: Any, exc_val: Any, exc_tb: Any) -> None:
         _modes.stack.pop()
-        _C.dispatch_modes(len(_modes.stack))
+        _modes.refresh()
 
     @classmethod
     def push(cls, *args: Any, **kwargs: Any) -> Any:
@@ -129,9 +129,9 @@ def _disable_current_modes() -> Iterator[list[Any]]:
     """Inside it no mode is on."""
     held = list(_modes.stack)
     _modes.stack.clear()
-    _C.dispatch_modes(0)
+    _modes.refresh()
     try:
         yield held
     finally:
         _modes.stack[:] = held
-        _C.dispatch_modes(len(held))
+        _modes.refresh()

@@ -57,9 +57,10 @@ extern TlRegistry tl_reg;
 #endif
 /* tl_below_autograd: inside an op that the recorder runs */
 extern TL_THREAD bool tl_grad_mode, tl_inference_mode, tl_below_autograd;
-extern TL_THREAD uint8_t tl_func_level; /* number of nested torch.func transforms that run */
-extern TL_THREAD int tl_dispatch_modes; /* number of TorchDispatchModes that are on */
-extern TL_THREAD int tl_dispatch_off;   /* above 0: the __torch_dispatch__ of classes is not called */
+extern TL_THREAD uint8_t tl_func_level;  /* number of nested torch.func transforms that run */
+extern TL_THREAD int tl_dispatch_modes;  /* number of TorchDispatchModes that are on */
+extern TL_THREAD int tl_wrapped_numbers; /* 0: a tensor whose class is asked is not read as a number; -1: one was met */
+extern TL_THREAD int tl_dispatch_off;    /* above 0: the __torch_dispatch__ of classes is not called */
 extern bool tl_dispatch_used;        /* whether there ever was a mode or such a class: reading a thread's number takes
                                         longer */
 extern TL_THREAD bool tl_forward_ad; /* calls go to autograd/forward_ad.py first: tensors may have tangents */

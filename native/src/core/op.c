@@ -487,6 +487,8 @@ PyObject *tl_op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject *kwn
       }
   Py_ssize_t n = PyList_Size(op->overloads);
   Overload *ov = NULL;
+  tl_wrapped_numbers = 0;
+again:
   for (Py_ssize_t i = 0; i < n; i++) {
     ov = (Overload *)PyList_GetItem(op->overloads, i);
     if (out && ov->flags & F_NO_OUT) continue;
@@ -494,6 +496,11 @@ PyObject *tl_op_call(Op *op, PyObject *const *args, size_t nargsf, PyObject *kwn
     if (r) break;
     while (nmade) Py_DECREF(made[--nmade]);
   }
+  if (!r && tl_wrapped_numbers < 0) { /* no overload takes a tensor there */
+    tl_wrapped_numbers = 1;
+    goto again;
+  }
+  tl_wrapped_numbers = 1;
   if (r == 1) {
     if (overridden(ov, bound) || (out && tl_overrides(out)) || modes())
       result = with_call(tl_reg.torch_function, op, args, nargs, kwnames, out ? out : Py_None, NULL);

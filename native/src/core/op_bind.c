@@ -90,6 +90,8 @@ bool tl_has_tangent(PyObject *t) {
   return found;
 }
 
+TL_THREAD int tl_wrapped_numbers = 1;
+
 /* 1: fits, *v may be replaced by a new reference in *made; 0: does not fit; -1: error */
 static int check(const Param *p, PyObject **v, PyObject **made) {
   PyObject *o = *v;
@@ -102,6 +104,10 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
     if (TL_CHECK(o)) {
       TlTensor *t = (TlTensor *)o;
       if (t->ndim != 0 || t->requires_grad || t->grad_fn || t->device == TL_META || tl_has_tangent(o)) return 0;
+      if (t->flags & TL_DISPATCHES && tl_wrapped_numbers < 1) {
+        tl_wrapped_numbers = -1;
+        return 0;
+      }
       return (*v = *made = tl_m_item(t, NULL)) ? 1 : -1;
     }
     return tl_number(v, made);
