@@ -40,7 +40,9 @@ def call_for_per_sample_grads(
 
     @functools.wraps(module.forward)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        samples = _batch_size(args, kwargs, 0 if batch_first else 1) if batch_size is None else batch_size
+        samples = batch_size
+        if samples is None:
+            samples = _batch_size(args, kwargs, 0 if batch_first else 1)
         weights = {
             name: ExpandedWeight(weight, samples, loss_reduction) if weight.requires_grad else weight
             for name, weight in module.named_parameters()
