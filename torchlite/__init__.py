@@ -110,7 +110,7 @@ from . import autograd  # noqa: E402
 from ._core.function_switches import DisableTorchFunction as _DisableTorchFunction  # noqa: E402
 from ._core.function_switches import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass  # noqa: E402
 from ._core.tensor import Tensor  # noqa: E402
-from ._core import absent as _absent, dispatch as _dispatch, indexing as _indexing  # noqa: E402, F401
+from ._core import absent as _absent, dispatch as _dispatch, homes as _homes, indexing as _indexing  # noqa: E402, F401
 from ._core.dispatch import explain  # noqa: E402, F401
 from . import ops  # noqa: E402
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled  # noqa: E402, F401
@@ -132,13 +132,17 @@ _FunctionType = type(_bind_error)
 _MODES_ONLY = {"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "scalar_tensor"}
 
 
-def _hooked(table, home, path=""):
-    """Functions written in Python ask for __torch_function__ first, as the core's do. Those of a private module are
-    known by the public one, where pickle finds the same object."""
+def _hooked(table, space):
+    """Functions written in Python ask for __torch_function__ first, as the core's do. They are known by the public
+    module where PyTorch has them, in which pickle finds the same object."""
+    path = "Tensor." if space == "Tensor" else ""
     for name, fn in table.items():
         if type(fn) is _FunctionType and name[0] != "_" and name not in _IGNORED:
-            if fn.__module__.startswith(("torchlite.ops.", "torchlite.nn._")):
-                fn.__module__, fn.__name__, fn.__qualname__ = home, name, path + name
+            if fn not in _made and fn.__module__.startswith(
+                ("torchlite.ops.", "torchlite.nn.", "torchlite.functional")
+            ):
+                fn.__module__, fn.__name__ = _homes.place(space, name)
+                fn.__qualname__ = path + fn.__name__
             table[name] = _made.setdefault(fn, _C.Function(fn, name in _MODES_ONLY))
 
 
@@ -148,9 +152,9 @@ _made = {}  # one object for each function, in whatever tables it is
 def _publish():
     """Puts the declared ops where PyTorch has them."""
     g = globals()
-    for space in ("", "nn.functional", "linalg", "fft", "special"):
-        _hooked(ops.namespace(space.partition(".")[0]), ("torchlite." + space).rstrip("."))
-    _hooked(ops.methods(), "torchlite", "Tensor.")
+    for space in ("", "nn", "linalg", "fft", "special"):
+        _hooked(ops.namespace(space), space)
+    _hooked(ops.methods(), "Tensor")
     for name, fn in ops.namespace("").items():
         g.setdefault(name, fn)
     own = Tensor.__dict__
@@ -269,7 +273,7 @@ def _install():
 
 from . import functional  # noqa: E402, F401
 
-_hooked(vars(functional), "torchlite.functional")
+_hooked(vars(functional), "")
 from .functional import *  # noqa: E402, F401, F403
 
 _install()
@@ -379,6 +383,11 @@ _LAZY_NAMES = {
     "self_test": "_core.self_test",
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
+    **dict.fromkeys(
+        """sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum _sym_acos _sym_asin _sym_atan _sym_cos
+        _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan _sym_tanh""".split(),
+        "_core.sym_functions",
+    ),
     **dict.fromkeys(
         """_sparse_coo_tensor_unsafe _validate_sparse_bsc_tensor_args _validate_sparse_bsr_tensor_args
         _validate_sparse_compressed_tensor_args _validate_sparse_coo_tensor_args _validate_sparse_csc_tensor_args

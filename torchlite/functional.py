@@ -586,6 +586,7 @@ def _assert(condition, message):
     assert condition, message
 
 
+_assert.__module__ = __package__
 _assert = _C.Function(_assert)  # type: ignore[assignment]
 
 
@@ -596,6 +597,10 @@ def _assert_async(input, assert_msg=None):
         raise RuntimeError("Boolean value of Tensor with %s is ambiguous" % what)
     if not input:
         raise RuntimeError(assert_msg or "Expected Tensor with single nonzero value, but got zero")
+
+
+_assert_async.__module__ = __package__
+_assert_async = _C.Function(_assert_async)  # type: ignore[assignment]
 
 
 _ALSO_HERE = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import typing
 from types import NoneType, UnionType
@@ -14,7 +15,7 @@ from ._core import absent as _absent, dispatch_modes as _modes, function_schema 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 __all__ = [
     "Library",
@@ -373,11 +374,24 @@ def register_fake(op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel:
     return register if func is None else register(func)
 
 
+def _named_tensors(parsed: Any) -> bool:
+    """Whether tensors are among the arguments that are given by name only."""
+    return any(a.kwarg_only and str(a.type).replace("Optional[", "").startswith(_TENSORS) for a in parsed.arguments)
+
+
+_TENSORS = ("Tensor", "List[Tensor", "List[Optional[Tensor", "Tensor[]", "Tensor?")
+
+
 def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, lib: Any = None) -> None:
     """Gives an operator its gradient: backward(ctx, *grads), with what setup_context(ctx, inputs, output) kept."""
     made = _custom(op)
     if made.parsed.is_mutable:
         raise RuntimeError("Cannot register autograd formula for non-functional operator %s" % made.parsed)
+    if _named_tensors(made.parsed):
+        raise NotImplementedError(
+            "register_autograd with kwarg-only Tensor args. In the original definition of the op, please make your "
+            "tensors not kwarg-only. Got: %s" % made.parsed
+        )
     made.backward, made.setup_context = backward, setup_context
 
 
@@ -452,6 +466,11 @@ def _type_text(annotation: Any) -> str | None:
 
 def infer_schema(prototype_function: Any, /, *, mutates_args: Any, op_name: str | None = None) -> str:
     """The schema that a function's annotations say."""
+    if isinstance(mutates_args, str) and mutates_args != "unknown":
+        raise ValueError(
+            "mutates_args must either be a sequence of the names of the arguments that are mutated or the string "
+            "'unknown'. "
+        )
     signature = inspect.signature(prototype_function)
     hints = typing.get_type_hints(prototype_function)
 
@@ -521,6 +540,11 @@ class CustomOpDef:
 
     def __init__(self, namespace: str, name: str, schema: str, fn: Any, tags: Any = ()) -> None:
         self._namespace, self._name, self._schema, self._init_fn = namespace, name, schema, fn
+        parsed: Any = _schemas.parse(name + schema)
+        if _named_tensors(parsed) and _ops.tags().out not in tags:
+            raise NotImplementedError(
+                "custom_op with kwarg-only Tensor args. Please make your tensors not kwarg-only. Got: %s" % parsed
+            )
         table = _ops.defined.get((namespace, name))
         if table:
             table.pop("default", None)  # the same name again, in a notebook
@@ -555,6 +579,16 @@ class CustomOpDef:
 
     def register_vmap(self, func: Any = None) -> Any:
         return register_vmap(self, func)
+
+
+@contextlib.contextmanager
+def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
+    """A library whose operators are gone after `with`."""
+    lib = Library(*args, **kwargs)
+    try:
+        yield lib
+    finally:
+        lib._destroy()
 
 
 def custom_op(

@@ -14,7 +14,8 @@ from .dispatch_modes import _COMPOSED
 
 LOWER = frozenset(
     """addbmm addmm baddbmm bmm conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d conv_transpose3d
-    linalg_vecdot linear matmul mm prelu scaled_dot_product_attention _convolution _addmm_activation""".split()
+    linalg_vecdot linear matmul mm prelu scaled_dot_product_attention _convolution _addmm_activation
+    _native_multi_head_attention""".split()
 )
 FLOAT32 = frozenset(
     """adaptive_avg_pool3d adaptive_max_pool3d avg_pool3d binary_cross_entropy binary_cross_entropy_with_logits cdist

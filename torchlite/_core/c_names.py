@@ -13,6 +13,11 @@ def _log_api_usage_once(event: str) -> None:
     """Nothing is logged."""
 
 
+def _get_privateuse1_backend_name() -> str:
+    """The name of the device type that is left for backends of other makers."""
+    return "privateuseone"
+
+
 def _get_tracing_state() -> None:
     """No tracer runs."""
 

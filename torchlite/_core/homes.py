@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import types
+from types import FunctionType
 
 from .. import _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 # functions of torch.nn.functional that PyTorch has in C++, by where they show
@@ -25,9 +26,42 @@ IN_FUNCTIONAL = frozenset(
     """align_tensors atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist
     chain_matmul einsum lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index""".split()
 )
-_PREFIXED = {"torch.fft": "fft", "torch.special": "special", "torch.linalg": "linalg"}
+PREFIXED = ("fft", "special", "linalg")  # functions of torch.fft.f are named fft_f in PyTorch
 # functions written in Python here that PyTorch has in C++
-_CPP = frozenset("avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d gradient histogramdd".split())
+_CPP = frozenset(
+    """avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_max_pool1d gradient histogramdd is_complex is_conj
+    is_floating_point is_inference is_neg is_nonzero is_signed numel _assert_async""".split()
+)
+_LOW_RANK = ("pca_lowrank", "svd_lowrank")
+_root = ["torchlite"]  # what modules of this package are called: "torch" while that name is an alias
+
+
+def place(space: str, name: str) -> tuple[str, str]:
+    """The module that a public function of a namespace ("", "nn", "fft" ...) has in PyTorch, and its name there."""
+    if space in PREFIXED:
+        return "%s._C._%s" % (_root[0], space), "%s_%s" % (space, name.removeprefix(space + "_"))
+    if space in ("nn", "_nn") and name in IN_NN:
+        return _root[0] + "._C._nn", name
+    if space == "nn" and name not in IN_TORCH:
+        return _root[0] + ".nn.functional", name
+    if space == "" and name in IN_FUNCTIONAL:
+        return _root[0] + ".functional", name
+    if space == "" and name in _LOW_RANK:
+        return _root[0] + "._lowrank", name
+    return _root[0], name
+
+
+def rename_root(name: str, tables: Iterable[dict[str, Any]]) -> None:
+    """Lets the functions of these tables say that they are in "torch", or in "torchlite" again."""
+    old, _root[0] = _root[0], name
+    seen = set()
+    for table in tables:
+        for function in table.values():
+            if type(function) in (_C.Op, _C.Function, FunctionType) and function not in seen:
+                seen.add(function)
+                module = function.__module__
+                if module.startswith(old + ".") or module == old and type(function) is not _C.Op:
+                    function.__module__ = name + module[len(old) :]
 
 
 def torch_name(module: str) -> str:
@@ -35,11 +69,9 @@ def torch_name(module: str) -> str:
     return "torch" + module[9:] if module.partition(".")[0] == "torchlite" else module
 
 
-def in_python(home: str, name: str) -> bool:
-    """Whether an op is a Python function in PyTorch."""
-    if home.endswith(".nn.functional"):
-        return name not in IN_NN and name not in IN_TORCH
-    return home == "torch" and name in IN_FUNCTIONAL
+def in_python(home: str) -> bool:
+    """Whether PyTorch has the functions of a module in Python."""
+    return home.endswith(".functional")
 
 
 def in_cpp(function: Any) -> bool:
@@ -47,34 +79,16 @@ def in_cpp(function: Any) -> bool:
     return not function.in_python if type(function) is _C.Op else function.__name__ in _CPP
 
 
-def _functional(name: str) -> str:
-    if name in IN_NN:
-        return "torch._C._nn." + name
-    return ("torch." if name in IN_TORCH else "torch.nn.functional.") + name
-
-
 def path(func: Any) -> str | None:
     """PyTorch's path of an op, or of a function of torchlite's; None where it is that of its module and name."""
-    import torchlite as torch
-
     name, module = getattr(func, "__name__", None), getattr(func, "__module__", None)
     if not isinstance(name, str) or not isinstance(module, str):
         return None
     home = torch_name(module)
-    op = isinstance(func, _C.Op)
-    if not op and module.partition(".")[0] != "torchlite":
+    if home.partition(".")[0] != "torch":
         return None
-    if op and home in _PREFIXED:
-        prefix = _PREFIXED[home]
-        return "torch._C._%s.%s_%s" % (prefix, prefix, name.removeprefix(prefix + "_"))
-    if home.startswith("torch.nn._") or op and home == "torch.nn.functional":
-        return _functional(name)
-    if op or home in ("torch.functional", "torch._core.lazy_names") or home.startswith("torch.ops."):
-        if not op and home.startswith("torch.ops.") and not isinstance(func, (_C.Function, types.FunctionType)):
-            return None
-        if name in IN_FUNCTIONAL:
-            return "torch.functional." + name
-        if not op and vars(torch.nn.functional).get(name) is func:
-            return _functional(name)
-        return "torch." + name
+    if home.startswith("torch.nn._"):
+        return "torch.nn.functional." + name
+    if isinstance(func, (_C.Op, _C.Function)):
+        return "%s.%s" % (home, name)
     return None

@@ -39,9 +39,14 @@ _IGNORED_METHODS = frozenset(
 ) - {"stride", "new_empty", "new_full", "new_ones", "new_zeros", "retains_grad"}
 _SPECIAL = frozenset(
     """__len__ __bool__ __float__ __int__ __index__ __complex__ __contains__ __reversed__ __repr__ __format__ __array__
-    __array_wrap__ __deepcopy__ __reduce_ex__ __setstate__ __dlpack__ __dlpack_device__""".split()
+    __array_wrap__ __deepcopy__ __reduce_ex__ __setstate__ __dlpack__ __dlpack_device__ __long__ __nonzero__
+    _clear_non_serializable_cached_data _coalesced_ _dimI _dimV _indices _is_view _nnz
+    _sparse_mask_projection _to_dense _values""".split()
 )
-_SHOWN = {"_base", "_grad", "_version", "_backward_hooks"}
+_SHOWN = frozenset(
+    """_base _grad _version _backward_hooks _cdata _grad_fn _post_accumulate_grad_hooks
+    __cuda_array_interface__""".split()
+)
 _installed = [False]
 
 
@@ -61,14 +66,6 @@ def install() -> None:
                 setattr(Tensor, name, _C.Attribute(value, name))
         elif name in _SPECIAL and callable(value) and type(value) is not _C.Function:
             setattr(Tensor, name, _C.Function(value))
-    type.__setattr__(Tensor, "__rdiv__", _rdiv)
-
-
-def _rdiv(self: Any, other: Any) -> Any:
-    return other / self
-
-
-_rdiv.__name__ = "__rdiv__"
 
 
 def _flat(values: Any) -> Iterator[Any]:
@@ -106,6 +103,11 @@ def mode_call(function: Any, types: tuple[type, ...], args: tuple[Any, ...], kwa
     mode = modes.pop()
     _C.function_modes(len(modes))
     try:
+        if getattr(mode.__torch_function__, "__self__", mode) is type(mode):
+            raise RuntimeError(
+                "Defining your mode's `__torch_function__` as a classmethod is not supported, "
+                "please make it a plain method"
+            )
         if kwargs is None:
             return mode.__torch_function__(function, types, args)
         return mode.__torch_function__(function, types, args, kwargs)
@@ -133,9 +135,6 @@ def ask(public: Any, found: list[Any], args: tuple[Any, ...], kwargs: Any) -> An
     return NotImplemented
 
 
-_HOMES = {"torchlite.nn.functional": "torch.nn"}
-
-
 def _refused(name: str, found: list[Any]) -> TypeError:
     lines = ["Multiple dispatch failed for '%s'; all __torch_function__ handlers returned NotImplemented:\n" % name]
     if modes_on():
@@ -153,6 +152,11 @@ def _native(name: str, public: Any, args: tuple[Any, ...], kwargs: dict[str, Any
     if answer is NotImplemented:
         raise _refused(name, found)
     return answer
+
+
+def _core_name(function: Any) -> str:
+    """What PyTorch's core calls a function in its messages."""
+    return (path(function) or str(function.__name__)).replace("._C._", ".")
 
 
 _signatures: dict[Any, Any] = {}
@@ -261,7 +265,7 @@ def torch_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
         if type(fn) is FunctionType and not in_cpp(function):
             return _python(function, fn, args, kwargs)
         if type(fn) is FunctionType:
-            return _native(path(function) or fn.__name__, function, args, kwargs)
+            return _native(_core_name(function), function, args, kwargs)
         if not isinstance(args[0] if args else None, _C.TensorBase):
             return fn(*args, **kwargs)  # an error: it is no method of that
         return _native("torch._C.TensorBase." + fn.__name__, function, args, kwargs)
@@ -279,8 +283,7 @@ def torch_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     if kind is _C.Op and not in_cpp(function):
         return _python(function, function, args, kwargs)
     if kind is _C.Op:
-        home = _HOMES.get(function.__module__, function.__module__.replace("torchlite", "torch"))
-        return _native("%s.%s" % (home, function.__name__), function, args, kwargs)
+        return _native(_core_name(function), function, args, kwargs)
     return _native("torch.Tensor." + function.__name__, function, args, kwargs)
 
 
@@ -341,6 +344,7 @@ def default(cls: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     old = _C.function_off(max(1, _C.function_state()[0]))
     try:
         result = func(*args, **kwargs)
+        _C.function_off(2)  # what conversion reads of a tensor is no call of the program's
         return result if func in nowrap() else convert(result, cls)
     finally:
         _C.function_off(old)

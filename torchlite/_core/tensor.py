@@ -5,7 +5,8 @@ from __future__ import annotations
 
 
 from .. import _C
-from . import device as _device, sparse_methods as _sparse_methods, view_replay as _view_replay
+from . import device as _device, old_names as _old_names, sparse_methods as _sparse_methods
+from . import view_replay as _view_replay
 from ..autograd._node import _seq, eager, meta
 from ..autograd._node import tangents as _tangents
 
@@ -101,7 +102,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         with _C.GradMode(False):
             t: Tensor = _instance(cls, data.detach() if type(data) is Tensor else data)
         if require_grad:
+            old = _C.function_off(2)  # nobody is asked about a tensor that is being made
             t.requires_grad = True
+            _C.function_off(old)
         return t
 
     @staticmethod
@@ -577,7 +580,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def index(self, positions: Any, dims: Any) -> Any:
         raise NotImplementedError("first-class dimensions are not supported by torchlite")
 
-    name = None
+    name = property(lambda self: None)
 
     def resize(self, *sizes: Any) -> Any:
         """Deprecated in PyTorch: reshape to the same number of elements."""
@@ -762,6 +765,7 @@ def _torch_operator(name: str, op: Any, *operands: Any) -> Any:
 
 
 _sparse_methods.install(Tensor)
+_old_names.install(Tensor)
 _C.register("Tensor", Tensor)
 _C.register("torch_function", _torch_function)
 _C.register("torch_operator", _torch_operator)

@@ -241,6 +241,14 @@ class Function:
                 if out is not NotImplemented:
                     return out
                 args = custom.lifted(args)
+        asks = _C.function_off(2)  # what follows looks at tensors of any class itself; forward may ask them
+        try:
+            return cls._apply(kind, apart, asks, args, kwargs)
+        finally:
+            _C.function_off(asks)
+
+    @classmethod
+    def _apply(cls, kind: Any, apart: bool, asks: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         if kwargs or apart:
             args = _positional(cls.forward, apart, args, kwargs)
         needs = _C.is_grad_enabled() and any(edge(a) is not None for a in args if isinstance(a, TensorBase))
@@ -249,9 +257,10 @@ class Function:
         edges = [edge(a) if needs else None for a, k in zip(args, kinds) if k]
         Node.__init__(ctx, edges)
         ctx.kinds = kinds
-        ctx.needs_input_grad = tuple(k and a.requires_grad for a, k in zip(args, kinds))
+        ctx.needs_input_grad = tuple(k and _C.requires_grad(a) for a, k in zip(args, kinds))
         ctx.input_meta = [(a.shape, a.dtype) if k else None for a, k in zip(args, kinds)]
         forward_ad = _C.forward_ad(False)
+        _C.function_off(asks)
         try:
             with _C.GradMode(False):
                 if apart:
@@ -260,6 +269,7 @@ class Function:
                 else:
                     out = cls.forward(ctx, *args)
         finally:
+            _C.function_off(2)
             _C.forward_ad(forward_ad)
         outs: Any = out if isinstance(out, tuple) else (out,)
         fixed = _marked(ctx.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got ")
@@ -321,6 +331,7 @@ class Function:
         if forward_ad:
             from .forward_ad import push_function
 
+            _C.function_off(asks)
             push_function(cls, ctx, args, result)
         ctx.saved_for_forward = None
         return tuple(result) if isinstance(out, tuple) else result[0]
@@ -420,7 +431,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Any:
     def wrapper(ctx: Any, *args: Any) -> Any:
         with _C.GradMode(False):
             outs = fn(ctx, *args)
-        if not _C.is_grad_enabled() or not any(isinstance(a, TensorBase) and a.requires_grad for a in args):
+        if not _C.is_grad_enabled() or not any(isinstance(a, TensorBase) and _C.requires_grad(a) for a in args):
             return outs
         many = isinstance(outs, tuple)
         marked = []

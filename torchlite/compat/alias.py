@@ -84,12 +84,22 @@ def install():
     for name, module in list(sys.modules.items()):
         if name == REAL or name.startswith(REAL + "."):
             sys.modules[ALIAS + name[len(REAL) :]] = module
+    _name_functions(ALIAS)
     return real
+
+
+def _name_functions(root):
+    """Lets the functions of torch say that they are in modules of torch, which pickle and others look up."""
+    from torchlite import functional, nn, ops
+    from torchlite._core import homes
+
+    homes.rename_root(root, [*ops.all_tables(), vars(functional), vars(nn.functional), vars(nn.init)])
 
 
 def uninstall():
     """Takes the names back (for tests)."""
     sys.modules[REAL].__name__ = REAL
+    _name_functions(REAL)
     if _Finder in sys.meta_path:
         sys.meta_path.remove(_Finder)
     for name in list(sys.modules):

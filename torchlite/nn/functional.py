@@ -453,4 +453,4 @@ def __getattr__(name):
     return _other(name)
 
 
-torch._hooked(globals(), __name__)
+torch._hooked(globals(), "nn")

@@ -1,5 +1,6 @@
 """Ways to fill parameters; every function changes its tensor in place and returns it."""
 
+import functools
 import math
 
 import torchlite as torch
@@ -66,16 +67,39 @@ def calculate_gain(nonlinearity, param=None):
     raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
 
 
+def _overridable(fill):
+    """A tensor's class, or a mode, may answer for these four functions."""
+
+    @functools.wraps(fill)
+    def function(tensor, *args, **kwargs):
+        if not torch._C.overrides(tensor):
+            return fill(tensor, *args, **kwargs)
+        import inspect
+
+        from torchlite.overrides import handle_torch_function
+
+        given = inspect.signature(fill).bind(tensor, *args, **kwargs)
+        given.apply_defaults()
+        return handle_torch_function(function, (tensor,), **given.arguments)
+
+    return function
+
+
+@_overridable
 def uniform_(tensor, a=0.0, b=1.0, generator=None):
     """Uniform in [a, b)."""
     with torch.no_grad():
         return tensor.uniform_(a, b, generator=generator)
 
 
+@_overridable
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Normal(mean, std)."""
     with torch.no_grad():
         return tensor.normal_(mean, std, generator=generator)
+
+
+_uniform_, _normal_ = uniform_.__wrapped__, normal_.__wrapped__  # what other functions call: they ask for each method
 
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
@@ -118,6 +142,7 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         return tensor.copy_(x)
 
 
+@_overridable
 def constant_(tensor, val):
     """All elements `val`."""
     with torch.no_grad():
@@ -187,13 +212,13 @@ def xavier_uniform_(tensor, gain=1.0, generator=None):
     """Uniform in +-gain * sqrt(6 / (fan_in + fan_out))."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
     a = math.sqrt(3.0) * (gain * math.sqrt(2.0 / float(fan_in + fan_out)))
-    return uniform_(tensor, -a, a, generator)
+    return _uniform_(tensor, -a, a, generator)
 
 
 def xavier_normal_(tensor, gain=1.0, generator=None):
     """Normal(0, gain * sqrt(2 / (fan_in + fan_out)))."""
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
+    return _normal_(tensor, 0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator)
 
 
 def _warn_empty(tensor):
@@ -205,6 +230,7 @@ def _warn_empty(tensor):
     return False
 
 
+@_overridable
 def kaiming_uniform_(tensor, a=0, mode="fan_in", nonlinearity="leaky_relu", generator=None):
     """Uniform in +-gain * sqrt(3 / fan)."""
     if _warn_empty(tensor):

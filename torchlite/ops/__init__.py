@@ -32,7 +32,7 @@ from . import (
     vision,
 )
 from .. import _C
-from ._declare import methods, namespace, specs  # noqa: F401
+from ._declare import methods, namespace, specs, tables as all_tables  # noqa: F401
 
 # Families that not every program uses are read at their first use:
 # when a name is asked for that the others do not have, or one of these methods.
@@ -42,10 +42,11 @@ _later = [
     ["fft", "spectral"],
     ["core_aten", "view_copies", "grouped", "integer_mm", "segments"],
 ]
-LATER_METHODS = """cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf erf_ erfc erfc_
-    erfinv erfinv_ geqrf i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet logsumexp lu
-    lu_solve matrix_exp matrix_power median mode mvlgamma mvlgamma_ nanmedian nanquantile norm orgqr ormqr pinverse
-    polygamma polygamma_ qr quantile slogdet std std_mean svd triangular_solve var var_mean istft stft""".split()
+LATER_METHODS = """_addmm_activation cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf
+    erf_ erfc erfc_ erfinv erfinv_ geqrf i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet
+    logsumexp lu lu_solve matrix_exp matrix_power median mode mvlgamma mvlgamma_ nanmedian nanquantile norm orgqr ormqr
+    pinverse polygamma polygamma_ qr quantile slogdet std std_mean svd triangular_solve var var_mean istft
+    stft""".split()
 
 
 class Later:
@@ -116,7 +117,10 @@ class _Namespace:
         self.__name__, self._tables, self._mean = name, tables, mean
 
     def __getattr__(self, name):
-        for table in self._tables:
+        from .._core.homes import IN_NN
+
+        public = self is nn_namespace and name in IN_NN  # torch.nn.functional has these from here
+        for table in reversed(self._tables) if public else self._tables:
             fn = methods().get(name) if table == "Tensor" else namespace(table).get(name)
             if fn is not None and (table != "Tensor" or isinstance(fn, _C.OpMethod)):
                 if self._mean:

@@ -45,12 +45,6 @@ _TAG_FLAGS = {  # tags that the dispatcher reads
 
 ANY = Out()  # out=True
 _functions: dict[str, dict[str, Any]] = {}  # namespace -> {name: Op}
-_HOMES = {
-    "nn": "torchlite.nn.functional",
-    "linalg": "torchlite.linalg",
-    "special": "torchlite.special",
-    "fft": "torchlite.fft",
-}
 _methods: dict[str, Any] = {}  # name -> Op
 specs: list[Spec] = []  # every declaration, in order
 
@@ -115,16 +109,16 @@ def _has_body(fn: Callable[..., Any]) -> bool:
     return not (len(code.co_code) <= 8 and code.co_consts[-1] is None and not code.co_names)
 
 
-def _add(table: dict[Any, Any], kind: Any, name: Any, overload: Any, allow_out: Any, doc: Any) -> None:
+def _add(table: dict[Any, Any], kind: Any, name: Any, overload: Any, allow_out: Any, doc: Any, space: str = "") -> None:
     op = table.get(name)
     if op is None:
-        table[name] = op = kind(name, [], allow_out)
+        home, public = homes.place(space, name) if kind is _C.Op else ("", name)
+        table[name] = op = kind(public, [], allow_out)
         op.__doc__ = doc
-        for space, home in _HOMES.items():
-            if table is _functions.get(space):
-                op.__module__ = home
+        if "." in home:  # without one it is torch
+            op.__module__ = home
         if kind is _C.Op:
-            op.in_python = homes.in_python(op.__module__, name)
+            op.in_python = homes.in_python(home)
     if allow_out:
         op.takes_out = True
     op.overloads.append(overload)
@@ -195,10 +189,13 @@ def op(
                         _add(_methods, _C.OpMethod, _inplace_name(short), inplace_ov, False, s.doc)
                     if space is None:
                         continue
-                if s.function:
-                    _add(_functions.setdefault(space, {}), _C.Op, short, ov, takes_out, s.doc)
-                    if inplace_ov is not None:
-                        _add(_functions.setdefault(space, {}), _C.Op, _inplace_name(short), inplace_ov, False, s.doc)
+                if s.function and space == "nn" and not module and short in _functions.get("", {}):
+                    _functions.setdefault(space, {})[short] = _functions[""][short]  # one object in both places
+                elif s.function:
+                    table = _functions.setdefault(space, {})
+                    _add(table, _C.Op, short, ov, takes_out, s.doc, space)
+                    if inplace_ov is not None and space not in homes.PREFIXED:
+                        _add(table, _C.Op, _inplace_name(short), inplace_ov, False, s.doc, space)
                 if s.method and not space and not short.startswith("__"):
                     _add(_methods, _C.OpMethod, short, ov, False, s.doc)
                     if inplace_ov is not None:
@@ -295,6 +292,11 @@ def _inplace_name(name: str) -> str:
 def namespace(module: str = "") -> Any:
     """The declared functions of a namespace: "" (torch), "nn", "linalg", "special", "fft"."""
     return _functions.get(module, {})
+
+
+def tables() -> Any:
+    """The declared functions of all namespaces."""
+    return _functions.values()
 
 
 def methods() -> Any:

@@ -192,3 +192,88 @@ def scaled_dot_product_attention(
     if dropout_p > 0:
         weights = torch.dropout(weights, dropout_p, True)
     return weights.matmul(value).to(dtype)
+
+
+def _check_heads(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias):
+    if query.dim() != 3:
+        raise RuntimeError("expected 3-D `query`, got %d-D tensor" % query.dim())
+    if query.shape[2] != embed_dim:
+        raise RuntimeError("passed-in embed_dim %d didn't match last dim of query %d" % (embed_dim, query.shape[2]))
+    if query.shape != key.shape or key.shape != value.shape:
+        raise RuntimeError("expected `query`/`key`/`value` shapes to match")
+    if qkv_weight.dim() != 2:
+        raise RuntimeError("expected 2-D `qkv_weight`, got %d-D tensor" % qkv_weight.dim())
+    if 3 * embed_dim != qkv_weight.shape[0]:
+        raise RuntimeError("expected `qkv_weight` first dim to be 3x embed_dim")
+    if embed_dim != qkv_weight.shape[1]:
+        raise RuntimeError("expected `qkv_weight` second dim to be embed_Dim")
+    if qkv_bias.dim() != 1:
+        raise RuntimeError("expected 1-D `qkv_bias`, got %d-D tensor" % qkv_bias.dim())
+    if qkv_bias.shape[0] != 3 * embed_dim:
+        raise RuntimeError("expected `qkv_bias` first dim and first dim of query to be equal")
+    if embed_dim % num_head:
+        raise RuntimeError("`embed_dim` must divide evenly by `num_heads`")
+
+
+def _head_mask(mask, mask_type, shape):
+    """The mask over (batch, heads, queries, keys), true where attention is refused."""
+    batch, heads, length = shape
+    if mask_type is None:
+        raise RuntimeError("Mask Type should be defined")
+    if mask_type == 0:
+        if tuple(mask.shape) != (length, length):
+            raise RuntimeError("For mask_type == 0 mask shape should be (L, L)")
+        mask = mask.view(1, 1, length, length)
+    elif mask_type == 1:
+        if tuple(mask.shape) != (batch, length):
+            raise RuntimeError("For mask_type == 1 mask shape should be (B, L)")
+        mask = mask.view(batch, 1, 1, length)
+    elif mask_type != 2:
+        raise RuntimeError("Mask Type should be 0 (src_mask) or 1 (src_key_padding_mask), or 2 (default_mask)")
+    elif tuple(mask.shape) != (batch, heads, length, length):
+        raise RuntimeError("For mask_type == 2 mask shape should match input shape")
+    return mask.bool()
+
+
+@op(
+    "_native_multi_head_attention(Tensor query, Tensor key, Tensor value, int embed_dim, int num_head, "
+    "Tensor qkv_weight, Tensor qkv_bias, Tensor proj_weight, Tensor proj_bias, Tensor? mask=None, "
+    "bool need_weights=True, bool average_attn_weights=True, int? mask_type=None) -> (Tensor, Tensor)",
+    variants="function",
+    grad={},
+    samples=lambda t: [
+        (*(t(2, 3, 4),) * 3, 4, 2, t(12, 4), t(12), t(4, 4), t(4)),
+        (t(2, 3, 4), t(2, 3, 4), t(2, 3, 4), 4, 2, t(12, 4), t(12), t(4, 4), t(4), None, True, False),
+    ],
+)
+def _native_multi_head_attention(
+    query,
+    key,
+    value,
+    embed_dim,
+    num_head,
+    qkv_weight,
+    qkv_bias,
+    proj_weight,
+    proj_bias,
+    mask=None,
+    need_weights=True,
+    average_attn_weights=True,
+    mask_type=None,
+):
+    """nn.MultiheadAttention without gradients for (batch, length, embed_dim): (result, weights or None)."""
+    _check_heads(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias)
+    batch, length, _ = query.shape
+    parts = zip((query, key, value), qkv_weight.chunk(3), qkv_bias.chunk(3))
+    q, k, v = (
+        torch.nn.functional.linear(x, w, b).view(batch, length, num_head, -1).transpose(1, 2) for x, w, b in parts
+    )
+    scores = (q / math.sqrt(embed_dim // num_head)) @ k.transpose(-2, -1)
+    if mask is not None:
+        scores = scores.masked_fill(_head_mask(mask, mask_type, (batch, num_head, length)), -math.inf)
+    weights = scores.softmax(-1)
+    joined = (weights @ v).transpose(1, 2).reshape(batch, length, embed_dim)
+    result = torch.nn.functional.linear(joined, proj_weight, proj_bias)
+    if not need_weights:
+        return result, None
+    return result, weights.mean(1) if average_attn_weights else weights

@@ -118,15 +118,13 @@ def resize_(self, size, memory_format):
 
 
 # ---- layers ----------------------------------------------------------------------------------------------------------
-@_aten("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", nondiff=(1,))
+@op("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", variants="function", nondiff=(1,))
 def native_dropout(input, p, train):
     """Dropout with its mask."""
     if train is False or not input.numel():
         return input.clone(), torch.ones_like(input, dtype=torch.bool)
-    if p == 1:
-        return torch.zeros_like(input), torch.zeros_like(input, dtype=torch.bool)
-    mask = torch.empty_like(input, requires_grad=False).bernoulli_(1 - p)
-    return (input * mask).mul(1 / (1 - p)), mask.to(torch.bool)
+    mask = torch.empty_like(input, dtype=torch.bool, requires_grad=False).bernoulli_(1 - p)
+    return (input * mask).mul(0.0 if p == 1 else 1 / (1 - p)), mask
 
 
 @_aten(
@@ -212,3 +210,59 @@ def max_pool2d_with_indices_backward(grad_output, self, kernel_size, stride, pad
     """The gradient of max_pool2d_with_indices: `grad_output` added at the positions."""
     flat = self.new_zeros((*self.shape[:-2], self.shape[-2] * self.shape[-1]))
     return flat.scatter_add(-1, indices.flatten(-2), grad_output.flatten(-2)).reshape(self.shape)
+
+
+# ---- fused and unchecked forms ---------------------------------------------------------------------------------------
+@op(
+    "_addmm_activation(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1, "
+    "bool use_gelu=False) -> Tensor",
+    out=True,
+    grad={},
+    samples=lambda t: [(t(3, 5), t(3, 4), t(4, 5)), (t(5), t(3, 4), t(4, 5), {"beta": 0.5, "use_gelu": True})],
+)
+def _addmm_activation(self, mat1, mat2, beta=1, alpha=1, use_gelu=False):
+    """addmm, then relu or gelu."""
+    result = torch.addmm(self, mat1, mat2, beta=beta, alpha=alpha)
+    return torch.nn.functional.gelu(result) if use_gelu else torch.relu(result)
+
+
+def _inside(x, indices):
+    """The indices, where they reach beyond a dim moved to its border."""
+    return [i if i is None else i.clamp(-n, n - 1) for i, n in zip(indices, x.shape)]
+
+
+@op(
+    "_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor",
+    variants="function",
+    grad={
+        "self": lambda c, g: _unsafe_masked_index_put_accumulate(g.new_zeros(c.self_shape), c.mask, list(c.indices), g)
+    },
+    samples=lambda t: [
+        (t(3, 4), torch.tensor([True, False]), [torch.tensor([0, 5]), torch.tensor([3, -9])], 2),
+        (t(3, 4), torch.tensor([[True], [False]]), [torch.tensor([2, 7])], 0.5),
+    ],
+)
+def _unsafe_masked_index(self, mask, indices, fill):
+    """self[indices], and `fill` where `mask` is False; there indices may reach beyond the dim."""
+    found = torch.ops.aten.index.Tensor(self, _inside(self, indices))
+    return found.masked_fill(mask.logical_not(), fill)
+
+
+@op(
+    "_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor",
+    variants="function",
+    grad={
+        "self": lambda c, g: g,
+        "values": lambda c, g: _unsafe_masked_index(g, c.mask, list(c.indices), 0),
+    },
+    samples=lambda t: [
+        (t(3, 4), torch.tensor([True, False]), [torch.tensor([0, 5]), torch.tensor([3, -9])], t(2)),
+        (t(3, 4), torch.tensor([[True], [False]]), [torch.tensor([2, 7])], t(2, 4)),
+    ],
+)
+def _unsafe_masked_index_put_accumulate(self, mask, indices, values):
+    """`self` with `values` added at the indexed positions where `mask` is True."""
+    if not self.numel():
+        return self.clone()
+    values = values.masked_fill(mask.logical_not(), 0)
+    return self.index_put(_inside(self, indices), values, accumulate=True)

@@ -162,6 +162,7 @@ def _make(kind, n):
     return op(
         f"{name}(Tensor self, SymInt[{2 * n}] padding) -> Tensor",
         module="aten",
+        alias=("_nn." + name,),
         samples=lambda t: [(t(*shape), (1, 2) * n)],
     )(body)
 

@@ -212,7 +212,9 @@ def _declare_avg(n):
     )(pool)
 
     if n == 1:
-        _functions.setdefault("nn", {})["avg_pool1d"] = _stride_none(declared, "avg_pool1d", pool.__doc__)
+        _functions.setdefault("_hidden", {})["avg_pool1d"] = declared
+        public = _functions[""]["avg_pool1d"] = _stride_none(declared, "avg_pool1d", pool.__doc__)
+        _functions.setdefault("nn", {})["avg_pool1d"] = public
         return lambda g, k, s, p, ceil, include, divisor: declared(g, k, s, p, ceil, include)
     _functions.setdefault("nn", {})[pool.__name__] = _stride_none(declared, pool.__name__, pool.__doc__)
     return declared

@@ -95,3 +95,44 @@ def test_a_namespace_is_looked_up_once(monkeypatch):
     space = torchlite.ops.not_looked_up_before
     monkeypatch.setattr("importlib.util.find_spec", lambda name: pytest.fail("looked up again"))
     assert torchlite.ops.not_looked_up_before is space
+
+
+_SCOPED = """
+from typing import Optional, Sequence
+T = torch.Tensor
+def g(x: T, *, y: T) -> T: return x
+def h(x: T, *, y: int, z: Optional[T]) -> T: return x
+def k(x: T, *, y: int, z: Sequence[T]) -> T: return x
+def ok(x: T, *, y: int = 2) -> T: return x * y
+L = torch.library
+"""
+
+
+@cases("""
+L.custom_op("by_name::g", g, mutates_args=())
+L.custom_op("by_name::h", h, mutates_args=())
+L.custom_op("by_name::k", k, mutates_args=())
+L.custom_op("by_name::ok", ok, mutates_args=())(torch.ones(2), y=3)
+L.infer_schema(ok, mutates_args="x")
+L.infer_schema(ok, mutates_args="unknown")
+""")
+def test_tensors_by_name_and_what_is_changed(line):
+    alike(_SCOPED + line)
+
+
+def test_a_scoped_library_is_gone_after_it():
+    alike(
+        _SCOPED
+        + """
+with L._scoped_library("scoped_once", "FRAGMENT") as lib:
+    lib.define("s(Tensor x) -> Tensor")
+    lib.define("n(Tensor x, *, Tensor y) -> Tensor")
+    lib.impl("s", lambda x: x + 1, "CPU")
+    result = torch.ops.scoped_once.s(torch.ones(2))
+    try:
+        L.register_autograd("scoped_once::n", lambda ctx, g: g, lib=lib)
+    except NotImplementedError as e:
+        text = str(e)
+result, text, hasattr(torch.ops.scoped_once, "s")
+"""
+    )

@@ -12,6 +12,23 @@ def project(x, weight, bias):
     return torch.nn.functional.linear(x, weight, bias)
 
 
+def project_steps(x, weight, bias):
+    """project for (steps, samples, features); weights with a copy for each sample look for them in the first dim."""
+    if getattr(type(weight), "samples_first", False):
+        return project(x.transpose(0, 1), weight, bias).transpose(0, 1)
+    return project(x, weight, bias)
+
+
+def project_packed(data, sizes, weights):
+    """project for packed steps of these sizes. Weights with a copy for each sample take them step by step."""
+    if not getattr(type(weights[0]), "samples_first", False):
+        return project(data, *weights[:2]).split(sizes)
+    for weight in weights:
+        if weight is not None:
+            weight.set_allow_smaller_batches(True)  # they live as long as this call of the module
+    return [project(part, *weights[:2]) for part in data.split(sizes)]
+
+
 def tanh_cell(xp, h, w_hh, b_hh):
     return torch.tanh(xp + project(h, w_hh, b_hh))
 
@@ -65,7 +82,7 @@ def run_layers(rnn, x, hx, layers):
             k = layer * directions + d
             w_ih, b_ih, rest = _unpack(rnn, layers[k])
             state = (hx[0][k], hx[1][k]) if lstm else hx[k]
-            steps = project(x, w_ih, b_ih).unbind(0)
+            steps = project_steps(x, w_ih, b_ih).unbind(0)
             out: list[Any] = [None] * T
             for t in range(T) if d == 0 else range(T - 1, -1, -1):
                 state = cell(steps[t], state, *rest)
@@ -139,7 +156,8 @@ def run_packed(rnn, data, batch_sizes, hx, layers):
             k = layer * directions + d
             w_ih, b_ih, rest = _unpack(rnn, layers[k])
             state = (hx[0][k], hx[1][k]) if lstm else hx[k]
-            out, state = _run_direction(cell, project(data, w_ih, b_ih).split(sizes), rest, state, lstm, d == 1)
+            steps = project_packed(data, sizes, (w_ih, b_ih, *rest))
+            out, state = _run_direction(cell, steps, rest, state, lstm, d == 1)
             outs.append(torch.cat(out, 0))
             finals.append(state)
         data = outs[0] if directions == 1 else torch.cat(outs, 1)
