@@ -306,6 +306,7 @@ y = masked_tensor(torch.arange(16.).reshape(1, 4, 4), torch.arange(16).reshape(1
 with_anomaly = torch.autograd.detect_anomaly(); with_anomaly.__enter__(); m.requires_grad_().sum().backward();
     with_anomaly.__exit__(); m.grad
 masked_tensor(d.int(), k, requires_grad=True)
+x = masked_tensor(d / 10, k, True); (torch.acos(x) + torch.asin(x) * 2).sum().backward(); x.grad
 """)
 def test_beside(line):
     alike(START + line)

@@ -8,7 +8,7 @@ from typing import Any
 import torchlite as torch
 
 from ..._core import dispatch_modes as _modes
-from .binary import NATIVE_BINARY_FNS, NATIVE_INPLACE_BINARY_FNS, _apply_native_binary
+from .binary import NATIVE_BINARY_FNS, NATIVE_INPLACE_BINARY_FNS, _apply_native_binary, _binary_helper
 from .core import MaskedTensor, _get_data, _masks_match, _maybe_get_mask, is_masked_tensor, packets
 from .passthrough import PASSTHROUGH_FNS, _apply_pass_through_fn
 from .reductions import NATIVE_REDUCE_FNS, TENSOR_REDUCE_FNS, TORCH_REDUCE_FNS, _apply_reduction
@@ -105,11 +105,15 @@ def _only(name: str, args: Any, kwargs: Any, count: int = 1) -> None:
     _check_args_kwargs_length(args, kwargs, "__torch_function__, torch." + name, len_args=count, len_kwargs=0)
 
 
+def _check_condition(cond: Any) -> None:
+    if is_masked_tensor(cond) or not isinstance(cond, torch.Tensor):
+        raise ValueError("torch.where: the condition must be a Tensor, not a MaskedTensor")
+
+
 def where(*args: Any, **kwargs: Any) -> Any:
     _only("where", args, kwargs, 3)
     cond = args[0]
-    if is_masked_tensor(cond) or not isinstance(cond, torch.Tensor):
-        raise ValueError("torch.where: the condition must be a Tensor, not a MaskedTensor")
+    _check_condition(cond)
     if cond.dtype is not torch.bool:
         kind = cond.dtype._scalar_type
         raise RuntimeError("where expected condition to be a boolean tensor, but got a tensor with dtype %s" % kind)
@@ -219,6 +223,7 @@ def _copy_(fn: Any, x: Any, source: Any, *args: Any) -> Any:
 
 
 def _where_data(fn: Any, cond: Any, x: Any, other: Any) -> Any:
+    _check_condition(cond)
     masks = [_maybe_get_mask(t) for t in (x, other)]
     full = torch.ones((), dtype=torch.bool, device=cond.device)
     mask = fn(cond, *(full if m is None else m for m in masks))
@@ -234,11 +239,13 @@ def _own(apply: Any, *names: str) -> dict[Any, Any]:
     return _packets(packets(names).values(), apply)
 
 
-IN_BACKWARD = list(packets(["unbind"]).values())  # what only gradients may use
+_MOVES, _SUMS = packets(["unbind"]).values(), packets(["rsub"]).values()
+IN_BACKWARD = [*_MOVES, *_SUMS]  # what only gradients may use
 
 _MASKEDTENSOR_DISPATCH_TABLE: dict[Any, Any] = {
     **_packets(NATIVE_REDUCE_FNS, _apply_reduction),
-    **_packets((*PASSTHROUGH_FNS, *IN_BACKWARD), _apply_pass_through_fn),
+    **_packets((*PASSTHROUGH_FNS, *_MOVES), _apply_pass_through_fn),
+    **_packets(_SUMS, lambda fn, *args: _binary_helper(fn, args, {}, False)),
     **_packets((*NATIVE_UNARY_FNS, *NATIVE_INPLACE_UNARY_FNS), _apply_native_unary),
     **_packets((*NATIVE_BINARY_FNS, *NATIVE_INPLACE_BINARY_FNS), _apply_native_binary),
     **_own(_on_data, "detach", "alias", "clone", "ones_like"),
