@@ -305,6 +305,7 @@ _SUBMODULES = {
     "multiprocessing",
     "overrides",
     "profiler",
+    "quasirandom",
     "random",
     "return_types",
     "serialization",
