@@ -1,4 +1,4 @@
-"""torch.quasirandom line by line beside PyTorch: the same numbers, also scrambled, in up to 1111 dimensions."""
+"""torch.quasirandom line by line beside PyTorch: the same numbers, also scrambled, in up to 337 dimensions."""
 
 import pytest
 from alike import alike, cases, torch
@@ -8,8 +8,8 @@ import torchlite
 
 @cases("""
 S(1).draw(9), S(3).draw(20), S(40).draw(5), S(2).draw(), S(7).draw(3, dtype=torch.float64)
-S(1111).draw(300)[-3:], S(1111).sobolstate.sum(0), S(500).sobolstate.sum(1)
-S(3, scramble=True, seed=5).draw(20), S(40, True, 1).draw(7), S(1111, True, 2).draw(2)
+S(337).draw(300)[-3:], S(337).sobolstate.sum(0), S(200).sobolstate.sum(1)
+S(3, scramble=True, seed=5).draw(20), S(40, True, 1).draw(7), S(337, True, 2).draw(2)
 e = S(3, True, 5); e.shift, e.quasi, e.sobolstate, e._first_point, e.num_generated
 torch.manual_seed(3); S(4, scramble=True).draw(3), torch.rand(2)
 e = S(3, True, 5); [e.draw(n) for n in (1, 1, 3, 2)], e.num_generated, e.quasi
@@ -36,7 +36,7 @@ def test_lines(line):
     alike("S = torch.quasirandom.SobolEngine; " + line)
 
 
-@pytest.mark.parametrize("dimension", (0, -1, 1112, 30000))
+@pytest.mark.parametrize("dimension", (0, -1, 338, 30000))
 def test_dimensions(dimension):
     for lib in (torchlite, torch):
         if lib is torchlite or not 1 <= dimension <= 21201:
