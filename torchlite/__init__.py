@@ -309,6 +309,7 @@ _SUBMODULES = {
     "multiprocessing",
     "overrides",
     "profiler",
+    "quasirandom",
     "random",
     "return_types",
     "serialization",

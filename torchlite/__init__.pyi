@@ -33,6 +33,7 @@ from . import ops as ops
 from . import optim as optim
 from . import overrides as overrides
 from . import profiler as profiler
+from . import quasirandom as quasirandom
 from . import random as random
 from . import return_types as return_types
 from . import serialization as serialization

@@ -28,6 +28,8 @@ def _number(v):
 
 
 def _shown(x, lib):
+    if type(x).__name__ == "MaskedTensor":
+        return repr(x), _shown(x.get_data().detach(), lib), _shown(x.get_mask(), lib), x.requires_grad, x.is_leaf
     if isinstance(x, lib.Tensor) and x.layout is not lib.strided:
         return re.sub(r"\s*grad_fn=<\w+>", "", repr(x)), str(x.layout), str(x.dtype), tuple(x.shape), x.requires_grad
     if isinstance(x, lib.Tensor):

@@ -57,6 +57,8 @@ _COMPOSED = frozenset(
 # what PyTorch's functions hand on for these: a number goes to the overload for tensors
 _SHOWN_AS = {
     "_to_dtype": ("_to_copy", "default"),
+    "_im2col": ("im2col", "default"),
+    "_col2im": ("col2im", "default"),
     "add.Scalar": ("add", "Tensor"),
     "sub.Scalar": ("sub", "Tensor"),
     "mul.Scalar": ("mul", "Tensor"),

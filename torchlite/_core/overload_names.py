@@ -60,7 +60,7 @@ OUT_NAMES = {
     "_softmax_backward_data": "out grad_input",
 }
 INPLACE_NAMES: dict[str, str | None] = {
-    "floor_divide": None,
+    "floor_divide": "Tensor",
     "pow.Tensor_Tensor": "Tensor",
     "pow.Tensor_Scalar": "Scalar",
     "ldexp.Tensor": "",

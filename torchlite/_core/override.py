@@ -58,13 +58,15 @@ def install() -> None:
     own = Tensor.__dict__
     for name, value in {**_C.TensorBase.__dict__, **own}.items():
         public = name[0] != "_" and name not in _IGNORED_METHODS
+        if type(value) is _C.Function:  # it was asked for before, and asks already
+            continue
         if isinstance(value, (FunctionType, MethodDescriptorType)):
             if public or name in _SPECIAL:
                 setattr(Tensor, name, _C.Function(value))
         elif isinstance(value, (GetSetDescriptorType, property)):
             if public or name in _SHOWN:
                 setattr(Tensor, name, _C.Attribute(value, name))
-        elif name in _SPECIAL and callable(value) and type(value) is not _C.Function:
+        elif name in _SPECIAL and callable(value):
             setattr(Tensor, name, _C.Function(value))
 
 

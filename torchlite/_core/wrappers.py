@@ -63,6 +63,8 @@ def make(
         plain = _C.tensor_from_storage(storage, dtype, offset, size, strides)
     t: Any = _modes.note(_C.TensorBase.__new__(cls, plain))
     if requires_grad:
+        if not (dtype.is_floating_point or dtype.is_complex):
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         t.requires_grad = True
     t._asks_strides = dispatch_sizes_strides_policy is not None
     t._asks_sizes = dispatch_sizes_strides_policy == "sizes"

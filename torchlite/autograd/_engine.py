@@ -440,7 +440,7 @@ def _apply_traced(node: Node, g: list[Tensor]) -> list[Tensor]:
         raise
     if anomaly[1]:
         for i, r in enumerate(result):
-            if r is not None and r.dtype.is_floating_point and bool(r.isnan().any()):
+            if r is not None and r.dtype.is_floating_point and bool(r.isnan()._is_any_true()):
                 warnings.warn(
                     "Error detected in %s. Traceback of forward call that caused the error:\n%s" % (node.name(), where),
                     stacklevel=2,

@@ -112,7 +112,9 @@ def view(x: Any, size: Any) -> Any:
 
 
 @op("any")
-def any_of(x: Any) -> Any:
+def any_of(x: Any, *dims: Any, **kwargs: Any) -> Any:
+    if dims or kwargs:
+        raise refused(torch.ops.aten.any.dim, (x,))
     return parts(x)[1].any()
 
 
