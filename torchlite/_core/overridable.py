@@ -120,7 +120,8 @@ def _table() -> tuple[dict[str, tuple[Any, list[Any]]], dict[Any, str]]:
             elif not _asks(value, title, name) or value in left_out:
                 continue
             functions.append(value)
-            dotted[value] = path
+            if not (space is torch.Tensor and dotted.get(value, "").startswith("torch.functional.")):
+                dotted[value] = path  # unique is one function here, two in PyTorch
         spaces[title] = space, functions
     return spaces, dotted
 

@@ -77,7 +77,9 @@ def _matmul(call: Call) -> Any:
     result = torch.matmul(matrices(a, -2), matrices(b, -1))
     if b.dim() == 1:
         result = result.squeeze(-1)
-    return result.squeeze(-1 if b.dim() == 1 else -2) if a.dim() == 1 else result
+    if a.dim() != 1:
+        return result
+    return result.squeeze(-1 if b.dim() == 1 else -2)
 
 
 @rule("linear")

@@ -261,7 +261,8 @@ def unwrap_batched(args: Any, level: int) -> tuple[Any, Any]:
         return args, ()
     at = _level(level)
     mapped = [belongs(t, at) and t._batched for t in flat]
-    values = [leave(t, at) if m else leave(t, at)[0] if belongs(t, at) else t for t, m in zip(flat, mapped)]
+    whole = [leave(t, at) if belongs(t, at) else t for t in flat]
+    values = [v[0] if belongs(t, at) and not m else v for v, t, m in zip(whole, flat, mapped)]
     return tree_unflatten(values, spec), tree_unflatten([0 if m else None for m in mapped], spec)
 
 

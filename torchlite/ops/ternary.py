@@ -1,6 +1,7 @@
 """Operations of three tensors, or of a tensor and two numbers."""
 
 import torchlite as torch
+from .._core.dispatch_modes import is_mapped
 from ._declare import op
 from ._out import FOUND, Out
 from .binary import _as_tensor, _in_dtype
@@ -117,7 +118,7 @@ def _clamp_self(g, x, lo, hi):
         return torch.where(x >= lo, g, 0)
     inside, below = x >= lo, x <= hi
     # in place, for PyTorch's layout; x may be the same for all examples of a vmap where hi is not
-    return torch.where(inside & below if g._dispatches else inside.logical_and_(below), g, 0)
+    return torch.where(inside & below if is_mapped(g) else inside.logical_and_(below), g, 0)
 
 
 def _clamp_min(g, x, lo, hi):
