@@ -68,7 +68,7 @@ def get_dynamic_layer_stack_depth() -> int:
         return 0
     from .._functorch import batched
 
-    return len(batched.levels)
+    return len(batched.running())
 
 
 def _add_batch_dim(tensor: Any, batch_dim: int, level: int) -> Any:

@@ -16,18 +16,16 @@ from . import composed as _composed
 stack: list[Any] = []  # the innermost mode last
 batching = False  # whether vmap was ever used
 by_example = [True]  # whether vmap runs an op without a rule once per example
-_draws = [0]  # 1 while vmap minds random numbers: the core asks here as if a mode was on
+
+
+def minds_draws() -> bool:
+    """Whether vmap asks for each op that draws random numbers; `_functorch.batched` puts its own here."""
+    return False
 
 
 def refresh() -> None:
-    """Tells the core how many modes are on."""
-    _C.dispatch_modes(len(stack) + _draws[0])
-
-
-def watch_draws(wanted: bool) -> None:
-    """vmap is asked about each op that draws random numbers, or no longer."""
-    _draws[0] = int(wanted)
-    refresh()
+    """Tells the core how many modes are on. A vmap that minds random numbers counts as one."""
+    _C.dispatch_modes(len(stack) + minds_draws())
 
 
 # ops without a kernel of their own in PyTorch (CompositeImplicitAutograd), where they have a body here
@@ -251,7 +249,7 @@ def _mapped(ov: Any, args: tuple[Any, ...], below: bool) -> tuple[bool, Any]:
     from .._functorch import batched, drawing, rules
 
     level = batched.innermost(args)
-    if _draws[0] and (level is None or level is not batched.levels[-1]):
+    if minds_draws() and (level is None or level is not batched.running()[-1]):
         result = drawing.unmapped(ov, args)
         if result is not NotImplemented:
             return True, result

@@ -8,6 +8,7 @@ closes over. The gradient of the latter is the sum over the examples.
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import torchlite as torch
@@ -28,29 +29,43 @@ class Level:
 
     def __init__(self, size: int, randomness: str) -> None:
         self.size, self.randomness, self.active = size, randomness, True
+        levels = running()
         self.depth: int = levels[-1].depth + 1 if levels else 1
         self.order = (0, self.depth)
 
     def __enter__(self) -> Level:
-        levels.append(self)
-        refresh()
+        running().append(self)
+        _modes.refresh()
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self.active = False
         _ended[0] += 1
         self.order = (1, -_ended[0])
-        levels.remove(self)
-        refresh()
+        running().remove(self)
+        _modes.refresh()
 
 
-levels: list[Level] = []  # the running ones, the innermost last
-_ended = [0]  # how many have
+_ended = [0]  # how many levels have
 
 
-def refresh() -> None:
-    """Asks for calls without tensors of a level where the innermost one minds random numbers."""
-    _modes.watch_draws(bool(levels) and levels[-1].randomness != "same")
+class _Running(threading.local):
+    def __init__(self) -> None:
+        self.levels: list[Level] = []
+
+
+_running = _Running()
+
+
+def running() -> list[Level]:
+    """The running levels of this thread, the innermost last."""
+    return _running.levels
+
+
+def minds_draws() -> bool:
+    """Whether the innermost running level asks for each op that draws random numbers."""
+    levels = running()
+    return bool(levels) and levels[-1].randomness != "same"
 
 
 class without:
@@ -60,16 +75,16 @@ class without:
         self.level = level
 
     def __enter__(self) -> None:
-        self.held = self.level in levels
+        self.held = self.level in running()
         if self.held:
-            levels.remove(self.level)
-            refresh()
+            running().remove(self.level)
+            _modes.refresh()
 
     def __exit__(self, *exc: Any) -> None:
         if self.held:
-            levels.append(self.level)
-            levels.sort(key=lambda level: level.depth)
-            refresh()
+            running().append(self.level)
+            running().sort(key=lambda level: level.depth)
+            _modes.refresh()
 
 
 class Refused(RuntimeError):
@@ -86,6 +101,7 @@ class BatchedTensor(torch.Tensor):
     _value: Any
     _level: Level
     _batched: bool
+    _entered = False  # whether it has the memory of an input whose history does not know what is written to it
 
     __torch_function__ = _C._disabled_torch_function_impl
 
@@ -197,7 +213,9 @@ def belongs(t: Any, level: Level) -> bool:
 def enter(x: Any, dim: int, level: Level) -> Any:
     """The examples of `x` along `dim`, as one tensor of the level."""
     if _C.requires_grad(x) and torch.is_grad_enabled():
-        return Enter.apply(x.movedim(dim, 0), level)
+        entered = Enter.apply(x.movedim(dim, 0), level)
+        entered._entered = True
+        return entered
     return make(x.movedim(dim, 0), level)
 
 
@@ -312,4 +330,4 @@ class Lift(Function):
         return grad, None
 
 
-_modes.batching = True
+_modes.batching, _modes.minds_draws = True, minds_draws

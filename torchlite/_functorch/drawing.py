@@ -42,7 +42,7 @@ def unmapped(ov: Any, args: tuple[Any, ...]) -> Any:
     """A call without a tensor of the innermost level, while that asks for other numbers for each example."""
     if not draws(ov):
         return NotImplemented
-    level = batched.levels[-1]
+    level = batched.running()[-1]
     if level.randomness == "same":
         return NotImplemented
     if level.randomness == "error":

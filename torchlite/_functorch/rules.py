@@ -218,6 +218,11 @@ def _in_place(call: Call, found: Any) -> Any:
             "not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace arithmetic. "
             "If said operator is being called inside the PyTorch framework, please file a bug report instead."
         )
+    if getattr(target if target._base is None else target._base, "_entered", False):
+        raise RuntimeError(
+            "vmap: aten::%s would write to an input of the mapped function that requires a gradient, whose history "
+            "would not know of it. Clone the input first." % call.name
+        )
     if call.name in _GEOMETRY:
         return call.ov.body(*call.args)
     outer = _C.func_level()

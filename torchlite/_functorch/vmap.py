@@ -42,7 +42,7 @@ def vmap_increment_nesting(batch_size: int, randomness: str) -> Iterator[int]:
 
 
 def _level(number: int) -> Level:
-    return next(level for level in batched.levels if level.depth == number)
+    return next(level for level in batched.running() if level.depth == number)
 
 
 def _add_batch_dim(self: Tensor, batch_dim: int, level: int) -> Tensor:

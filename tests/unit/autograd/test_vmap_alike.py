@@ -1,6 +1,7 @@
 """vmap beside PyTorch: with the other transforms, with what a function closes over, random numbers, refusals."""
 
 import itertools
+import threading
 import warnings
 
 import pytest
@@ -274,6 +275,34 @@ def test_what_has_no_rule_is_an_error_where_that_is_wanted():
             call(x)
     finally:
         functorch._set_vmap_fallback_enabled(True)
+
+
+def test_an_input_that_requires_a_gradient_is_not_written_to():
+    x = torchlite.rand(2, 3, requires_grad=True) * 2
+    with pytest.raises(RuntimeError, match="Clone the input first"):
+        torchlite.func.vmap(lambda v: v[0].mul_(2))(x)
+    y = x.detach()
+    torchlite.func.vmap(lambda v: v.mul_(0))(y)
+    assert y.eq(0).all()
+
+
+def test_threads():
+    """Each thread has running vmaps of its own."""
+    torch, wrong = torchlite, []
+
+    def work():
+        for _ in range(40):
+            drawn = torch.func.vmap(lambda v: v + torch.randn(3), randomness="different")(torch.zeros(5, 3))
+            twice = torch.func.vmap(torch.func.vmap(lambda v: v * 2))(torch.ones(2, 2, 3))
+            if len({tuple(row) for row in drawn.tolist()}) != 5 or not twice.eq(2).all():
+                wrong.append(drawn)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 def test_tensors_tell_their_level():
