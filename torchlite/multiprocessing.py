@@ -5,7 +5,14 @@ def _refuse(*args, **kwargs):
     raise RuntimeError("torch.multiprocessing is not available: torchlite runs in one process")
 
 
-spawn = start_processes = Process = Pool = Queue = _refuse
+spawn = start_processes = Pool = Queue = _refuse
+
+
+class Process:
+    """A process: programs may derive classes of it, but not make one."""
+
+    def __init__(self, *args, **kwargs):
+        _refuse()
 
 
 def set_start_method(method, force=False):
