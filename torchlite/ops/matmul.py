@@ -533,7 +533,7 @@ def tensordot(a, b, dims=2, out=None):
 
 @op(
     "kron(Tensor self, Tensor other) -> Tensor",
-    out=Out(by="mul", tags="uncounted"),
+    out=Out(by="mul", tags="uncounted plain"),
     tags="own",
     samples=lambda t: [(t(2, 3), t(3, 2)), (t(2), t(3, 3))],
 )

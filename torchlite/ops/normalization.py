@@ -214,7 +214,7 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
 def rms_norm(input, normalized_shape, weight=None, eps=None):
     """x / sqrt(mean(x^2) + eps) * weight over the trailing dims `normalized_shape`."""
     if input.is_complex():
-        return _rms_body(input, normalized_shape, weight, eps)[0].contiguous()
+        return _rms_body(input, normalized_shape, weight, eps)[0].to(input.dtype).contiguous()
     if weight is not None and weight.dtype != input.dtype:
         _C.warn_once(
             "Mismatch dtype between input and weight: input dtype = %s, weight dtype = %s, Cannot dispatch to fused "

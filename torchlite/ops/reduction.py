@@ -45,7 +45,7 @@ def _count(shape, dim):
 def _select_grad(g, shape, dim, keepdim, index):
     """Gradient of values picked by `index` along `dim`."""
     if not shape:
-        return g
+        return g.clone()  # a tensor of its own, as for other shapes
     if not keepdim:
         g, index = g.unsqueeze(dim), index.unsqueeze(dim)
     return g.new_zeros(shape).scatter(dim, index, g)

@@ -102,7 +102,7 @@ def cummin(self, dim):
 def _collect(g, shape, dim, index):
     """Adds each gradient to the element its value came from; 16-bit types add up in float32."""
     wide = g.float() if g.dtype in (torch.float16, torch.bfloat16) else g
-    return wide.new_zeros(shape).scatter_add(dim, index, wide).to(g.dtype) if shape else g
+    return wide.new_zeros(shape).scatter_add(dim, index, wide).to(g.dtype) if shape else g.clone()
 
 
 def _logcumsumexp_grad(g, x, result, dim):

@@ -7,7 +7,7 @@ from ._out import EXACT, Out, SEARCH
 
 def _scatter_grad(g, shape, dim, index):
     if not shape:
-        return g.reshape(())
+        return g.reshape(()).clone()
     return g.new_zeros(shape).scatter(dim, index, g)
 
 

@@ -83,7 +83,13 @@ def special_erfcx(self):
     return formulas.special_erfcx(self)
 
 
-@op("special_ndtr(Tensor self) -> Tensor", out=Out(tags="copied"), tags="pointwise", module="special", samples=_line)
+@op(
+    "special_ndtr(Tensor self) -> Tensor",
+    out=Out(tags="copied plain"),
+    tags="pointwise",
+    module="special",
+    samples=_line,
+)
 def special_ndtr(self):
     """Normal distribution function: 0.5 * erfc(-x / sqrt(2))."""
     return torch.erfc(self * -math.sqrt(0.5)) * 0.5

@@ -207,12 +207,24 @@ def conj_physical(self):
     return torch._conj_physical(self) if self.is_complex() else self
 
 
-@op("conj_physical_(Tensor(a!) self) -> Tensor(a!)", tags="pointwise expanded")  # copy_ refuses an expanded one
+@op(
+    "_conj_physical_(Tensor(a!) self) -> Tensor(a!)",
+    kernel="conj_physical",
+    tags="pointwise",
+    node="ConjPhysicalBackward1",
+    grad={"self": lambda c, g: g.conj_physical()},
+)
+def _conj_physical_(self):
+    """In-place conj_physical with a node of its own, also for real tensors."""
+    return torch._conj_physical(self)
+
+
+@op("conj_physical_(Tensor(a!) self) -> Tensor(a!)", tags="pointwise expanded")
 def conj_physical_(self):
     """In-place conj_physical."""
-    if self.is_complex():
-        return self.copy_(torch._conj_physical(self))
-    self._bump_version()
+    if self.is_complex() or self.requires_grad:
+        return self._conj_physical_()
+    self._bump_version()  # an expanded one is not refused then
     return self
 
 

@@ -427,7 +427,7 @@ def unfold(self, dimension, size, step):
 def unfold_backward(grad_in, input_sizes, dim, size, step):
     """Adds the windows back to where they came from."""
     if not input_sizes:
-        return grad_in.reshape(())
+        return grad_in.reshape(()).clone()
     dim %= len(input_sizes)
     index = torch.arange(input_sizes[dim], device=grad_in.device).unfold(0, size, step).reshape(-1)
     moved = grad_in.movedim(dim, -2).flatten(-2).movedim(-1, dim)
