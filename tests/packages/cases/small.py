@@ -362,3 +362,23 @@ def performer_pytorch():
     from performer_pytorch import SelfAttention
 
     return SelfAttention(dim=16, heads=2, causal=False)(torch.randn(1, 12, 16))
+
+
+def tensorboard():
+    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+    from torch.utils.tensorboard import SummaryWriter
+
+    import pathlib
+
+    with tempfile.TemporaryDirectory() as folder:
+        with SummaryWriter(folder) as w:
+            for i in range(3):
+                w.add_scalar("loss", torch.tensor(1 / (i + 1)), i)
+            w.add_histogram("weights", torch.arange(100.0).sub(30).div(7), 1)
+            w.add_histogram("few", torch.arange(100.0).sub(30).div(7), 1, max_bins=50)
+            w.add_text("note", "**bold**", 2)
+            w.add_hparams({"lr": 0.1, "opt": "sgd"}, {"accuracy": 0.5}, run_name="run")
+            w.add_custom_scalars({"c": {"m": ["Multiline", ["a", "b"]], "g": ["Margin", ["a", "b", "c"]]}})
+        files = sorted(pathlib.Path(folder).rglob("events*"), key=lambda f: len(f.parts))
+        shown = [(e.step, str(e.summary)) for f in files for e in EventFileLoader(str(f)).Load()]
+    return [(step, "\n".join(t for t in text.split("\n") if "_time_secs" not in t)) for step, text in shown]

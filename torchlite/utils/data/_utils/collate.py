@@ -4,6 +4,7 @@ from __future__ import annotations
 
 
 import collections.abc
+import re
 from typing import Any
 
 import torchlite as torch
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from ...._types import Tensor
 
 
+np_str_obj_array_pattern = re.compile(r"[SaUO]")  # dtypes of numpy that stay lists
 default_collate_err_msg_format = (
     "default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {}"
 )
