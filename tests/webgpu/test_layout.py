@@ -58,6 +58,9 @@ MOVES = [
     lambda t: t.flip(1),
     lambda t: (t + 1j).flip(1, -1),
     lambda t: torch.rot90(t),
+    lambda t: t.roll(1, 0),
+    lambda t: t.roll((1, 2), (0, 2)),
+    lambda t: t.roll(5),
     lambda t: t.fliplr(),
 ]
 
@@ -231,3 +234,41 @@ def test_strides_of_two_operands():
                 if want.stride() != f(there[i], there[j]).stride():
                     wrong.append((i, j, k, want.shape, want.stride(), f(there[i], there[j]).stride()))
     assert not wrong
+
+
+# x is [2, 4, 8, 8] in channels_last
+LAST = """
+F.conv2d(x, w(8, 4, 3, 3)); F.conv2d(x, w(8, 4, 1, 1)); F.conv2d(x, w(8, 4, 3, 3), stride=2, padding=1)
+F.conv2d(x, w(4, 1, 3, 3), groups=4); F.conv_transpose2d(x, w(4, 8, 3, 3))
+F.batch_norm(x, None, None, training=True); F.batch_norm(x, x.detach()[0, :, 0, 0], x.detach()[0, :, 0, 0].abs())
+F.group_norm(x, 2); F.group_norm(x, 2, w(4), w(4)); F.instance_norm(x); F.layer_norm(x, (8,))
+F.max_pool2d(x, 2); F.avg_pool2d(x, 2); F.adaptive_avg_pool2d(x, 3); F.adaptive_max_pool2d(x, 3)
+F.relu(x); F.gelu(x); F.silu(x); F.prelu(x, w(4)); F.dropout(x, 0.0); F.softmax(x, 1); F.glu(x, 1)
+F.interpolate(x, scale_factor=2); F.interpolate(x, scale_factor=2, mode="bilinear")
+F.interpolate(x, scale_factor=2, mode="bicubic"); F.pixel_shuffle(x, 2); F.pixel_unshuffle(x, 2)
+F.pad(x, (1, 1)); F.pad(x, (1, 1, 1, 1), "reflect"); F.pad(x, (1, 1, 1, 1), "replicate"); F.channel_shuffle(x, 2)
+torch.cat([x, x], 1); torch.cat([x, x]); torch.stack([x, x]); x.flip(2); x.roll(1, 2); x.roll(3); x.rot90(1, (2, 3))
+x.mean((2, 3), keepdim=True); x.sum(1, keepdim=True); x.amax(1, keepdim=True); x.max(1, keepdim=True)[0]
+x + 1; x * w(4, 1, 1); x.exp(); torch.where(x > 0, x, 0); x.clamp(0, 1); x.lerp(x, 0.5); x.masked_fill(x > 0, 0)
+x.clone(); torch.zeros_like(x); torch.rand_like(x); x.half(); x.contiguous(memory_format=torch.channels_last)
+x.cumsum(1); x.sort(1)[0]; x.tril(); x[[0, 1]]; x @ x.transpose(2, 3); F.unfold(x, 2)
+"""
+
+
+@pytest.mark.parametrize("call", [c.strip() for line in LAST.strip().splitlines() for c in line.split("; ")])
+def test_of_channels_last(call):
+    strides = []
+    for device in ("cpu", "webgpu"):
+
+        def w(*shape):
+            return torch.full(shape, 0.1, device=device)
+
+        x = torch.linspace(-1, 1, 512).view(2, 4, 8, 8).to(memory_format=torch.channels_last).to(device)
+        x.requires_grad_()
+        y = eval(call, {"torch": torch, "F": torch.nn.functional, "x": x, "w": w})
+        seen = [y.stride()]
+        if y.requires_grad:
+            for g in (torch.zeros_like(y), torch.zeros(y.shape, dtype=y.dtype, device=device)):
+                seen.append(torch.autograd.grad(y, x, g, retain_graph=True)[0].stride())
+        strides.append(seen)
+    assert strides[1] == strides[0]

@@ -211,6 +211,8 @@ def _check_heads(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias):
         raise RuntimeError("expected 1-D `qkv_bias`, got %d-D tensor" % qkv_bias.dim())
     if qkv_bias.shape[0] != 3 * embed_dim:
         raise RuntimeError("expected `qkv_bias` first dim and first dim of query to be equal")
+    if num_head < 1:
+        raise RuntimeError(f"_native_multi_head_attention: num_head must be positive, got {num_head}")
     if embed_dim % num_head:
         raise RuntimeError("`embed_dim` must divide evenly by `num_heads`")
 

@@ -13,6 +13,7 @@ static TlTensor *batch_open(TlTensor *t, tl_dtype loop, bool last, Batch *b) {
   int64_t c = t->ndim > 1 ? t->shape[1] : 1, n = t->ndim ? t->shape[0] : 1, s = 1;
   for (int d = 2; d < t->ndim; d++) s *= t->shape[d];
   *b = last ? (Batch){n * s, c, 1} : (Batch){n, c, s};
+  if (!t->numel) b->outer = 0; /* a billion empty images are no work */
   return tl_in_format(t, loop, last);
 }
 

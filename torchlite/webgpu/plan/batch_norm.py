@@ -13,6 +13,7 @@ from ..lazy.graph import along, coalesce_except, fresh, geometry, lazy_result, l
 from .norm import _XHAT, _cast
 from ..devices import check_devices
 from ..fallback import cpu_error, without_elements
+from ..layout import channels_last, order_of, relaid
 from ..registry import planner
 from ..tensors import FLOATS, contiguous, empty
 from ..lazy.stream import core, float_word, launch, ready
@@ -242,6 +243,12 @@ def _per_channel(p: Tensor, D: int) -> Leaf:
     return leaf(contiguous(p), (0, D, 1, 0))
 
 
+def _in_format(r: Tensor, x: Tensor) -> Tensor:
+    """r in channels_last where x is."""
+    order = order_of(x.shape, x.stride()) if x.dim() > 3 else None
+    return relaid(r, order) if order is not None and order == channels_last(x.dim()) else r
+
+
 @planner("native_group_norm")
 def _group_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, weight, bias, N, C, HxW, group, eps = args
@@ -251,7 +258,7 @@ def _group_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
         return cpu_error(ov, args)
     if not x.numel():
         return without_elements(ov, args)
-    x = contiguous(x)
+    format_, x = x, contiguous(x)
     D = C // group
     n = D * HxW
     mean, var = reduce((0,), [(x, (n,), (1,))], (("mean", 0, f32), ("var", 0, f32)), (N * group,), (n,), correction=0.0)
@@ -267,7 +274,8 @@ def _group_norm(ov: Overload, args: tuple[Any, ...]) -> Any:
     if dtype is not f32:
         node = tree("cast", node, dtype=dtype.name, shape=shape)
     stats = f32 if weight is not None and weight.dtype is not dtype else dtype
-    return lazy_result(node, dtype, tuple(x.shape)), *[_cast(s, stats).view((N, group)) for s in (mean, rstd)]
+    out = _in_format(lazy_result(node, dtype, tuple(x.shape)), format_)
+    return out, *[_cast(s, stats).view((N, group)) for s in (mean, rstd)]
 
 
 @planner("native_group_norm_backward")
@@ -286,7 +294,7 @@ def _group_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
     if not x.numel():
         return without_elements(ov, args)
     D = C // group
-    own, x, g = tuple(x.shape), contiguous(x), contiguous(g)
+    own, format_, x, g = tuple(x.shape), x, contiguous(x), contiguous(g)
     mean, rstd = contiguous(_cast(mean, f32)), contiguous(_cast(rstd, f32))
     image, row = ((group * D * HxW, D * HxW, HxW), (1,)), ((group, 1, 0), (0,))
     # sums over the pixels of each channel of each sample; everything else is made of them
@@ -331,7 +339,7 @@ def _group_norm_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
         node = tree("mul", node, scale, shape=shape)
         if x.dtype is not f32:
             node = tree("cast", node, dtype=x.dtype.name, shape=shape)
-        dx = lazy_result(node, x.dtype, own)
+        dx = _in_format(lazy_result(node, x.dtype, own), format_)
     dtype = x.dtype if weight is None else weight.dtype
     wanted = [s for s, m in ((sgx, mask[1]), (sg, mask[2])) if m]
     if wanted:

@@ -8,6 +8,7 @@ import torchlite as torch
 
 from ... import _C
 from ..fallback import LIKE_ONLY, MADE_ON_CPU, RANDOM_IN_PLACE, like_only, made_on_cpu, random_in_place
+from ..lazy.expression import dense_strides
 from ..registry import planner
 from ..tensors import device_fill, empty, filled
 
@@ -77,7 +78,8 @@ def _like(ov: Any, a: tuple[Any, ...]) -> Tensor:
     if on.type == "cpu":
         return torch.full(size, value, dtype=dtype) if value is not None else _C.empty(size, dtype)
     format_ = rest[4] if len(rest) > 4 else None
-    if kind.endswith("_like") and format_ in (None, torch.preserve_format) and not self.is_contiguous():
+    kept = kind.endswith("_like") and format_ in (None, torch.preserve_format)
+    if kept and self.stride() != dense_strides(size):  # sizes of 1 too keep their strides
         like = _C.empty_like(
             _C.empty_strided(tuple(self.shape), self.stride(), torch.uint8) if self.is_cpu else self, dtype
         )

@@ -166,6 +166,7 @@ def _rolled(x: Tensor, shift: int, dim: int) -> Tensor:
 
 
 @planner("roll")
+@as_on_cpu()
 def _roll(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, shifts, dims = a
     shifts = (shifts,) if type(shifts) is int else tuple(shifts)
