@@ -1,8 +1,11 @@
 """Trains, saves, loads, changes shapes and is interrupted for hours: numbers stay right, and nothing grows.
 
-    python tests/bench/soak.py --seconds 3600                                  all places in turn: this Python and
-    Pyodide on node, cpu and webgpu python tests/bench/soak.py --only "host cpu" --seconds 60                  one of
-    them python tests/pyodide/run_node.py --script tests/bench/soak.py --here cpu --seconds 60
+    # all places in turn: this Python, and Pyodide on node, each on cpu and webgpu
+    python tests/bench/soak.py --seconds 3600
+    # one of them
+    python tests/bench/soak.py --only "host cpu" --seconds 60
+    # the program itself in Pyodide
+    python tests/pyodide/run_node.py --script tests/bench/soak.py --here cpu --seconds 60
     python tests/pyodide/run_node.py --webgpu --script tests/bench/soak.py --here webgpu --seconds 60
 
 Prints a line at each tenth. Ends with status 1 where bytes in storages, tracked objects,
