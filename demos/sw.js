@@ -29,7 +29,8 @@ self.addEventListener("fetch", (event) => {
   if (url.href.endsWith("/")) url.pathname += "index.html";
   const path = url.href.slice(root.length);
   const answer = path.startsWith("runtime/") ? fromCache(event, url.href) : fromNetwork(event, url.href);
-  event.respondWith(plain ? answer : answer.then(isolated));
+  // Runtime files need no headers, and as they were stored they keep the code that the browser compiled of them.
+  event.respondWith(plain || path.startsWith("runtime/") ? answer : answer.then(isolated));
 });
 
 async function fetchAndStore(event, url) {

@@ -1,54 +1,114 @@
 // The output area: text as it comes, notes, and tracebacks that can be read.
+//
+// What arrives is drawn once a frame, and the newest LINES lines are kept: a script that prints without end costs the
+// page no more than a frame's worth.
 
-const LIMIT = 4000; // pieces kept
+const LINES = 4000;
+const PIECE = 2000; // characters in one element
+const HIDDEN = 250; // ms between two drawings in a hidden tab, which has no frames
+
+const count = (text) => text.split("\n").length - 1;
+const leftOut = (n) => `… ${n.toLocaleString("en")} ${n === 1 ? "line" : "lines"} left out …\n`;
 
 export class Console {
   #element;
+  #waiting = []; // {kind, text}
+  #pieces = []; // {element, kind, size, lines}, in the order of the document
+  #lines = 0;
+  #dropped = 0;
+  #top = null; // says how many lines were dropped
+  #end = "\n"; // the last character
+  #frame = 0;
 
   constructor(element) {
     this.#element = element;
   }
 
   clear() {
+    this.#waiting = [];
+    this.#pieces = [];
+    this.#lines = this.#dropped = 0;
+    this.#top = null;
+    this.#end = "\n";
     this.#element.replaceChildren();
   }
 
+  /** Text of a kind: "out", "err", "note", or "left", a number of lines that were left out. */
   write(text, kind = "out") {
-    const last = this.#element.lastChild;
-    if (last?.className === kind && last.textContent.length < 2000) last.append(text);
-    else this.#add("span", kind).append(text);
-    this.#settle();
+    if (!text) return;
+    this.#waiting.push(kind === "left" ? { kind, text: leftOut(Number(text)) } : { kind, text });
+    if (this.#frame) return;
+    const draw = () => {
+      this.#frame = 0;
+      this.#draw();
+    };
+    this.#frame = document.hidden ? setTimeout(draw, HIDDEN) : requestAnimationFrame(draw);
   }
 
   note(text) {
-    this.write(`${this.#atLineStart() ? "" : "\n"}${text}\n`, "note");
+    this.#draw();
+    this.write(`${this.#end === "\n" ? "" : "\n"}${text}\n`, "note");
+    this.#draw();
   }
 
   /** The last line, which says what is wrong, stands out. */
   traceback(text) {
+    this.#draw();
     const lines = text.trimEnd().split("\n");
     const first = lines.findLastIndex((line) => /^\S/.test(line) && !line.startsWith("Traceback"));
-    const box = this.#add("span", "traceback");
+    const piece = this.#add("traceback");
     const said = document.createElement("strong");
     said.append(lines.slice(Math.max(first, 0)).join("\n"));
-    box.append(lines.slice(0, Math.max(first, 0)).join("\n"), first > 0 ? "\n" : "", said);
-    this.#settle();
+    piece.element.append(lines.slice(0, Math.max(first, 0)).join("\n"), first > 0 ? "\n" : "", said);
+    this.#end = text.at(-1);
+    this.#settle(true);
   }
 
-  #atLineStart() {
-    const text = this.#element.textContent;
-    return text === "" || text.endsWith("\n");
+  #draw() {
+    if (!this.#waiting.length) return;
+    const box = this.#element;
+    // who scrolled up to read is left there
+    const follows = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+    for (const { kind, text } of this.#waiting) {
+      const last = this.#pieces.at(-1);
+      const piece = last?.kind === kind && last.size < PIECE ? last : this.#add(kind);
+      piece.element.append(text);
+      piece.size += text.length;
+      const more = count(text);
+      piece.lines += more;
+      this.#lines += more;
+    }
+    this.#end = this.#waiting.at(-1).text.at(-1);
+    this.#waiting = [];
+    let drop = 0;
+    while (this.#lines > LINES && drop < this.#pieces.length - 1) {
+      const { element, lines } = this.#pieces[drop++];
+      element.remove();
+      this.#lines -= lines;
+      this.#dropped += lines;
+    }
+    if (drop) {
+      this.#pieces.splice(0, drop);
+      if (!this.#top) {
+        this.#top = document.createElement("span");
+        this.#top.className = "left";
+        box.prepend(this.#top);
+      }
+      this.#top.textContent = leftOut(this.#dropped);
+    }
+    this.#settle(follows);
   }
 
-  #add(tag, kind) {
-    const element = document.createElement(tag);
+  #add(kind) {
+    const element = document.createElement("span");
     element.className = kind;
     this.#element.append(element);
-    if (this.#element.childNodes.length > LIMIT) this.#element.firstChild.remove();
-    return element;
+    const piece = { element, kind, size: 0, lines: 0 };
+    this.#pieces.push(piece);
+    return piece;
   }
 
-  #settle() {
-    this.#element.scrollTop = this.#element.scrollHeight;
+  #settle(follows) {
+    if (follows) this.#element.scrollTop = this.#element.scrollHeight;
   }
 }

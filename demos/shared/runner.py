@@ -7,6 +7,8 @@ The script is not touched. Four things happen around it:
 * PyTorch's global module hook reports the value of each training loss;
 * the page says whether torch.accelerator shows the GPU to the script;
 * an error is given back as the traceback from the script downwards.
+
+`time.sleep` sleeps in slices, between which a Stop is seen.
 """
 
 import gc
@@ -14,12 +16,14 @@ import json
 import linecache
 import os
 import sys
+import time
 import traceback
 import types
 from time import perf_counter
 
 BREATH = 0.08  # seconds between two looks at the page's messages
 REPORT = 0.05  # seconds between two batches of losses
+SLICE = 0.05  # seconds of sleep without a look
 
 _TOOL = 4  # one of the tool ids that sys.monitoring leaves free
 
@@ -38,6 +42,7 @@ def setup(host, folder):
 
     took = perf_counter() - began
     sys.monitoring.use_tool_id(_TOOL, "torchlite demo")
+    time.sleep = _sleep
     return json.dumps(
         {
             "python": sys.version.split()[0],
@@ -129,7 +134,7 @@ _losses = _Losses()
 
 
 class _Breath:
-    """Called at every loop jump of the script; yields to the page when it is time."""
+    """Called at every loop jump of the script and while it sleeps; yields to the page when it is time."""
 
     def __init__(self):
         self.due = 0.0
@@ -155,9 +160,24 @@ def _watch(code, events):
             _watch(constant, events)
 
 
+def _sleep(seconds):
+    """time.sleep in slices: the page's messages, and the interrupt byte, are seen between two of them."""
+    if not isinstance(seconds, (int, float)) or not 0 < seconds < float("inf"):
+        return _whole_sleep(seconds)  # its errors, too
+    end = perf_counter() + seconds
+    while (left := end - perf_counter()) > 0:
+        _whole_sleep(min(left, SLICE))
+        if _breath is not None:
+            _breath()
+
+
+_whole_sleep = time.sleep
+_breath = None  # that of the running script, where Python can wait for a promise
+
+
 def run(source, name, device, breathe):
     """Runs `source` as the file `name`; returns JSON {status: done | stopped | failed, traceback, line}."""
-    global _globals
+    global _globals, _breath
     _globals = {"__name__": "__main__", "__file__": os.path.join(_folder, name), "__builtins__": __builtins__}
     gc.collect()
     with open(os.path.join(_folder, name), "w", encoding="utf-8") as file:
@@ -170,9 +190,9 @@ def run(source, name, device, breathe):
     try:
         code = compile(source, name, "exec")
         if breathe:
-            breath = _Breath()
+            _breath = _Breath()
             for event in (events.JUMP, events.PY_START):
-                monitoring.register_callback(_TOOL, event, breath)
+                monitoring.register_callback(_TOOL, event, _breath)
             _watch(code, events.JUMP | events.PY_START)
         import torch
 
@@ -192,6 +212,7 @@ def run(source, name, device, breathe):
     finally:
         for event in (events.JUMP, events.PY_START):
             monitoring.register_callback(_TOOL, event, None)
+        _breath = None
     sys.stdout.flush()
     sys.stderr.flush()
     try:

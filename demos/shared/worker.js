@@ -1,5 +1,7 @@
 // The worker that holds Python. The page talks to it with plain messages (see engine.js), so the page never waits.
 
+import { Outlet } from "./outlet.js";
+
 const root = new URL("../", import.meta.url);
 const post = (type, body = {}) => self.postMessage({ type, ...body });
 
@@ -10,13 +12,14 @@ let stopAsked = false;
 let interrupt; // one shared byte, where the page is cross-origin isolated
 let predictions = []; // drawings to judge, oldest first
 
+const outlet = new Outlet((stream, text) => post("output", { text, stream }));
+
 // What Python sees of this file.
 const host = {
-  write: (text, stream) => post("output", { text, stream }),
-
   // Lets waiting messages in, then says what they ask for. Only called where JSPI is there.
   breathe: () =>
     new Promise((resolve) => {
+      outlet.flush();
       const channel = new MessageChannel();
       channel.port1.onmessage = () => {
         channel.port1.close();
@@ -37,7 +40,8 @@ function answerPredictions() {
   }
 }
 
-// Counts the bytes of every download while Python starts.
+// Counts the bytes of every download while Python starts. What the browser has stored is handed on as it is: a response
+// made anew has lost the compiled code that the browser keeps with the stored one.
 function countDownloads(sizes) {
   const plain = self.fetch;
   const total = Object.values(sizes).reduce((sum, size) => sum + size, 0);
@@ -48,10 +52,18 @@ function countDownloads(sizes) {
     const response = await plain(input, options);
     const name = known(response.url || String(input.url ?? input));
     if (!name || !response.body || !response.ok) return response;
+    const tell = () => {
+      post("progress", { stage: "download", done: Object.values(done).reduce((a, b) => a + b, 0), total });
+    };
+    if (await stored(response.url)) {
+      done[name] = sizes[name];
+      tell();
+      return response;
+    }
     const counter = new TransformStream({
       transform(chunk, controller) {
         done[name] = Math.min((done[name] ?? 0) + chunk.byteLength, sizes[name]);
-        post("progress", { stage: "download", done: Object.values(done).reduce((a, b) => a + b, 0), total });
+        tell();
         controller.enqueue(chunk);
       },
     });
@@ -59,6 +71,11 @@ function countDownloads(sizes) {
     return new Response(response.body.pipeThrough(counter), { status, statusText, headers });
   };
   return () => (self.fetch = plain);
+}
+
+/** Whether the service worker has the file from an earlier visit. */
+async function stored(url) {
+  return Boolean(await globalThis.caches?.match(url).catch(() => undefined));
 }
 
 async function start({ files, shared }) {
@@ -89,7 +106,7 @@ async function start({ files, shared }) {
   const decoders = { out: new TextDecoder(), err: new TextDecoder() };
   const writer = (stream) => ({
     write(bytes) {
-      host.write(decoders[stream].decode(bytes, { stream: true }), stream);
+      outlet.write(decoders[stream].decode(bytes, { stream: true }), stream);
       return bytes.length;
     },
   });
@@ -134,6 +151,7 @@ async function run({ source, name, device }) {
   }
   running = false;
   if (interrupt) interrupt[0] = 0;
+  outlet.flush();
   post("done", { result });
   answerPredictions();
 }

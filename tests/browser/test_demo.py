@@ -51,10 +51,7 @@ def test_train_draw_and_come_back_offline(visit, server, kind):
     assert page.eval("demo.editor.text") == (DEMOS / "digits" / "digits.py").read_text()
 
     # The page must stay alive while Python works: the longest time between two ticks tells.
-    page.eval(
-        "(() => { let last = performance.now(); window.gap = 0; setInterval(() => { const now = performance.now(); "
-        "window.gap = Math.max(window.gap, now - last); last = now }, 10); return 1 })()"
-    )
+    page.eval(GAPS)
     run_script(page)
     page.wait(RUNNING, 10)
     page.wait("/^[1-9]/.test(document.querySelector('#epoch').textContent)", 60)
@@ -133,6 +130,50 @@ def test_stop_an_endless_loop(visit, kind, body):
     page.wait(f"{CONSOLE}.includes('on')", 10)
     page.click("#stop")
     page.wait(READY, 2)
+
+
+GAPS = """(() => { let last = performance.now(); window.gap = 0; setInterval(() => { const now = performance.now();
+window.gap = Math.max(window.gap, now - last); last = now }, 10); return 1 })()"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_printing_leaves_the_page_alive(visit, kind):
+    page = visit(kind, "/digits/index.html")
+    page.wait(READY, 90)
+    page.eval(GAPS)
+    run_script(page, "for i in range(20000): print(i)\n")
+    page.wait(f"{CONSOLE}.includes('Finished in')", 20)
+    shown = page.eval(CONSOLE)
+    assert "\n19999\n" in shown and "left out" in shown
+    lines = [line for line in shown.splitlines() if line.isdigit()]
+    assert lines == sorted(lines, key=int) and 1000 < len(lines) <= 6000
+    assert page.eval("window.gap") < 500
+    # a few lines are all there, in the order of both streams
+    run_script(page, "import sys\nfor i in range(300): print(i, file=(sys.stdout, sys.stderr)[i % 2])\n")
+    page.wait(f"{CONSOLE}.includes('Finished in') && !{CONSOLE}.includes('19999')", 20)
+    assert page.eval(CONSOLE).splitlines()[:300] == [str(i) for i in range(300)]
+
+
+@pytest.mark.parametrize("body", ["print('hello world')", "time.sleep(100)"], ids=["printing", "asleep"])
+@pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "plain"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_stop_what_never_ends(visit, kind, isolated, body):
+    page = visit(kind, "/digits/index.html" + ("" if isolated else "?isolate=0"))
+    page.wait(READY, 90)
+    page.eval(GAPS)
+    run_script(page, f"import time\nprint('on')\nwhile True:\n    {body}\n")
+    page.wait(RUNNING, 10)
+    time.sleep(1.5)
+    page.click("#stop")
+    began = time.monotonic()
+    page.wait(READY, 10)
+    assert time.monotonic() - began < 1
+    assert "Stopped after" in page.eval(CONSOLE)
+    assert page.eval("window.gap") < 500
+    assert page.eval("document.querySelectorAll('#console > *').length") < 4000
+    # the same Python goes on: it was not replaced by a new one
+    run_script(page, "print('again')\n")
+    page.wait(f"{CONSOLE}.includes('again')", 3)
 
 
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "plain"])

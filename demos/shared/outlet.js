@@ -1,0 +1,92 @@
+// The worker's side of printing. Python may print faster than a page can draw; what it prints is put together here, so
+// that neither the page's queue nor its document grows without bound.
+//
+// The first BURST pieces go out at once: an ordinary script's lines are seen while it works. Beyond that rate, pieces
+// are held back until PAUSE has passed since the last message (or the caller flushes), and of what is held back at
+// most ROOM characters are kept, the oldest and the newest lines.
+
+const BURST = 100; // pieces that may go out at once
+const RATE = 0.5; // more of them, per ms
+const PAUSE = 16; // ms between two messages beyond that
+const ROOM = 8000; // characters kept between two messages, at either end half of them
+
+const lines = (text) => text.split("\n").length - 1;
+
+export class Outlet {
+  #post;
+  #now;
+  #held = []; // {stream, text}, neighbours of one stream together
+  #size = 0;
+  #tokens = BURST;
+  #last = 0;
+
+  /** `post(stream, text)` sends; `now()` is the time in ms. */
+  constructor(post, now = () => performance.now()) {
+    this.#post = post;
+    this.#now = now;
+  }
+
+  write(text, stream) {
+    const last = this.#held.at(-1);
+    if (last?.stream === stream) last.text += text;
+    else this.#held.push({ stream, text });
+    this.#size += text.length;
+    if (this.#size > 2 * ROOM) this.#shorten();
+    const now = this.#now();
+    this.#tokens = Math.min(BURST, this.#tokens + (now - this.#last) * RATE);
+    if (this.#tokens >= 1) this.#tokens -= 1;
+    else if (now - this.#last < PAUSE) return;
+    this.flush();
+  }
+
+  /** Sends what is held back. */
+  flush() {
+    if (!this.#held.length) return;
+    if (this.#size > ROOM) this.#shorten();
+    const held = this.#held;
+    this.#held = [];
+    this.#size = 0;
+    this.#last = this.#now();
+    for (const { stream, text, left } of held) {
+      if (left) this.#post("left", String(left));
+      else this.#post(stream, text);
+    }
+  }
+
+  /** Keeps whole lines at both ends; how many are left out stands between them. */
+  #shorten() {
+    const half = ROOM / 2;
+    const head = [];
+    const tail = [];
+    let left = 0;
+    let room = half;
+    const rest = this.#held;
+    while (rest.length && room > 0) {
+      const piece = rest.shift();
+      if (piece.left) {
+        rest.unshift(piece);
+        break;
+      }
+      const end = piece.text.length <= room ? piece.text.length : piece.text.lastIndexOf("\n", room) + 1;
+      if (end) head.push({ stream: piece.stream, text: piece.text.slice(0, end) });
+      room -= piece.text.length;
+      if (end < piece.text.length) rest.unshift({ stream: piece.stream, text: piece.text.slice(end) });
+    }
+    room = half;
+    while (rest.length && room > 0) {
+      const piece = rest.pop();
+      if (piece.left) {
+        rest.push(piece);
+        break;
+      }
+      const cut = piece.text.length - room;
+      const start = cut <= 0 ? 0 : piece.text.indexOf("\n", cut) + 1 || cut;
+      tail.unshift({ stream: piece.stream, text: piece.text.slice(start) });
+      room -= piece.text.length;
+      if (start) rest.push({ stream: piece.stream, text: piece.text.slice(0, start) });
+    }
+    for (const piece of rest) left += piece.left ?? lines(piece.text);
+    this.#held = [...head, ...(left ? [{ stream: "left", text: "", left }] : []), ...tail];
+    this.#size = this.#held.reduce((sum, { text }) => sum + text.length, 0);
+  }
+}
