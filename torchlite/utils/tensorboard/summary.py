@@ -9,7 +9,6 @@ import io
 import json
 import math
 import struct
-import time
 import wave
 import zlib
 from typing import Any, Sequence
@@ -58,8 +57,8 @@ def _shape(sizes: Sequence[int]) -> bytes:
     return field(2, BYTES, b"".join(field(2, BYTES, field(1, VARINT, n)) for n in sizes))
 
 
-def _text(text: str | bytes) -> bytes:
-    return field(8, BYTES, message(field(1, VARINT, _DT_STRING), _shape([1]), field(8, BYTES, text)))
+def _text(text: str | bytes, shape: Sequence[int]) -> bytes:
+    return field(8, BYTES, message(field(1, VARINT, _DT_STRING), _shape(shape), field(8, BYTES, text)))
 
 
 def _floats(t: Any) -> bytes:
@@ -247,7 +246,7 @@ def audio(tag: str, tensor: Any, sample_rate: int = 44100) -> Summary:
 
 def text(tag: str, text: str) -> Summary:
     """A text, shown as Markdown."""
-    return _value(tag + "/text_summary", _text(text), _metadata("text"))
+    return _value(tag + "/text_summary", _text(text, [1]), _metadata("text"))
 
 
 def pr_curve_raw(
@@ -300,7 +299,7 @@ def custom_scalars(layout: dict[str, dict[str, Any]]) -> Summary:
                 content = field(2, BYTES, b"".join(field(1, BYTES, tag) for tag in tags))
             shown.append(field(2, BYTES, field(1, BYTES, title) + content))
         categories.append(field(2, BYTES, field(1, BYTES, category) + b"".join(shown)))
-    return _value("custom_scalars__config__", _text(b"".join(categories)), _metadata("custom_scalars"))
+    return _value("custom_scalars__config__", _text(b"".join(categories), []), _metadata("custom_scalars"))
 
 
 def _hparam(v: Any) -> tuple[int, bytes]:
@@ -341,17 +340,17 @@ def hparams(
         kind, encoded = _hparam(v.item() if isinstance(v, torch.Tensor) else v)
         listed = b"".join(field(1, BYTES, _hparam(d)[1]) for d in domains.get(name, ()))
         domain = field(5, BYTES, listed) if name in domains else b""
-        infos.append(field(5, BYTES, field(1, BYTES, name) + field(4, VARINT, kind) + domain))
+        infos.append(field(4, BYTES, field(1, BYTES, name) + field(4, VARINT, kind) + domain))
         starts.append(field(1, BYTES, field(1, BYTES, name) + field(2, BYTES, encoded)))
-    metrics = [field(6, BYTES, field(1, BYTES, field(2, BYTES, name))) for name in metric_dict]
+    metrics = [field(5, BYTES, field(1, BYTES, field(2, BYTES, name))) for name in metric_dict]
 
     def entry(tag: str, number: int, content: bytes) -> Summary:
         return _value("_hparams_/" + tag, _metadata("hparams", field(number, BYTES, content)))
 
     return (
         entry("experiment", 2, b"".join(infos + metrics)),
-        entry("session_start_info", 3, b"".join(starts) + field(5, DOUBLE, time.time())),
-        entry("session_end_info", 4, field(1, VARINT, 1) + field(2, DOUBLE, time.time())),
+        entry("session_start_info", 3, b"".join(starts)),
+        entry("session_end_info", 4, field(1, VARINT, 1)),  # success
     )
 
 
