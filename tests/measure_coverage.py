@@ -1,6 +1,6 @@
 """Which lines the tests run: of the C core (gcov), of torchlite (coverage.py), of the WebGPU bridge (vitest with V8).
 
-    python tests/measure_coverage.py [--only native|torchlite|js_bridge ...] [--no-kernels] [TEST ...]
+    python tests/measure_coverage.py [--only native] [--only torchlite] [--only js_bridge] [--no-kernels] [TEST ...]
 
 TEST are files or folders for pytest; by default those of the layers host and webgpu.
 The whole takes about half an hour on a machine with nothing else to do; --no-kernels leaves out the run of the bridge's
@@ -152,7 +152,7 @@ def main() -> int:
     folders = a.tests or [
         str(f)
         for name in ("unit", "ops", "programs", "webgpu")
-        for f in sorted((ROOT / "tests" / name).glob("test_*.py"))
+        for f in sorted((ROOT / "tests" / name).rglob("test_*.py"))
     ]
     if set(parts) & {"native", "torchlite"}:
         run_tests(folders, build() if "native" in parts else None, "torchlite" in parts)
