@@ -3,7 +3,7 @@
 import { Console } from "./shared/console.js";
 import { createEditor } from "./shared/editor.js";
 import { Engine } from "./shared/engine.js";
-import { prepareOffline } from "./shared/offline.js";
+import { keepAll, prepareOffline } from "./shared/offline.js";
 
 const $ = (id) => document.getElementById(id);
 const engine = new Engine();
@@ -40,6 +40,7 @@ async function run() {
       $("run").disabled = true;
       await offline;
       await engine.start();
+      keepAll();
     }
     const result = await engine.run(editor.text, { name: "snippet.py" });
     if (result.status === "failed") output.traceback(result.traceback);

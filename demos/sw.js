@@ -33,6 +33,16 @@ self.addEventListener("fetch", (event) => {
   event.respondWith(plain || path.startsWith("runtime/") ? answer : answer.then(isolated));
 });
 
+// A page that has everything it needs asks for the rest, so that the others open without a network, too.
+self.addEventListener("message", (event) => {
+  if (event.data !== "keep all") return;
+  const keep = async () => {
+    const list = await (await fromNetwork(event, root + LIST)).json();
+    for (const path of list.runtime) await fromCache(event, root + path);
+  };
+  event.waitUntil(keep().catch(() => {})); // without a network there is nothing to keep
+});
+
 async function fetchAndStore(event, url) {
   const response = await fetch(url, { cache: "no-cache" });
   if (response.ok) {

@@ -3,7 +3,7 @@
 import { Console } from "../shared/console.js";
 import { createEditor } from "../shared/editor.js";
 import { Engine } from "../shared/engine.js";
-import { prepareOffline } from "../shared/offline.js";
+import { keepAll, prepareOffline } from "../shared/offline.js";
 import { Pad } from "./pad.js";
 import { Plot } from "./plot.js";
 import { toImage } from "./uci.js";
@@ -45,13 +45,13 @@ editor = createEditor($("editor"), { text: original, label: SCRIPT, onRun: run }
 makeBars();
 globalThis.demo = { engine, editor }; // for the browser's console
 await prepareOffline();
-engine.start().catch(() => {});
+engine.start().then(keepAll, () => {});
 
 engine.addEventListener("state", showState);
 engine.addEventListener("progress", ({ detail }) => showProgress(detail));
 engine.addEventListener("output", ({ detail }) => {
   output.write(detail.text, detail.stream);
-  readLines(detail.text);
+  if (detail.stream !== "left") readLines(detail.text);
 });
 engine.addEventListener("gpu", showGpu);
 engine.addEventListener("losses", ({ detail }) => showLosses(detail));

@@ -3,6 +3,11 @@
 
 const PATIENCE = 5000; // ms to wait for the service worker to take over
 
+/** Stores what other pages of the site need, once this one has what it needs; not where the visitor saves data. */
+export function keepAll() {
+  if (!navigator.connection?.saveData) navigator.serviceWorker?.controller?.postMessage("keep all");
+}
+
 /** Resolves when downloads may begin: later ones go through the service worker, so nothing is fetched twice. */
 export async function prepareOffline() {
   if (!("serviceWorker" in navigator) || !isSecureContext) return;

@@ -94,6 +94,24 @@ def test_train_draw_and_come_back_offline(visit, server, kind):
     assert "Stopped" in page.eval(CONSOLE)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_not_visited_open_offline(visit, server, kind):
+    page = visit(kind, "/digits/index.html")
+    page.wait(READY, 90)
+    page.wait(
+        "(async () => { const { runtime } = await (await fetch('../files.json')).json();"
+        " return (await Promise.all(runtime.map((path) => caches.match('../' + path)))).every(Boolean) })()",
+        60,
+    )
+    server.stop()
+    page.open(server.base + "/pyscript/index.html")
+    page.wait("document.querySelector('#status').textContent.startsWith('step 600')", 120)
+    page.open(server.base + "/index.html")
+    page.wait("document.querySelector('.cm-content') !== null", 20)
+    page.click("#run")
+    page.wait(f"{CONSOLE}.includes('tensor([[1., 2.]')", 120)
+
+
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "plain"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_stop_and_run_again(visit, kind, isolated):
