@@ -377,7 +377,7 @@ def tensorboard():
             w.add_histogram("weights", torch.arange(100.0).sub(30).div(7), 1)
             w.add_histogram("few", torch.arange(100.0).sub(30).div(7), 1, max_bins=50)
             w.add_text("note", "**bold**", 2)
-            w.add_hparams({"lr": 0.1, "opt": "sgd"}, {"accuracy": 0.5}, run_name="run")
+            w.add_hparams({"opt": "sgd"}, {"accuracy": 0.5}, run_name="run")  # of several, their order is open
             w.add_custom_scalars({"c": {"m": ["Multiline", ["a", "b"]], "g": ["Margin", ["a", "b", "c"]]}})
         files = sorted(pathlib.Path(folder).rglob("events*"), key=lambda f: len(f.parts))
         shown = [(e.step, str(e.summary)) for f in files for e in EventFileLoader(str(f)).Load()]
