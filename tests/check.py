@@ -23,7 +23,7 @@ PY = sys.executable
 TOOLS = pathlib.Path(PY).parent
 LONGEST = 120  # columns
 sys.path.insert(0, str(ROOT / "wheels"))
-import runtime  # noqa: E402
+import runtime
 
 
 def tracked(*suffixes: str) -> list[str]:

@@ -773,4 +773,4 @@ _C.register("torch_function", _torch_function)
 _C.register("torch_operator", _torch_operator)
 
 
-from .._utils import _rebuild_from_type_v2  # noqa: E402, F401  (pickles name it here)
+from .._utils import _rebuild_from_type_v2  # noqa: F401  (pickles name it here)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 from .transport import bridge as _bridge
-from .transport.bridge import DeviceLostError, ready  # noqa: F401
+from .transport.bridge import DeviceLostError, ready
 from .memory import (
     get_memory_budget,
     max_memory_allocated,

@@ -5,7 +5,7 @@ import random
 import pytest
 
 torch = pytest.importorskip("torch")
-import torchlite as tl  # noqa: E402
+import torchlite as tl
 
 DTYPES = [
     "bool",

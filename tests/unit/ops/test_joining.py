@@ -7,8 +7,8 @@ import random
 import pytest
 
 torch = pytest.importorskip("torch")
-import torchlite as tl  # noqa: E402
-from test_indexing import DTYPES, compare, make, shape_of  # noqa: E402
+import torchlite as tl
+from test_indexing import DTYPES, compare, make, shape_of
 
 
 @pytest.mark.parametrize("seed", range(30))

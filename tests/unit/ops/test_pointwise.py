@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 torch = pytest.importorskip("torch")
-import torchlite as tl  # noqa: E402
+import torchlite as tl
 
 NAMES = [
     "bool",

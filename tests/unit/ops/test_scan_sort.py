@@ -5,8 +5,8 @@ import random
 import pytest
 
 torch = pytest.importorskip("torch")
-import torchlite as tl  # noqa: E402
-from reduction_cases import DTYPES, compare, make, ours, same  # noqa: E402
+import torchlite as tl
+from reduction_cases import DTYPES, compare, make, ours, same
 
 REAL = [d for d in DTYPES if not d.startswith("complex")]
 

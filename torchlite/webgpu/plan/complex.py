@@ -216,7 +216,7 @@ def _order(lead: int, operands: list[Any], shape: tuple[int, ...]) -> tuple[int,
     tensors = [a for a in operands if isinstance(a, Tensor)]
     if lead and isinstance(operands[lead], Tensor):
         tensors.insert(0, operands[lead])
-    return core.layout(tensors, shape)  # type: ignore[no-any-return]
+    return core.layout(tensors, shape)
 
 
 def _in_order(t: Tensor, order: tuple[int, ...]) -> Tensor:
