@@ -1,6 +1,7 @@
 /* args.c: reads Python arguments, formats shapes for messages, and keeps the registry of Python objects that the core
  * calls. */
 #include "core/core.h"
+#include "core/errors.h"
 #include <stdio.h>
 
 TlRegistry tl_reg;
@@ -84,8 +85,7 @@ int tl_check_real(PyObject *o, tl_dtype d) {
   if (d == TL_F16 || d == TL_BF16) type = "float";
   else if (d == TL_I64) type = "int64_t";
   else if (d == TL_U8) type = "uint8_t";
-  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
-  return -1;
+  return tl_conversion_error(type);
 }
 
 PyObject *tl_dtype_object(tl_dtype d) { return Py_NewRef(tl_reg.dtypes[d]); }
@@ -122,12 +122,7 @@ int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n, int
   int nd = na > nb ? na : nb;
   for (int i = 0; i < nd; i++) {
     int64_t x = i < na ? a[na - 1 - i] : 1, y = i < nb ? b[nb - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1) {
-      PyErr_Format(PyExc_RuntimeError,
-                   "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
-                   (long long)x, (long long)y, nd - 1 - i);
-      return -1;
-    }
+    if (x != y && x != 1 && y != 1) return tl_size_error(x, y, nd - 1 - i);
     out[nd - 1 - i] = x == 1 ? y : x;
   }
   *n = nd;

@@ -1,5 +1,6 @@
 /* shape.c: joining, copying rearrangements and sequences; the table of the family. */
 #include "index/index.h"
+#include "core/errors.h"
 #include "shape/create.h"
 #include "core/core.h"
 #include "core/geometry.h"
@@ -222,10 +223,7 @@ static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   for (int i = 0; i < n; i++) {
     int d;
     if (tl_wrap_dim(dims[i], self->ndim, &d) < 0) return NULL;
-    if (seen[d]) {
-      PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d);
-      return NULL;
-    }
+    if (seen[d]) return tl_repeated_dim_error(d), NULL;
     seen[d] = 1;
   }
   if (!(r = tl_empty_preserved(TL_CPU, self, self->dtype)) || !r->numel) return (PyObject *)r;
@@ -287,10 +285,7 @@ static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     PyErr_Format(PyExc_RuntimeError, "shifts and dimensions must align. shifts: %d, dims:%d", ns, nd);
     return NULL;
   }
-  if (!self->ndim) {
-    PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions", (long long)dims[0]);
-    return NULL;
-  }
+  if (!self->ndim) return tl_no_dims_error(dims[0]), NULL;
   cur = TL_INC(self);
   for (int i = 0; i < nd && cur; i++) {
     int d;
@@ -323,8 +318,7 @@ static PyObject *k_repeat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, 
   }
   for (int i = 0; i < n; i++) {
     if (shape[i] >= 0 && rep[i] >= 0) continue;
-    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i],
-                 tl_fmt_shape(n, shape));
+    tl_negative_size_error(shape[i], n, shape);
     return NULL;
   }
   if (!(r = tl_empty(self->dtype, n, shape)) || !r->numel) return (PyObject *)r;
@@ -370,11 +364,7 @@ static PyObject *k_repeat_interleave(const TlKernel *k, PyObject *const *a, Py_s
     PyErr_SetString(PyExc_RuntimeError, "repeat_interleave only accept 1D vector as repeat");
     return NULL;
   }
-  if (rep->dtype != TL_I64 && rep->dtype != TL_I32) {
-    PyErr_Format(PyExc_NotImplementedError, "\"repeat_interleave_cpu\" not implemented for '%s'",
-                 tl_scalar_type[rep->dtype]);
-    return NULL;
-  }
+  if (rep->dtype != TL_I64 && rep->dtype != TL_I32) return tl_not_implemented("repeat_interleave_cpu", rep->dtype);
   if (!(c = tl_contiguous_as(rep, TL_I64))) return NULL;
   v = (const int64_t *)tl_data(c);
   for (int64_t i = 0; i < c->numel; i++) {
@@ -506,10 +496,7 @@ static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t 
     PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %lld, %lld", (long long)x, (long long)y);
     return NULL;
   }
-  if (!self->ndim) {
-    PyErr_SetString(PyExc_IndexError, "Dimension specified as -1 but tensor has no dimensions");
-    return NULL;
-  }
+  if (!self->ndim) return tl_no_dims_error(-1), NULL;
   if (off == INT64_MIN || __builtin_add_overflow(self->shape[self->ndim - 1], off < 0 ? -off : off, &size)) {
     tl_sizes_overflow();
     return NULL;

@@ -1,5 +1,6 @@
 /* sort.c: sort, argsort, topk, kthvalue, median, nanmedian, mode: everything that orders rows along one dim. */
 #include "sort/sort.h"
+#include "core/errors.h"
 #include "math/simd.h"
 #include <math.h>
 
