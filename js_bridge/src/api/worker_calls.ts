@@ -8,6 +8,7 @@
  * An answer on shared memory is a piece as long as the memory; the next one is asked for, so there is no limit to its
  * length.
  */
+import { State } from "./bridge";
 import type { PageBridge } from "./page_bridge";
 import type { RuntimeOptions } from "../runtime/runtime";
 
@@ -39,7 +40,7 @@ export const CALLS = {
   info: {},
   limit: {},
   has: { gone: false },
-  state: { gone: 2 },
+  state: { gone: State.LOST },
   reason: { gone: "" },
   figures: { gone: "{}" },
   resetPeaks: { gone: null },

@@ -1,5 +1,5 @@
 /** Adapter and device: opened on request, with every useful limit, and lost as a state that says why. */
-import { DeviceLostError, UnavailableError } from "./errors";
+import { DeviceLostError, UnavailableError, TEXTS, worded } from "./errors";
 
 export type DeviceState = "closed" | "ready" | "lost";
 
@@ -72,7 +72,7 @@ interface Opened {
 
 export class DeviceHolder {
   #state: DeviceState = "closed";
-  #reason = "WebGPU was not opened yet";
+  #reason: string = TEXTS.UNOPENED;
   #opened: Opened | null = null;
   #opening: Promise<boolean> | null = null;
   #epoch = 0;
@@ -148,7 +148,7 @@ export class DeviceHolder {
   }
 
   /** Gives the device back. A later open() starts a new one. */
-  close(reason = "WebGPU was closed"): void {
+  close(reason: string = TEXTS.CLOSED): void {
     const device = this.#opened?.device;
     this.#opened = null;
     this.#state = "closed";
@@ -167,11 +167,7 @@ export class DeviceHolder {
 
   #get(): Opened {
     if (this.#opened) return this.#opened;
-    if (this.#state === "lost") {
-      throw new DeviceLostError(
-        `[webgpu] the device was lost (${this.#reason}); its tensors are gone - reset() starts a new device`,
-      );
-    }
+    if (this.#state === "lost") throw new DeviceLostError(worded(TEXTS.LOST, this.#reason));
     throw new UnavailableError(`[webgpu] ${this.#reason}`);
   }
 
