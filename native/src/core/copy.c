@@ -6,7 +6,6 @@
 #include "core/errors.h"
 #include "core/geometry.h"
 
-#define IVDEP _Pragma("GCC ivdep")
 enum { CHUNK = 512 };
 
 /* ---- 16-bit floats ---------------------------------------------------------------------------------------------- */
@@ -303,8 +302,7 @@ static bool same_layout(const TlTensor *a, const TlTensor *b) {
   return true;
 }
 
-/* ---- pending signs: applied to a copy
- * -------------------------------------------------------------------------------- */
+/* ---- pending signs: applied to a copy ---------------------------------------------------------------------------- */
 /* changes the signs of n elements of dtype d, side by side */
 static int apply_signs(tl_dtype d, void *p, int64_t n, int lazy) {
 #define SIGNS(T, at, odd)                                                                                      \
@@ -373,8 +371,7 @@ done:
   return rc;
 }
 
-/* ---- misaligned elements: moved as bytes, computed on in an aligned copy
- * --------------------------------------------- */
+/* ---- misaligned elements: moved as bytes, computed on in an aligned copy ----------------------------------------- */
 static int bytes_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   size_t size = *(const size_t *)ctx;
   for (int64_t i = 0; i < n; i++) memcpy(ptrs[0] + i * st[0], ptrs[1] + i * st[1], size);

@@ -237,8 +237,7 @@ PyObject *tl_m_tolist(TlTensor *t, PyObject *_) {
   return r;
 }
 
-/* ---- torch.tensor
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- torch.tensor ------------------------------------------------------------------------------------------------ */
 /* dtype: what the leaves have in common so far, -1 before the first */
 typedef struct {
   int ndim;
@@ -436,13 +435,15 @@ static PyObject *alias(PyObject *mod, PyObject *args) {
   return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, share);
 }
 
-/* empty(shape, dtype), empty_strided(shape, strides, dtype): fresh CPU tensors; full zeros by zeros() */
-static PyObject *make(PyObject *args, int mode) {
+/* new CPU tensors: empty(shape, dtype), empty_strided(shape, strides, dtype), zeros(shape, dtype) */
+enum { EMPTY, EMPTY_STRIDED, ZEROS };
+static PyObject *make(PyObject *args, int what) {
   PyObject *shape, *dt = Py_None, *strides = NULL;
   int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
   int n, m = 0;
   tl_dtype d;
-  if (mode == 1 ? !PyArg_ParseTuple(args, "OO|O", &shape, &strides, &dt) : !PyArg_ParseTuple(args, "O|O", &shape, &dt))
+  if (what == EMPTY_STRIDED ? !PyArg_ParseTuple(args, "OO|O", &shape, &strides, &dt)
+                            : !PyArg_ParseTuple(args, "O|O", &shape, &dt))
     return NULL;
   if (tl_ints(shape, sh, &n) < 0 || (strides && tl_ints(strides, st, &m) < 0) ||
       tl_dtype_arg(dt, tl_default_dtype, &d) < 0)
@@ -453,19 +454,19 @@ static PyObject *make(PyObject *args, int mode) {
     return NULL;
   }
   if (strides) return (PyObject *)tl_empty_strided(d, n, sh, st);
-  return (PyObject *)(mode == 2 ? tl_zeros(d, n, sh) : tl_empty(d, n, sh));
+  return (PyObject *)(what == ZEROS ? tl_zeros(d, n, sh) : tl_empty(d, n, sh));
 }
 static PyObject *py_empty(PyObject *m, PyObject *a) {
   (void)m;
-  return make(a, 0);
+  return make(a, EMPTY);
 }
 static PyObject *py_empty_strided(PyObject *m, PyObject *a) {
   (void)m;
-  return make(a, 1);
+  return make(a, EMPTY_STRIDED);
 }
 static PyObject *py_zeros(PyObject *m, PyObject *a) {
   (void)m;
-  return make(a, 2);
+  return make(a, ZEROS);
 }
 static PyObject *py_empty_like(PyObject *m, PyObject *args) {
   (void)m;
@@ -545,10 +546,9 @@ static PyObject *py_fill(PyObject *m, PyObject *args) {
 }
 PyMethodDef tl_data_functions[] = {
   {"conv_plan", tl_conv_plan, METH_VARARGS,
-   "conv_plan(overload, arguments): (shape of the result, (batch, groups, channels of the large and the small side, "
-   "the "
-   "sizes of both), (kernel, stride, padding, dilation), whether results are channels last, whether the gradient of "
-   "the weight is); the errors of a convolution or its gradient, of tensors of any device"},
+   "conv_plan(overload, arguments): what a convolution, or its gradient, of tensors of any device computes, or its "
+   "error: (shape of the result, (batch, groups, channels of the large and the small side, the sizes of both), "
+   "(kernel, stride, padding, dilation), whether results are channels last, whether the gradient of the weight is)"},
   {"fill", py_fill, METH_VARARGS, "fill(tensor, number): every element becomes the number"},
   {"tensor_from_data", tensor_from_data, METH_VARARGS, "tensor_from_data(data, dtype=None)"},
   {"tensor_from_storage", tensor_from_storage, METH_VARARGS,

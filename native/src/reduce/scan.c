@@ -122,8 +122,7 @@ done:
   return (PyObject *)res;
 }
 
-/* ---- running extremes with positions: the last of equal values wins; NaN stays
- * ---------------------------------------- */
+/* ---- running extremes with positions: the last of equal values wins; NaN stays ----------------------------------- */
 #define EXTREME(NAME, T, CMP) \
   static void NAME(const T *xs, T *ys, int64_t *index, TlAxis ax) { \
     for (int64_t o = 0; o < ax.outer; o++) \

@@ -69,8 +69,7 @@ int tl_alert(const char *name) {
   if (!strictness) return 0;
   PyObject *text = PyUnicode_FromFormat(
     "%s does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True%s)'. %sfile "
-    "an "
-    "issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this "
+    "an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this "
     "operation.",
     name, warns ? ", warn_only=True" : "",
     warns

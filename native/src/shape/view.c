@@ -486,8 +486,7 @@ static PyObject *k_component(ARGS) {
     PyErr_SetString(
       PyExc_RuntimeError,
       "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it "
-      "as "
-      "real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
+      "as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
     return NULL;
   }
   for (int i = 0; i < t->ndim; i++) {
