@@ -15,8 +15,8 @@ import type { RuntimeOptions } from "../runtime/runtime";
 interface Call {
   readonly promise?: true;
   /**
-   * What is said when the GPU worker has ended. A call with such an answer never fails, and tells no failure of posted
-   * commands.
+   * The answer when the GPU worker has ended. A call that has one never fails, also not with the failure of commands
+   * that were posted before.
    */
   readonly gone?: unknown;
   /** A setting, which the next GPU worker gets as well. */
@@ -138,7 +138,7 @@ export interface Words {
   readonly words: string;
 }
 
-export function tell(e: unknown): SentError {
+export function sentError(e: unknown): SentError {
   return e instanceof Error ? { name: e.name, message: e.message } : { name: "Error", message: String(e) };
 }
 

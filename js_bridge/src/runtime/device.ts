@@ -1,5 +1,5 @@
 /** Adapter and device: opened on request, with every useful limit, and lost as a state that says why. */
-import { DeviceLostError, UnavailableError, TEXTS, worded } from "./errors";
+import { DeviceLostError, TEXTS, UnavailableError, worded } from "./errors";
 
 export type DeviceState = "closed" | "ready" | "lost";
 
@@ -235,7 +235,7 @@ export class DeviceHolder {
 
   #watch(device: GPUDevice): void {
     void device.lost.then((info) => {
-      // a device that was closed or replaced has nothing to tell
+      // not of a device that was closed or replaced before
       if (this.#opened?.device !== device) return;
       this.lose(info.message || info.reason || "no reason given");
     });

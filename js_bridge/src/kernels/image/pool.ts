@@ -48,8 +48,7 @@ export interface PoolParams extends Window {
 
 /**
  * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]; <buffer>o. Buffers: max and adaptive_max x, y,
- * [idx]; others x, y;
- * backward max gy, idx, gx; backward of others gy, gx. For adaptive only the number of dims of `kernel` counts.
+ * [idx]; others x, y. Backward: max gy, idx, gx; others gy, gx. For adaptive only the number of dims of `kernel` counts.
  */
 export function pool(params: PoolParams): Kernel {
   const { op, dtype, backward } = params;
