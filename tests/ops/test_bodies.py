@@ -196,9 +196,8 @@ def uses():
                 continue
             for args, kwargs in given:
                 names = called(spec, args, kwargs)
-                found[spec].update(
-                    s for s in names if s is not spec or not dtype.is_complex
-                )  # an op of real parts ends
+                # an op of real parts ends
+                found[spec].update(s for s in names if s is not spec or not dtype.is_complex)
     return found
 
 

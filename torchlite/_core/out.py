@@ -80,9 +80,8 @@ def check_gradients(ov: Overload, args: Any, ins: Any, outs: Any) -> bool:
     by = rule.by(*args) if callable(rule.by) else rule.by
     copied = by is None and "copied" in rule.tags or by is not None and by.startswith("aten::")
     refused = False
-    if (
-        "factory" in rule.tags or "leaf" in rule.tags or spec.grad == {}
-    ):  # no derivative: nothing but a leaf is looked at
+    if "factory" in rule.tags or "leaf" in rule.tags or spec.grad == {}:
+        # no derivative: nothing but a leaf is looked at
         by = "aten::" + spec.name
     if by is not None and by.startswith("aten::"):
         refused = any(o.requires_grad and _is_leaf(o) for o in outs)

@@ -143,9 +143,10 @@ class _Namespace:
         raise AttributeError("'%s' object has no attribute '%s'" % (self.__name__, name))
 
 
+# the functions themselves, for bodies and gradients: torch.ops.aten has them by overload
 functions: _Namespace = _Namespace(
     "torchlite.ops.functions", "aten", "", "Tensor", "_nn", "nn", "linalg", "special", "fft", mean=True
-)  # the functions themselves, for bodies and gradients: torch.ops.aten has them by overload
+)
 nn_namespace = _Namespace("torch._C._nn", "_nn", "nn")
 
 

@@ -168,9 +168,8 @@ def _matmul_other(c, g):
     a, g = (a.unsqueeze(0), g.unsqueeze(-2)) if left == 1 else (a, g)
     strides = (*strides[:-2], strides[-1], strides[-2])
     turned = (*shape[:-2], shape[-1], shape[-2])
-    if (
-        left == 2 and c.needs_self or left == 1 and (c.needs_self or _is_matrix(turned, strides))
-    ):  # as for self, the other way round
+    if left == 2 and c.needs_self or left == 1 and (c.needs_self or _is_matrix(turned, strides)):
+        # as for self, the other way round
         return _left_grad(_rows(g.mT), a.t(), left == 2 and _by_columns(turned, strides)).reshape(turned).mT
     a = _expanded(a, g)
     if math.prod(shape[:-2]) == 1 and a.dim() > 2:  # one matrix for the whole batch: a single tall product

@@ -96,10 +96,11 @@ def _regeometry(t, op, *args):
         old = _C.alias(t)
         old._raw_grad_fn, old._output_nr = t.grad_fn, t.output_nr
         view = getattr(old, op)(*args)
+        # asked before the version changes, or it would be that of a view of changed memory
         made = (
             view.grad_fn,
             view.output_nr,
-        )  # asked before the version changes, or it would be that of a view of changed memory
+        )
     t.data = v
     t._bump_version()
     if made is not None:

@@ -165,9 +165,8 @@ def device_resize(buffer: Buffer, old: Any, new: Any) -> Buffer:
     fresh = Buffer(new)
     if old and new:
         from_, to = ready(buffer), ready(fresh)
-        stream.words.extend(
-            stream.command(stream.COPY, from_, 0, to, 0, -(-min(old, new) // 4) * 4)
-        )  # buffers are of whole words
+        # buffers are of whole words
+        stream.words.extend(stream.command(stream.COPY, from_, 0, to, 0, -(-min(old, new) // 4) * 4))
     return fresh
 
 

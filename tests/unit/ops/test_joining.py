@@ -85,9 +85,8 @@ def test_padding(mode):
                 [rng.randint(1, 4) for _ in range(dims + rng.randint(1, 2))],
                 rng.choice(["float32", "float64", "int64", "complex64"]),
             )
-            pad = [
-                rng.randint(0 if mode == "circular" else -1, 3) for _ in range(2 * dims)
-            ]  # -1 there reads what was not written
+            # -1 there reads what was not written
+            pad = [rng.randint(0 if mode == "circular" else -1, 3) for _ in range(2 * dims)]
             compare(lambda m, x: m.nn.functional.pad(x, pad, mode=mode), x)
 
             def gradient(m, x):

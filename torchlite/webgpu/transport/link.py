@@ -49,13 +49,14 @@ class Link:
         self._source = source
         self._port = self._memory = self._head = None
         self._ended = bridge.CLOSED, Text.UNOPENED
+        # as messages said it last, where no memory is shared
         self._status = {
             "failed": False,
             "backlogged": False,
             "epoch": 0,
             "state": bridge.CLOSED,
             "reason": "",
-        }  # by messages
+        }
         self._beats = self._posted = self._bytes = self._asked = 0
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}

@@ -48,7 +48,8 @@ export interface PoolParams extends Window {
 
 /**
  * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]; <buffer>o. Buffers: max and adaptive_max x, y,
- * [idx]; others x, y. Backward: max gy, idx, gx; others gy, gx. For adaptive only the number of dims of `kernel` counts.
+ * [idx]; others x, y. Backward: max gy, idx, gx; others gy, gx. For adaptive only the number of dims of `kernel`
+ * counts.
  */
 export function pool(params: PoolParams): Kernel {
   const { op, dtype, backward } = params;

@@ -1,7 +1,7 @@
 /**
  * Reading and writing by index tensors, over a common grid of positions with strides for every operand:
- *   gather    out[c] = src[sum of c . strides + sum over j of idx_j(c) * step_j]: gather, index_select, embedding, take,
- *             x[i, j]
+ *   gather    out[c] = src[sum of c . strides + sum over j of idx_j(c) * step_j]: gather, index_select, embedding,
+ *             take, x[i, j]
  *   scatter   dst[...] = or += or max= ... src(c): scatter, scatter_add, index_add, index_put, embedding gradients
  * Indices are int64 or int32, read exactly. For an index out of range gather stores 0 and scatter stores nothing. The
  * status buffer (four words, zero before) gets [check + number of the index, index low word, index high word, extent],
