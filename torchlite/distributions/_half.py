@@ -10,8 +10,9 @@ from .transforms import AbsTransform
 
 
 class Half(TransformedDistribution):
-    """|x| of a variable whose distribution is symmetric around 0. Subclasses name it as `_whole`."""
+    """|x| of a variable whose distribution is symmetric around 0."""
 
+    _whole: type  # that distribution
     arg_constraints = {"scale": constraints.positive}
     support = constraints.nonnegative
     has_rsample = True
