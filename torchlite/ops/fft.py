@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 
+from .. import _C
 from ._declare import op
 from ._out import FOUND, Out, of_kind
 
@@ -127,9 +128,7 @@ def _norm(norm, forward):
 def _wrap(dim, ndim):
     if not ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    if not -ndim <= dim < ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
-    return dim % ndim
+    return _C.wrap_dim(dim, ndim)
 
 
 def _points(n):

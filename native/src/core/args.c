@@ -341,11 +341,21 @@ static PyObject *warn_always(PyObject *m, PyObject *o) {
   (void)o;
   return PyBool_FromLong(warned == Py_None);
 }
+static PyObject *wrap_dim(PyObject *m, PyObject *const *args, Py_ssize_t n) {
+  int64_t dim, ndim;
+  int at;
+  (void)m;
+  if (n != 2) return PyErr_Format(PyExc_TypeError, "wrap_dim(dim, ndim)");
+  if (tl_int(args[0], &dim) < 0 || tl_int(args[1], &ndim) < 0 || tl_wrap_dim(dim, (int)ndim, &at) < 0) return NULL;
+  return PyLong_FromLong(at);
+}
 PyMethodDef tl_args_functions[] = {
   {"warn_once", py_warn_once, METH_VARARGS,
    "warn_once(text, stacklevel=2): a UserWarning that each process shows once"},
   {"set_warn_always", set_warn_always, METH_O, "Whether warn_once warns each time."},
   {"is_warn_always", warn_always, METH_NOARGS, "Whether warn_once warns each time."},
+  {"wrap_dim", (PyCFunction)(void *)wrap_dim, METH_FASTCALL,
+   "wrap_dim(dim, ndim): the dim counted from the front, or PyTorch's IndexError; no dims count as one."},
   {"register", reg, METH_VARARGS, "Gives the core a Python object it needs."},
   {"is_grad_enabled", grad_mode, METH_NOARGS, "True when operations are recorded."},
   {"set_grad_enabled", set_grad_mode, METH_O, "Sets grad mode, returns the old one."},
