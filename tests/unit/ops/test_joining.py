@@ -8,7 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torchlite as tl
-from test_indexing import DTYPES, compare, make, shape_of
+from dtype_names import DTYPES
+from index_cases import compare, make, shape_of
 
 
 @pytest.mark.parametrize("seed", range(30))

@@ -7,7 +7,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torchlite as tl
-from reduction_cases import DTYPES, FLOATS, compare, make, ours, same
+from dtype_names import DTYPES
+from reduction_cases import FLOATS, compare, make, ours, same
 
 warnings.simplefilter("ignore")
 

@@ -6,7 +6,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 import torchlite as tl
-from reduction_cases import DTYPES, compare, make, ours, same
+from dtype_names import DTYPES
+from reduction_cases import compare, make, ours, same
 
 REAL = [d for d in DTYPES if not d.startswith("complex")]
 
