@@ -4,6 +4,7 @@ from __future__ import annotations
 
 
 from .. import _C
+from ..ops._out import UNCASTABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def check(ov: Overload, args: tuple[Any, ...], results: Any, outs: Any) -> None:
             continue
         text = rule.text(args, r, o, i) if callable(rule.text) else rule.text
         if text is None and "any" not in rule.tags and not _C.can_cast(r.dtype, o.dtype):
-            text = "result type {r} can't be cast to the desired output type {o}"
+            text = UNCASTABLE
         if isinstance(text, Exception):
             raise text
         if text is not None:

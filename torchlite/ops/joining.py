@@ -208,10 +208,8 @@ def rot90(self, k=1, dims=(0, 1)):
     if n < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {n}")
     a, b = dims
-    if a == b or abs(a - b) == n:
+    if _C.wrap_dim(a, n) == _C.wrap_dim(b, n):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
-    for d in dims:
-        _C.wrap_dim(d, n)
     k %= 4
     if k == 1:
         return self.flip((b,)).transpose(a, b)
@@ -285,7 +283,9 @@ def repeat_interleave_self(self, repeats, dim=None, output_size=None):
         x, dim = x.reshape(-1), 0
     if not x.dim() and isinstance(repeats, torch.Tensor):
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    _C.wrap_dim(dim if x.dim() else 1, x.dim())  # PyTorch's error for a tensor without dims speaks of dim 1
+    _C.wrap_dim(dim, x.dim())
+    if not x.dim():
+        _C.wrap_dim(1, 0)  # PyTorch refuses a tensor without dims in these words
     size = x.shape[dim]
     if not isinstance(repeats, torch.Tensor):
         if repeats < 0:

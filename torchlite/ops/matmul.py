@@ -349,8 +349,8 @@ def _whole(g, batch):
 )
 def addbmm(self, batch1, batch2, beta=1, alpha=1):
     """beta * self + alpha * the sum of bmm(batch1, batch2) over the batch."""
+    batch1.size(1), batch2.size(2)  # in PyTorch too, a tensor with fewer dims fails here
     for i, b in enumerate((batch1, batch2)):
-        _C.wrap_dim(2, b.dim())
         if b.dim() != 3:
             raise RuntimeError(f"batch{i + 1} must be a 3D tensor")
     if batch1.shape[0] != batch2.shape[0]:
