@@ -12,6 +12,12 @@ from dtype_names import DTYPES
 from index_cases import compare, make, shape_of
 
 
+def test_cat_of_nothing():
+    for dim in (0, -1, 5):
+        compare(lambda m, x: m.cat([x, x], dim), torch.ones(0))
+        compare(lambda m, x, y: m.cat([x, y], dim), torch.ones(0), torch.ones(0, 2))
+
+
 @pytest.mark.parametrize("seed", range(30))
 def test_cat_and_stack(seed):
     rng = random.Random(seed)
