@@ -21,8 +21,8 @@ import tomllib
 from typing import Any, Callable, Mapping, Sequence
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import archive  # noqa: E402
-import build as native_build  # noqa: E402
+import archive
+import build as native_build
 
 ROOT = native_build.ROOT
 DATA_SUFFIXES = {".py", ".pyi", ".txt", ".js", ".mjs", ".wgsl", ".json", ".typed"}

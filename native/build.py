@@ -58,8 +58,8 @@ WARNINGS = [
     "-Wno-cast-function-type",
     "-Wno-unknown-warning-option",
     "-Wno-pass-failed",
-    "-Wno-tautological-compare",
-]  # x != x finds NaN, also where the type turns out to be an integer
+    "-Wno-tautological-compare",  # x != x finds NaN, also where the type turns out to be an integer
+]
 
 # Folders and files of little inner loop, below native/src: compiled for size, they are read over the network more often
 # than they are waited for. The GPU's own files go further in WASM (-Oz): programs on the CPU never enter them.

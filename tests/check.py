@@ -23,7 +23,7 @@ PY = sys.executable
 TOOLS = pathlib.Path(PY).parent
 LONGEST = 120  # columns
 sys.path.insert(0, str(ROOT / "wheels"))
-import runtime  # noqa: E402
+import runtime
 
 
 def tracked(*suffixes: str) -> list[str]:
@@ -155,21 +155,29 @@ def c_code(text: str) -> str:
 
 
 def c_unused(fix: bool) -> bool:
-    """External C functions that nothing names but their definition and prototypes.
+    """Functions and macros that nothing names but their definition and prototypes. The compiler finds those static
+    functions that lie in a .c file.
 
-    Macros that paste names (cz_##name) use every function that begins so.
+    Macros that paste names (cz_##name) use all that begin so.
     """
-    code = {name: c_code((ROOT / name).read_text()) for name in tracked(".c", ".h", ".inc")}
-    defined = re.compile(r"^(?!static\b|typedef\b|return\b|else\b|#)[A-Za-z_][\w ]*[ *](\w+)\([^;{}]*\)\s*\{", re.M)
+    sources = [name for name in tracked(".c", ".h", ".inc") if not name.startswith("native/include/")]
+    code = {name: c_code((ROOT / name).read_text()) for name in sources}
+    inline = re.compile(r"^static inline [\w ]+[ *](\w+)\(", re.M)
+    external = re.compile(r"^(?!static\b|typedef\b|return\b|else\b|#)[A-Za-z_][\w ]*[ *](\w+)\([^;{}]*\)\s*\{", re.M)
+    macro = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
     prototype = re.compile(r"^(?!return\b|#)(?:[A-Za-z_]\w*[ *]+)+\w+\([^;{}]*\)[^;{}=]*;", re.M)
     named = collections.Counter(word for text in code.values() for word in re.findall(r"\w+", prototype.sub("", text)))
-    pasted = tuple({prefix for text in code.values() for prefix in re.findall(r"\b([a-z]\w*_)\s*##", text)})
+    pasted = tuple({prefix for text in code.values() for prefix in re.findall(r"\b([A-Za-z]\w*_)\s*##", text)})
+    # an include guard; what the headers of Python and of the platform read
+    elsewhere = re.compile(r"TL_\w+_H|PY_SSIZE_T_CLEAN|PyInit__C")
     good = True
     for name, text in code.items():
-        for found in defined.finditer(text) if name.endswith(".c") else ():
-            if named[found[1]] == 1 and found[1] != "PyInit__C" and not found[1].startswith(pasted):
-                print(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: nothing calls {found[1]}")
-                good = False
+        function = inline if name.endswith(".h") else external
+        for found in (*function.finditer(text), *macro.finditer(text)):
+            if named[found[1]] > 1 or found[1].startswith(pasted) or elsewhere.fullmatch(found[1]):
+                continue
+            print(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: nothing uses {found[1]}")
+            good = False
     return good
 
 
@@ -206,7 +214,7 @@ CHECKS: dict[str, Callable[[bool], bool]] = {
     "prettier": js_format,
     "line lengths": line_lengths,
     "C prototypes": c_prototypes,
-    "unused C functions": c_unused,
+    "unused C names": c_unused,
     "nested conditions": nested_conditions,
     "ruff": lint,
     "mypy": types,

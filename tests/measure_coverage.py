@@ -105,11 +105,12 @@ def js_files(with_kernels: bool) -> Files:
             "--coverage.include=src/**/*.ts",
             "--coverage.reportOnFailure",
         ]
+        # a measured worker answers late
         env = {
             **os.environ,
             "TORCHLITE_TICK": "200",
             **({"KERNELS": kernels} if kernels else {}),
-        }  # a measured worker answers late
+        }
         subprocess.run(["node", "tools/test.mjs", *options], cwd=folder, env=env, check=False)
         for name, f in json.loads((report / "coverage-summary.json").read_text()).items():
             if name != "total":

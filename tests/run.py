@@ -30,9 +30,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 OUT = ROOT / ".out"
 PY = sys.executable
 sys.path[:0] = [str(ROOT / "tests" / "webgpu"), str(ROOT / "tests" / "pyodide"), str(ROOT / "wheels")]
-import dawn  # noqa: E402
-import dist  # noqa: E402
-import runtime  # noqa: E402
+import dawn
+import dist
+import runtime
 
 
 @dataclasses.dataclass

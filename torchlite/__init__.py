@@ -3,7 +3,7 @@
 from ._core import archive as _archive
 
 _archive.install()
-from ._core import native  # noqa: F401  (puts torchlite._C in place)
+from ._core import native
 from . import _C
 from ._core import device as _device, dtypes as _dtypes
 from ._core.device import (
@@ -14,7 +14,7 @@ from ._core.device import (
     device,
     layout,
     memory_format,
-    preserve_format,  # noqa: F401
+    preserve_format,
     qscheme,
     sparse_bsc,
     sparse_bsr,
@@ -106,15 +106,15 @@ def _setup():
 
 _setup()
 
-from . import autograd  # noqa: E402
-from ._core.function_switches import DisableTorchFunction as _DisableTorchFunction  # noqa: E402
-from ._core.function_switches import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass  # noqa: E402
-from ._core.tensor import Tensor  # noqa: E402
-from ._core import absent as _absent, dispatch as _dispatch, homes as _homes, indexing as _indexing  # noqa: E402, F401
-from ._core.dispatch import explain  # noqa: E402, F401
-from . import ops  # noqa: E402
-from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled  # noqa: E402, F401
-from .autograd.grad_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled  # noqa: E402, F401
+from . import autograd
+from ._core.function_switches import DisableTorchFunction as _DisableTorchFunction
+from ._core.function_switches import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass
+from ._core.tensor import Tensor
+from ._core import absent as _absent, dispatch as _dispatch, homes as _homes, indexing as _indexing
+from ._core.dispatch import explain
+from . import ops
+from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from .autograd.grad_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
 from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
 
 
@@ -271,14 +271,14 @@ def _install():
     )
 
 
-from . import functional  # noqa: E402, F401
+from . import functional
 
 _hooked(vars(functional), "")
-from .functional import *  # noqa: E402, F401, F403
+from .functional import *  # noqa: F403
 
 _install()
 
-from . import nn, optim, utils  # noqa: E402, F401
+from . import nn, optim, utils
 
 if native.sys.platform == "emscripten":
     from ._core import adapter

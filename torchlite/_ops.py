@@ -357,7 +357,7 @@ class OpOverload(OperatorBase):
     def __deepcopy__(self, memo: Any) -> OpOverload:
         return self
 
-    __copy__ = lambda self: self  # noqa: E731
+    __copy__ = lambda self: self
 
     def __reduce__(self) -> Any:
         return _by_name, (self._namespace, self._opname, self._overloadname)
@@ -429,7 +429,7 @@ class OpOverloadPacket:
     def __deepcopy__(self, memo: Any) -> OpOverloadPacket:
         return self
 
-    __copy__ = lambda self: self  # noqa: E731
+    __copy__ = lambda self: self
 
     def __reduce__(self) -> Any:
         return _by_name, (self._namespace, self.__name__)

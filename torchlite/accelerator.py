@@ -107,6 +107,6 @@ def current_stream(device=None):
 set_stream = current_stream
 
 
-from ._core import absent as _absent  # noqa: E402
+from ._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

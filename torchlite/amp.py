@@ -410,6 +410,6 @@ def old_names(device):
     return old_autocast, old_scaler
 
 
-from ._core import absent as _absent  # noqa: E402
+from ._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -58,6 +58,6 @@ def list_backends(exclude_tags=()):
     return ["eager"]
 
 
-from ._core import absent as _absent  # noqa: E402
+from ._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -8,6 +8,6 @@ globals().update(_namespace("fft"))
 __all__ = list(_namespace("fft"))
 
 
-from ._core import absent as _absent  # noqa: E402
+from ._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -455,6 +455,6 @@ def stack_module_state(models):
     return params, stacked([dict(m.named_buffers()) for m in models])
 
 
-from ._core import absent as _absent  # noqa: E402
+from ._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -32,11 +32,11 @@ class Future(_future.Future, Generic[T]):
         """The value of a Future that is done."""
         return super().value()
 
-    def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:  # type: ignore[override]
+    def then(self, callback: Callable[[Future[T]], S]) -> Future[S]:
         """A Future of callback(this one), which is called when this one is done."""
         return super().then(callback)  # type: ignore[return-value]
 
-    def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:  # type: ignore[override]
+    def add_done_callback(self, callback: Callable[[Future[T]], None]) -> None:
         """Calls callback(this one) when this one is done."""
         super().add_done_callback(callback)
 
@@ -56,7 +56,7 @@ Future.__module__ = "torch.jit"
 
 def collect_all(futures: list[Future[Any]]) -> Future[list[Future[Any]]]:
     """A Future of the list of Futures, done when all of them are."""
-    return _future.collect_all(list(futures))  # type: ignore[return-value, arg-type]
+    return _future.collect_all(list(futures))  # type: ignore[return-value]
 
 
 def wait_all(futures: list[Future[Any]]) -> list[Any]:

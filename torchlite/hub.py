@@ -210,7 +210,7 @@ def _entry(module: Any, model: str) -> Any:
     return found
 
 
-def list(  # noqa: A001
+def list(
     github: str,
     force_reload: bool = False,
     skip_validation: bool = False,
@@ -223,7 +223,7 @@ def list(  # noqa: A001
         return [name for name in dir(module) if callable(getattr(module, name)) and not name.startswith("_")]
 
 
-def help(  # noqa: A001
+def help(
     github: str,
     model: str,
     force_reload: bool = False,

@@ -136,6 +136,6 @@ _script_if_tracing = script_if_tracing
 Attribute = tuple
 
 
-from ._core import absent as _absent  # noqa: E402
+from ._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

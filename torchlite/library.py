@@ -658,7 +658,7 @@ def opcheck(
         if error is not None:
             if raise_exception:
                 raise error
-            results["test_schema"] = error  # type: ignore[assignment]
+            results["test_schema"] = error
     return results
 
 

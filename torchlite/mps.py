@@ -21,6 +21,6 @@ def synchronize():
     raise AssertionError("Torch not compiled with MPS enabled")
 
 
-from ._core import absent as _absent  # noqa: E402
+from ._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

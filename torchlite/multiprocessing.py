@@ -44,6 +44,6 @@ def __getattr__(name):
     return getattr(multiprocessing, name)
 
 
-from ._core import absent  # noqa: E402
+from ._core import absent
 
 _absent = absent.of(__name__)

@@ -654,6 +654,6 @@ def _load_zip(
     return unpickler.load()
 
 
-from ._core import absent as _absent  # noqa: E402
+from ._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

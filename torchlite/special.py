@@ -7,6 +7,6 @@ _load("special")
 globals().update(_namespace("special"))
 __all__ = list(_namespace("special"))
 
-from ._core import absent as _absent  # noqa: E402
+from ._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

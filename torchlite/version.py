@@ -6,6 +6,6 @@ debug = False
 cuda = hip = xpu = rocm = git_version = None
 
 
-from ._core import absent as _absent  # noqa: E402
+from ._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -17,11 +17,11 @@ import tokenize
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
 sys.path[:0] = [str(HERE), str(ROOT / "native")]
-import archive as native_archive  # noqa: E402
-import backend  # noqa: E402
-import build as native_build  # noqa: E402
-import runtime  # noqa: E402
-import wasm_patch  # noqa: E402
+import archive as native_archive
+import backend
+import build as native_build
+import runtime
+import wasm_patch
 
 BuildError = native_build.BuildError
 TORCH_VERSION = "2.13.0"

@@ -21,8 +21,8 @@ import tarfile
 import zipfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import recipe  # noqa: E402
-import runtime  # noqa: E402
+import recipe
+import runtime
 
 ROOT = recipe.ROOT
 

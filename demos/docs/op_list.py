@@ -8,7 +8,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from torchlite.ops import load_all, specs  # noqa: E402
+from torchlite.ops import load_all, specs
 
 load_all()
 

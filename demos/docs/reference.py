@@ -10,7 +10,7 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import op_list  # noqa: E402
+import op_list
 
 SITE = op_list.ROOT / "demos" / "docs" / "_site"
 

@@ -17,8 +17,8 @@ import types
 from typing import Any, Callable
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import op_list  # noqa: E402
-from stub_tables import (  # noqa: E402
+import op_list
+from stub_tables import (
     ATTRIBUTES,
     BINARY,
     CONSTANTS,
@@ -33,8 +33,8 @@ from stub_tables import (  # noqa: E402
     TYPED,
     TYPES,
 )
-import torchlite  # noqa: E402
-from torchlite.ops import _schema, methods  # noqa: E402
+import torchlite
+from torchlite.ops import _schema, methods
 
 HEAD = '''# mypy: ignore-errors
 """Made by `make docs` from the op declarations; do not edit."""

@@ -22,9 +22,9 @@ from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
-import op_list  # noqa: E402
-import torchlite  # noqa: E402
-from torchlite._core import absent  # noqa: E402
+import op_list
+import torchlite
+from torchlite._core import absent
 
 TABLE, MEASURED = HERE / "support.md", HERE / "measured.json"
 SHORT = {

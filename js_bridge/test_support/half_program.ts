@@ -9,8 +9,7 @@ const h = "float16";
 
 /**
  * Bits of halves that are the same everywhere: between 2^-5 and 2^3, every seventh subnormal or 0. With `special` also
- * some that
- * are large, infinite or NaN.
+ * some that are large, infinite or NaN.
  */
 function halves(n: number, seed: number, special = false): Uint16Array {
   let state = (Math.imul(seed, 2654435761) + 1) >>> 0;

@@ -10,6 +10,8 @@ import {
   MOST_POSTED,
   Word,
 } from "../src/api/worker_calls";
+import { ReadModeBit, State } from "../src/api/bridge";
+import { TEXTS } from "../src/runtime/errors";
 import { wrapped } from "./operations";
 
 function literal(value: unknown): string {
@@ -19,9 +21,9 @@ function literal(value: unknown): string {
   return value.includes('"') ? `'${value}'` : `"${value}"`;
 }
 
-const constants = (table: Readonly<Record<string, number>>): string =>
+const constants = (table: Readonly<Record<string, number | string>>): string =>
   Object.entries(table)
-    .map(([name, value]) => `    ${name} = ${value}`)
+    .map(([name, value]) => `    ${name} = ${literal(value)}`)
     .join("\n");
 
 const dict = (table: Readonly<Record<string, unknown>>): string =>
@@ -33,7 +35,8 @@ export function protocolText(): string {
   const names = Object.keys(CALLS) as CallName[];
   const gone = Object.fromEntries(names.filter((n) => "gone" in call(n)).map((n) => [n, call(n).gone]));
   return `"""What Python and a GPU worker say to each other. \`npm run tables\` (js_bridge) writes this from
-js_bridge/src/api/worker_calls.ts, which says what each thing is."""
+js_bridge/src/api/worker_calls.ts, which says what each thing is; states, read modes and texts are those of the page's
+own bridge (bridge.ts, errors.ts)."""
 
 HEAD_BYTES = ${HEAD_BYTES}
 
@@ -44,6 +47,18 @@ ${constants(Word)}
 
 class Kind:
 ${constants(Kind)}
+
+
+class State:
+${constants(State)}
+
+
+class ReadMode:
+${constants(ReadModeBit)}
+
+
+class Text:
+${constants(TEXTS)}
 
 
 MOST_POSTED = ${MOST_POSTED}

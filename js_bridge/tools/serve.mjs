@@ -1,19 +1,17 @@
 // The bridge as a process: Python on the desktop drives it over pipes (tests/webgpu/remote.py). Needs a Vulkan library
-// in reach,
-// as tools/test.mjs says. argv[2] may hold RuntimeOptions as JSON. Runs in node with Dawn, and in Deno with Deno's own
-// WebGPU.
+// in reach, as tools/test.mjs says. argv[2] may hold RuntimeOptions as JSON. Runs in node with Dawn, and in Deno with
+// Deno's own WebGPU.
 //
 // Frames on stdin, little endian: u32 kind, u32 bytes, payload.
 //   1 PLAN     a key                             answered with the plan's number
 //   2 RUN      words of a command stream         not answered
 //   3 UPLOAD   u32 handle, u32 offset, data      not answered
 //   4 READ     u32 handle, u32 offset, u32 bytes answered with the data
-//   5 CALL     JSON [name, ...arguments]         answered with JSON; the calls are those of a GPU worker
-// (src/api/worker_calls.ts)
+//   5 CALL     JSON [name, ...arguments]         answered with JSON; the calls of a GPU worker (api/worker_calls.ts)
+//
 // Answers on stdout: u32 status (0 done, 1 failed), u32 bytes, payload. A failure is JSON {name, message}. The first
-// failure of
-// frames that are not answered takes the place of the next answer, other than of figures and the like, which never
-// fail.
+// failure of frames that are not answered takes the place of the next answer. Calls that never fail, such as figures,
+// leave it to the one after.
 import { build } from "esbuild";
 import { mkdtempSync, rmSync, writeSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -31,7 +29,7 @@ const folder = mkdtempSync(join(root, "node_modules", ".serve-"));
 let bundle;
 try {
   const outfile = join(folder, "bridge.mjs");
-  const contents = 'export { PageBridge } from "./page_bridge"; export { Served, tell } from "./worker_calls";';
+  const contents = 'export { PageBridge } from "./page_bridge"; export { Served, sentError } from "./worker_calls";';
   await build({
     stdin: { contents, resolveDir: join(root, "src", "api") },
     outfile,
@@ -96,7 +94,7 @@ async function handle(kind, payload) {
       );
     } else throw new Error(`frame of unknown kind ${kind}`);
   } catch (e) {
-    answer(1, Buffer.from(JSON.stringify(bundle.tell(e))));
+    answer(1, Buffer.from(JSON.stringify(bundle.sentError(e))));
   }
 }
 

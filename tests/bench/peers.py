@@ -28,7 +28,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "pyodide"))
-import dist  # noqa: E402
+import dist
 
 PEERS = ("tfjs-wasm-1t", "ort-wasm-1t", "jaxjs-wasm-1t")
 PEERS_GPU = ("tfjs-webgpu", "ort-webgpu", "jaxjs-webgpu")

@@ -20,11 +20,11 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "pyodide"), str(ROOT / "tests" / "browser"), str(ROOT / "wheels")]
-import dist  # noqa: E402
-import make  # noqa: E402
-import pages  # noqa: E402
-import peers  # noqa: E402
-import run_node  # noqa: E402
+import dist
+import make
+import pages
+import peers
+import run_node
 
 WHERE = ("host", "simd128", "relaxed", "chromium")
 BUDGET_US = {"a + b, 8 elements": 3.0, "a + b, recording": 8.0, "3-layer MLP, and backward": 500.0}  # in Pyodide

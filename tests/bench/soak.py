@@ -81,9 +81,8 @@ class Interrupts:
             self.armed = False
             self.done += 1
             raise KeyboardInterrupt
-        signal.setitimer(
-            signal.ITIMER_REAL, 2e-5
-        )  # this program's own lines, and those of the pipe to the GPU, are spared
+        # this program's own lines, and those of the pipe to the GPU, are spared
+        signal.setitimer(signal.ITIMER_REAL, 2e-5)
 
 
 class Soak:

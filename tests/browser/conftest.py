@@ -20,14 +20,14 @@ sys.path[:0] = [
     str(ROOT / "native"),
     str(ROOT / "demos"),
 ]
-import backend  # noqa: E402
-import dist as distribution  # noqa: E402
-import firefox  # noqa: E402
-import make  # noqa: E402
-import page_driver  # noqa: E402
-import pages  # noqa: E402
-import runtime  # noqa: E402
-import serve  # noqa: E402
+import backend
+import dist as distribution
+import firefox
+import make
+import page_driver
+import pages
+import runtime
+import serve
 
 TARGET = os.environ.get("TORCHLITE_PYODIDE", "314")
 BROWSERS = [b for b in os.environ.get("TORCHLITE_BROWSERS", "chromium,firefox").split(",") if b]

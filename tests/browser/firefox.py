@@ -100,9 +100,8 @@ class FirefoxBiDi:
                 "target": {"context": chrome},
             },
         )
-        if (
-            done["type"] != "success" and "Failed to load" not in done["exceptionDetails"]["text"]
-        ):  # another Firefox may have no such module
+        if done["type"] != "success" and "Failed to load" not in done["exceptionDetails"]["text"]:
+            # another Firefox may have no such module
             raise RuntimeError("Firefox's listener for workers: " + done["exceptionDetails"]["text"])
 
     def _address(self) -> str:

@@ -42,9 +42,8 @@ def test_same_run_on_both_devices(visit, kind):
     page.wait(READY, 90)
     page.wait("!document.querySelector('#device-choice').hidden", 30)
     assert page.eval("[...document.querySelectorAll('#device option')].map(o => o.text)") == ["CPU", "GPU (WebGPU)"]
-    assert page.eval("document.querySelector('#device').value") == "cpu" and "software" in page.eval(
-        NOTE
-    )  # a real GPU would be chosen
+    # a real GPU would be chosen
+    assert page.eval("document.querySelector('#device').value") == "cpu" and "software" in page.eval(NOTE)
     page.eval("(demo.engine.addEventListener('losses', e => losses.push(...e.detail.values)), 1)")
 
     losses, answer = train(page, SHORT)

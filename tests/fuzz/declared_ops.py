@@ -9,10 +9,10 @@ import sys
 from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "ops"))
-import declared  # noqa: E402
+import declared
 
-import torchlite  # noqa: E402
-from torchlite.ops import _schema  # noqa: E402
+import torchlite
+from torchlite.ops import _schema
 
 # results that no second run or other library can repeat, or that depend on the machine
 LEFT_OUT = {

@@ -7,7 +7,7 @@ import torchlite as lite
 
 real = pytest.importorskip("torch")
 
-from fuzz import compare, generate, known, program  # noqa: E402
+from fuzz import compare, generate, known, program
 
 SEED, PROGRAMS, EACH = 3, 300, 20
 

@@ -7,11 +7,11 @@ import pathlib
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import container_files  # noqa: E402
-import numpy_files  # noqa: E402
-import odd_files  # noqa: E402
-import pickle_files  # noqa: E402
-from cases import CASES  # noqa: E402
+import container_files
+import numpy_files
+import odd_files
+import pickle_files
+from cases import CASES
 
 for module, parts in (
     (pickle_files, ("opcodes", "nesting", "work", "memory", "tensors", "storages")),

@@ -9,7 +9,7 @@ import warnings
 
 import torchlite as torch
 import torchlite._files.legacy
-import torchlite._files.unpickler  # noqa: F401  (loaded once, not in each child)
+import torchlite._files.unpickler
 from torchlite.utils import safetensors
 
 FACTOR, FREE, SECONDS = 4, 64 << 20, 2.0  # the limits: memory by file size, and beside it; time

@@ -14,8 +14,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 if sys.platform != "emscripten":  # there the wheel is installed
     sys.path.insert(1, str(HERE.parents[1]))
-import make_corpus  # noqa: E402
-import measure  # noqa: E402
+import make_corpus
+import measure
 
 
 def rows(cases):

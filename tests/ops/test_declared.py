@@ -135,9 +135,8 @@ def test_schemas_are_pytorchs():
             except RuntimeError:
                 continue  # Python functions of PyTorch have no schema
             ours = [(p.name, p.kwonly) for p in _schema.parse(text) if p.name not in ("requires_grad", "generator")]
-            want = [
-                (n, k) for n, _, k in _arguments(theirs) if n != "generator"
-            ]  # overloads with and without it are one here
+            # overloads with and without it are one here
+            want = [(n, k) for n, _, k in _arguments(theirs) if n != "generator"]
             if ours != want:
                 wrong.append((text, want))
     assert not wrong

@@ -15,11 +15,11 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "wheels"), str(ROOT / "native")]
-import backend  # noqa: E402
-import make  # noqa: E402
-import recipe  # noqa: E402
-import runtime  # noqa: E402
-import wasm_patch  # noqa: E402
+import backend
+import make
+import recipe
+import runtime
+import wasm_patch
 
 TARGETS = sorted(recipe.TARGETS)
 

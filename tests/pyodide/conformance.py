@@ -18,9 +18,9 @@ import tempfile
 from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import dist as distribution  # noqa: E402
-import run_node  # noqa: E402
-from dist import ROOT, runtime  # noqa: E402
+import dist as distribution
+import run_node
+from dist import ROOT, runtime
 
 CODE = """
 import json, sys

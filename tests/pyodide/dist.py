@@ -17,8 +17,8 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "wheels"))
-import recipe  # noqa: E402
-import runtime  # noqa: E402
+import recipe
+import runtime
 
 CACHE = ROOT / ".cache" / "pyodide"
 PURE = ("micropip", "packaging", "tblib", "pytest", "pluggy", "iniconfig", "pygments")

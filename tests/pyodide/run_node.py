@@ -24,9 +24,9 @@ from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 sys.path.insert(1, str(pathlib.Path(__file__).resolve().parent.parent / "webgpu"))
-import dawn  # noqa: E402
-import dist as distribution  # noqa: E402
-from dist import ROOT, runtime  # noqa: E402
+import dawn
+import dist as distribution
+from dist import ROOT, runtime
 
 PYTEST = """
 import os, shutil, sys, site

@@ -64,9 +64,8 @@ def outcome(lib, line):
     result, always = None, lib.is_warn_always_enabled()
     lib.manual_seed(0)
     lib.set_warn_always(True)
-    always_storage = getattr(
-        lib.storage, "_set_always_warn_typed_storage_removal", lambda on: None
-    )  # PyTorch's own switch
+    # PyTorch's own switch
+    always_storage = getattr(lib.storage, "_set_always_warn_typed_storage_removal", lambda on: None)
     always_storage(True)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

@@ -3,20 +3,6 @@
 import torch
 import torchlite as tl
 
-DTYPES = (
-    "bool",
-    "uint8",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "complex64",
-    "complex128",
-)
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 SHAPES = (
     (),

@@ -26,8 +26,8 @@ from typing import Any
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(ROOT), str(HERE.parent / "pyodide"), str(HERE.parent / "browser")]
-import dawn  # noqa: E402
-import dist as distribution  # noqa: E402
+import dawn
+import dist as distribution
 
 OUT = ROOT / ".out"
 CHECKS = ("bwd", "inplace", "out", "view", "errors", "variants")

@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 JS = ROOT / "js_bridge"
 sys.path.insert(0, str(ROOT / "wheels"))
-import runtime  # noqa: E402
+import runtime
 
 CHROMIUM = ("/usr/lib/chromium", "/usr/lib64/chromium-browser", "/opt/google/chrome")
 

@@ -10,6 +10,7 @@ import types
 from typing import Any, Iterator
 
 DEVICE = "webgpu"
+# WebGPU has no double; PyTorch's mps refuses it as well
 NOT_THERE = {
     "float64",
     "complex128",
@@ -17,7 +18,7 @@ NOT_THERE = {
     "uint32",
     "uint64",
     "complex32",
-}  # WebGPU has no double; PyTorch's mps refuses it as well
+}
 
 
 def fallbacks() -> dict[str, int]:

@@ -24,7 +24,7 @@ from typing import Any, Sequence
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [p for p in (str(HERE), str(ROOT)) if p not in sys.path]
-import dawn  # noqa: E402
+import dawn
 
 PLAN, RUN, UPLOAD, READ, CALL = 1, 2, 3, 4, 5
 

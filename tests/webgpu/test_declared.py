@@ -78,9 +78,8 @@ def test_as_on_the_cpu(spec):
                 if b is None:
                     continue
                 assert a.dtype is b.dtype and a.shape == b.shape, name
-                slack = (
-                    8 if name == "gradient" else 4
-                )  # both devices round; PyTorch's tolerances are against exact answers
+                # both devices round; PyTorch's tolerances are against exact answers
+                slack = 8 if name == "gradient" else 4
                 torch.testing.assert_close(
                     a.detach().cpu(),
                     b.detach(),

@@ -9,6 +9,7 @@ import torchlite as torch
 
 import deterministic
 
+# what is written is not computed with
 WRITES = [
     "index_put",
     "index_put of halves",
@@ -22,7 +23,7 @@ WRITES = [
     "max_unpool2d",
     "index_copy",
     "put",
-]  # what is written is not computed with
+]
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* does not have a deterministic implementation")

@@ -337,9 +337,8 @@ def test_debug_fallbacks(bridge, capsys, monkeypatch):
 
     row = torch.cumsum.overloads[0]
     assert row.body is None
-    monkeypatch.setitem(
-        registry.PLANNERS, row.kernel, lambda ov, args: NotImplemented
-    )  # as for an op that the GPU does not have
+    # as for an op that the GPU does not have
+    monkeypatch.setitem(registry.PLANNERS, row.kernel, lambda ov, args: NotImplemented)
     monkeypatch.setattr(fallback, "strict", False)
     x = torch.eye(3, device="webgpu")
     with torch.webgpu.debug("fallbacks"), warnings.catch_warnings():

@@ -13,11 +13,12 @@ pytestmark = pytest.mark.usefixtures("bridge", "on_the_gpu")
 
 FLOATS = [torch.float32, torch.float16, torch.bfloat16]
 INTS = [torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool]
+# with these everything is tried; every combination is a kernel to compile
 MAIN = (
     torch.float32,
     torch.int64,
     torch.bool,
-)  # with these everything is tried; every combination is a kernel to compile
+)
 EPS = {torch.float32: 1e-5, torch.float16: 1e-3, torch.bfloat16: 8e-3}
 
 

@@ -24,9 +24,8 @@ def test_nothing_differs(monkeypatch):
         "bitwise_and",
     }
     ops.load_all()
-    monkeypatch.setattr(
-        ops, "specs", [s for s in ops.specs if s.name in names]
-    )  # all of them take a minute on a software GPU
+    # all of them take a minute on a software GPU
+    monkeypatch.setattr(ops, "specs", [s for s in ops.specs if s.name in names])
     report = torch.self_test("webgpu", seconds=60)
     assert report.ok, report
     assert report.calls >= len(names) and not report.not_reached and str(report.device).startswith("webgpu")

@@ -36,13 +36,13 @@ def _read_index() -> None:
 class _Loader(SourceFileLoader):
     """Reads a module at the path that its own file would have."""
 
-    def get_data(self, path: str) -> bytes:  # type: ignore[override]
+    def get_data(self, path: str) -> bytes:
         start, size = _index[path]
         with open(_ARCHIVE, "rb") as file:
             file.seek(start)
             return file.read(size)
 
-    def path_stats(self, path: str) -> dict[str, float]:  # type: ignore[override]
+    def path_stats(self, path: str) -> dict[str, float]:
         raise OSError("%s is in %s" % (path, _ARCHIVE))  # so nobody looks for its bytecode
 
 

@@ -456,7 +456,6 @@ def bind_error(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any 
     spec = op.overloads[0].spec
     if out is not None and not all(o.spec.out for o in op.overloads):
         kwargs = {**kwargs, "out": out}
-    name = (
-        spec.name if spec.namespace in ("linalg", "special", "fft") else op.__name__
-    )  # torch.fft.fft is fft_fft() here
+    # torch.fft.fft is fft_fft() here
+    name = spec.name if spec.namespace in ("linalg", "special", "fft") else op.__name__
     raise explain(name, [_listed(o, op.takes_out and o.spec.out) for o in op.overloads], args, kwargs, op.is_method)

@@ -17,9 +17,8 @@ _UNARY = (
     "abs acos asin atan ceil cos cosh erf erfc exp expm1 floor frac lgamma log log10 log1p log2 neg reciprocal round "
     "rsqrt sigmoid sign sin sinh sqrt tan tanh trunc zero"
 ).split()
-_ONE_MORE = (
-    "add sub mul div clamp_max clamp_min maximum minimum pow copy".split()
-)  # a list, a number, a list of numbers
+# a list, a number, a list of numbers
+_ONE_MORE = "add sub mul div clamp_max clamp_min maximum minimum pow copy".split()
 _MORE = ("addcdiv", "addcmul", "lerp")
 _NOT_IN_PLACE: dict[str, Any] = {
     "clone": lambda x, memory_format=None: x.clone(memory_format=memory_format or torch.preserve_format),

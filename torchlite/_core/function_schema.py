@@ -73,7 +73,7 @@ class JitType:
     def __str__(self) -> str:
         return self.annotation_str
 
-    __repr__ = str = __str__  # type: ignore[assignment]
+    __repr__ = str = __str__
 
 
 _classes: dict[str, type] = {}

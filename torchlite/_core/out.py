@@ -4,6 +4,7 @@ from __future__ import annotations
 
 
 from .. import _C
+from ..ops._out import UNCASTABLE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def check(ov: Overload, args: tuple[Any, ...], results: Any, outs: Any) -> None:
             continue
         text = rule.text(args, r, o, i) if callable(rule.text) else rule.text
         if text is None and "any" not in rule.tags and not _C.can_cast(r.dtype, o.dtype):
-            text = "result type {r} can't be cast to the desired output type {o}"
+            text = UNCASTABLE
         if isinstance(text, Exception):
             raise text
         if text is not None:
@@ -80,9 +81,8 @@ def check_gradients(ov: Overload, args: Any, ins: Any, outs: Any) -> bool:
     by = rule.by(*args) if callable(rule.by) else rule.by
     copied = by is None and "copied" in rule.tags or by is not None and by.startswith("aten::")
     refused = False
-    if (
-        "factory" in rule.tags or "leaf" in rule.tags or spec.grad == {}
-    ):  # no derivative: nothing but a leaf is looked at
+    if "factory" in rule.tags or "leaf" in rule.tags or spec.grad == {}:
+        # no derivative: nothing but a leaf is looked at
         by = "aten::" + spec.name
     if by is not None and by.startswith("aten::"):
         refused = any(o.requires_grad and _is_leaf(o) for o in outs)

@@ -332,9 +332,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         import torchlite as torch
 
-        return torch.from_numpy(
-            array.astype("uint8") if array.dtype == bool else array
-        )  # uint8, as PyTorch has it still
+        # uint8, as PyTorch has it still
+        return torch.from_numpy(array.astype("uint8") if array.dtype == bool else array)
 
     def numpy(self, *, force: bool = False) -> Any:
         """A numpy array over the same memory (CPU); force=True copies from other devices and drops the history."""
@@ -773,4 +772,4 @@ _C.register("torch_function", _torch_function)
 _C.register("torch_operator", _torch_operator)
 
 
-from .._utils import _rebuild_from_type_v2  # noqa: E402, F401  (pickles name it here)
+from .._utils import _rebuild_from_type_v2  # noqa: F401  (pickles name it here)

@@ -129,8 +129,7 @@ def _join_ends(head: list[Any], tail: list[Any], depth: int) -> list[Any]:
     return [x if x is Ellipsis else _join_ends(x, y, depth - 1) for x, y in zip(head, tail)]
 
 
-# A summary shows up to 6 elements of each dimension:
-# with many dimensions, which a file can claim, that is without bound.
+# A summary shows up to 6 elements of each dimension. A file can claim so many dimensions that this is too much.
 _MOST_SHOWN = 300_000
 
 

@@ -54,6 +54,6 @@ def reset() -> None:
 
 reset_code_caches = reset
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

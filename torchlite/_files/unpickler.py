@@ -83,7 +83,7 @@ def _default_allowed() -> dict[str, Any]:
     return _allowed
 
 
-class _Unusable(dict):  # type: ignore[type-arg]
+class _Unusable(dict):
     """What the user allowed, where one thing in the list has no name: an error once a name is looked up."""
 
     error: Exception

@@ -200,9 +200,8 @@ class Reader:
         local = self._read(header, 30)
         n_name, n_extra = unpack_from("<HH", local, 26)
         start = header + 30 + n_name + n_extra
-        if (
-            local[:4] != b"PK\3\4" or start + packed > self._limits[header]
-        ):  # the next record's bytes are not this one's
+        if local[:4] != b"PK\3\4" or start + packed > self._limits[header]:
+            # the next record's bytes are not this one's
             raise RuntimeError(_CORRUPT.format("invalid header or archive is corrupted"))
         return self._start + start
 

@@ -286,7 +286,7 @@ class Enter(Function):
         ctx.level = inputs[1]
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Any) -> Any:
         return leave(grad, ctx.level), None
 
 
@@ -304,7 +304,7 @@ class Exit(Function):
         ctx.level = inputs[1]
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Any) -> Any:
         return (Enter.apply(grad, ctx.level) if _recorded(grad) else make(grad, ctx.level)), None
 
 
@@ -323,7 +323,7 @@ class Lift(Function):
         ctx.missing = inputs[1]
 
     @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:  # type: ignore[override]
+    def backward(ctx: Any, grad: Any) -> Any:
         for level in ctx.missing:
             if not level.active:
                 grad = _summed(grad, level)

@@ -11,6 +11,7 @@ from typing import Any
 
 import torchlite as torch
 
+from .. import _C
 from .._core import absent as _absent
 
 Tensor = torch.Tensor
@@ -200,15 +201,9 @@ def canonicalize_dim(rank: int, idx: int, wrap_scalar: bool = True) -> int:
     """idx as a number from 0 on."""
     if rank < 0:
         raise IndexError("Rank cannot be negative but got %d" % rank)
-    if rank == 0:
-        if not wrap_scalar:
-            raise IndexError("Dimension specified as %d but tensor has no dimensions" % idx)
-        rank = 1
-    if not -rank <= idx < rank:
-        raise IndexError(
-            "Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-rank, rank - 1, idx)
-        )
-    return idx % rank
+    if rank == 0 and not wrap_scalar:
+        raise IndexError("Dimension specified as %d but tensor has no dimensions" % idx)
+    return _C.wrap_dim(idx, rank)
 
 
 def canonicalize_dims(rank: int, indices: Any, wrap_scalar: bool = True) -> Any:

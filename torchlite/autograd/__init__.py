@@ -11,12 +11,12 @@ from . import _engine, _inplace, _node, forward_ad, function, grad_mode, graph
 from ._node import edge
 from .function import Function
 from .grad_mode import (
-    _force_original_view_tracking,  # noqa: F401
+    _force_original_view_tracking,
     detect_anomaly,
     enable_grad,
     inference_mode,
     is_multithreading_enabled,
-    is_view_replay_enabled,  # noqa: F401
+    is_view_replay_enabled,
     no_grad,
     set_detect_anomaly,
     set_grad_enabled,

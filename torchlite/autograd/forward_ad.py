@@ -435,6 +435,6 @@ def refuse_out(ov: Overload, args: tuple[Any, ...]) -> None:
         )
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -458,6 +458,6 @@ class NestedIOFunction(Function):
     """Kept for old code."""
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

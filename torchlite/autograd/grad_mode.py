@@ -201,7 +201,7 @@ def is_anomaly_check_nan_enabled() -> Any:
     return _node.anomaly[1]
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)
 

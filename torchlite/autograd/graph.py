@@ -271,6 +271,6 @@ def register_multi_grad_hook(tensors: tuple[Tensor, ...], fn: Callable[..., Any]
     return _MultiHandle([t.register_hook(hook(i)) for i, t in enumerate(tensors)])
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

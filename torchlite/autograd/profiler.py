@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 from .. import _C
-from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, Kernel  # noqa: F401
+from .profiler_util import EventList, FunctionEvent, FunctionEventAvg, Kernel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -167,6 +167,6 @@ def _not_there(name: str) -> Callable[..., Any]:
 emit_nvtx, emit_itt, load_nvprof = _not_there("emit_nvtx"), _not_there("emit_itt"), _not_there("load_nvprof")
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

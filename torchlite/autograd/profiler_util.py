@@ -429,6 +429,6 @@ class EventList(list):
                     f.write(";".join(x.translate(change) for x in reversed(e.stack)) + " %d\n" % value)
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

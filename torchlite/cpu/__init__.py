@@ -8,7 +8,7 @@ import platform
 from types import MappingProxyType
 from typing import Any
 
-from . import amp  # noqa: F401
+from . import amp
 
 __all__ = [
     "is_available",
@@ -119,6 +119,6 @@ def get_capabilities() -> MappingProxyType[str, Any]:
     return MappingProxyType({"architecture": platform.machine()})
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -5,6 +5,6 @@ from ..amp import old_names
 autocast, GradScaler = old_names("cpu")
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -5,8 +5,8 @@ A page can let the name mean its GPU, for scripts that know no other: the enviro
 """
 
 from .._core import device as _device
-from ..version import cuda as _version  # noqa: F401
-from .random import (  # noqa: F401
+from ..version import cuda as _version
+from .random import (
     get_rng_state,
     get_rng_state_all,
     initial_seed,

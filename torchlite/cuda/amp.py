@@ -19,6 +19,6 @@ def _old(fn):
 custom_fwd, custom_bwd = _old(_amp.custom_fwd), _old(_amp.custom_bwd)
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

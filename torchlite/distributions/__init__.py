@@ -65,6 +65,6 @@ for _name in _HOMES:
     import_module("." + _name, __name__)
 del _name, _home
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -88,7 +88,7 @@ class LowRankMultivariateNormal(Distribution):
         return self.loc
 
     @lazy_property
-    def variance(self):  # type: ignore[override]
+    def variance(self):
         """The diagonal of the covariance."""
         v = self._unbroadcasted_cov_factor.pow(2).sum(-1) + self._unbroadcasted_cov_diag
         return v.expand(tuple(self._batch_shape) + tuple(self._event_shape))

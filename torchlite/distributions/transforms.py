@@ -346,6 +346,6 @@ for _class in (
 del _class
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -4,15 +4,15 @@
 module whose forward is the code of a graph. Loaded when something of it is first used.
 """
 
-from . import immutable_collections, traceback  # noqa: F401
-from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap  # noqa: F401
-from .graph import CodeGen, Graph  # noqa: F401
+from . import immutable_collections, traceback
+from ._symbolic_trace import PH, ProxyableClassMeta, Tracer, symbolic_trace, wrap
+from .graph import CodeGen, Graph
 from .graph_module import GraphModule
 from .interpreter import Interpreter, Transformer
 from .node import Node, has_side_effect, map_arg
 from .proxy import Proxy
 from .subgraph_rewriter import replace_pattern
-from . import config, experimental, operator_schemas, passes, tensor_type  # noqa: F401
+from . import config, experimental, operator_schemas, passes, tensor_type
 
 __all__ = [
     "symbolic_trace",
@@ -29,6 +29,6 @@ __all__ = [
     "map_arg",
 ]
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -133,7 +133,7 @@ def _deserialize_graph_module(forward: Any, body: dict[str, Any], graph_module_c
 
     tracer_cls: Any = body.get("_tracer_cls") or Tracer
 
-    class KeepModules(tracer_cls):  # type: ignore[valid-type, misc]
+    class KeepModules(tracer_cls):
         """No submodule is traced into: none was in the module that was saved."""
 
         def is_leaf_module(self, m: Any, qualname: str) -> bool:
@@ -178,13 +178,13 @@ class _WrappedCall:
         try:
             if self.cls_call is not None:
                 return self.cls_call(obj, *args, **kwargs)
-            return super(self.cls, obj).__call__(*args, **kwargs)  # type: ignore[misc, arg-type]
+            return super(self.cls, obj).__call__(*args, **kwargs)  # type: ignore[arg-type]
         except Exception as e:
             innermost = traceback.extract_tb(e.__traceback__)[-1]
             if "eval_with_key" not in innermost.filename:
                 raise
             print(_WrappedCall._generate_error_message(innermost), file=sys.stderr)
-            raise e.with_traceback(None)  # noqa: B904
+            raise e.with_traceback(None)
 
 
 def _print_readable(

@@ -68,10 +68,10 @@ def _torchscript_type_to_python_type(ts_type: Any) -> Any:
     text = str(ts_type)
     if text.startswith("Tuple["):
         inner = tuple(_torchscript_type_to_python_type(part) for part in _parts(text[6:-1]))
-        return typing.Tuple[inner or ()]  # type: ignore[misc]  # noqa: UP006
+        return typing.Tuple[inner or ()]  # noqa: UP006
     for head, generic in (("Optional[", typing.Optional), ("List[", typing.List)):  # noqa: UP006
         if text.startswith(head):
-            return generic[_torchscript_type_to_python_type(text[len(head) : -1])]  # type: ignore[index]
+            return generic[_torchscript_type_to_python_type(text[len(head) : -1])]
     return _TYPES.get(text, Any)
 
 

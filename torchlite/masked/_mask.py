@@ -8,6 +8,8 @@ from typing import Any
 
 import torchlite as torch
 
+from .. import _C
+
 _ROOT = {"sum": 0, "cumsum": 0, "prod": 1, "cumprod": 1}
 _LARGEST = frozenset(("amax", "argmax", "logaddexp", "logsumexp"))
 _SMALLEST = frozenset(("amin", "argmin"))
@@ -25,16 +27,11 @@ def _canonical_dim(dim: Any, ndim: int) -> tuple[int, ...]:
     """The dims of a reduction, sorted and not negative; None and () are all of them."""
     if dim is None or dim == ():
         return tuple(range(ndim))
-    extent = max(ndim, 1)
     found: list[int] = []
     for d in dim if isinstance(dim, (tuple, list)) else (dim,):
         if d in found:
             raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
-        if not -extent <= d < extent:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-extent}, {extent - 1}], but got {d})"
-            )
-        found.append(d % extent)
+        found.append(_C.wrap_dim(d, ndim))
     return tuple(sorted(found))
 
 

@@ -1,11 +1,11 @@
 """Neural network building blocks: modules, parameters, functional forms, initialisers and utilities."""
 
-from . import functional, init, modules  # noqa: F401
-from .modules import Module, _LAZY  # noqa: F401
-from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter  # noqa: F401
+from . import functional, init, modules
+from .modules import Module, _LAZY
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
 globals().update((_n, getattr(modules, _n)) for _n in modules._EAGER)
-_SUBMODULES = {"utils", "modules", "parameter", "attention", "qat", "quantized", "parallel", "grad"}
+_SUBMODULES = {"utils", "modules", "parameter", "attention", "parallel", "grad"}
 
 
 def factory_kwargs(kwargs):
@@ -26,20 +26,16 @@ def factory_kwargs(kwargs):
 
 
 def __getattr__(name):
+    from importlib import import_module
+
     if name in _LAZY:
         value = globals()[name] = getattr(modules, name)
         return value
-    if name in _SUBMODULES or name == "DataParallel":
-        from importlib import import_module
-
-        try:
-            if name == "DataParallel":
-                return import_module(".parallel", __name__).DataParallel
-            return import_module("." + name, __name__)
-        except ModuleNotFoundError as e:
-            if not (e.name or "").startswith(__name__):
-                raise
-    raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    if name == "DataParallel":
+        return import_module(".parallel", __name__).DataParallel
+    if name in _SUBMODULES:
+        return import_module("." + name, __name__)
+    return import_module(".._core.absent", __name__).of(__name__)(name)
 
 
 def __dir__():

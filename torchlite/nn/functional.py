@@ -440,7 +440,7 @@ def assert_int_or_pair(arg: list[int], arg_name: str, message: str):
         raise AssertionError(message.format(arg_name))
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 _other = _absent.of(__name__)
 

@@ -78,8 +78,8 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
         if data is None:
             data = torch.empty(0)
         t = data.detach().requires_grad_(data.requires_grad)
-        t.persistent = persistent  # type: ignore[attr-defined]
-        t._is_buffer = True  # type: ignore[attr-defined]
+        t.persistent = persistent
+        t._is_buffer = True
         return t
 
 
@@ -185,7 +185,7 @@ def is_lazy(param):
     return isinstance(param, UninitializedTensorMixin)
 
 
-class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[metaclass]
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
     """A parameter of unknown shape. Args: requires_grad, device, dtype."""
 
     cls_to_become = Parameter

@@ -12,7 +12,7 @@ from . import (
     distance,
     einsum,
     embedding,
-    indexing,  # noqa: F401
+    indexing,
     joining,
     loss,
     matmul,
@@ -32,7 +32,7 @@ from . import (
     vision,
 )
 from .. import _C
-from ._declare import methods, namespace, specs, tables as all_tables  # noqa: F401
+from ._declare import methods, namespace, specs, tables as all_tables
 
 # Families that not every program uses are read at their first use:
 # when a name is asked for that the others do not have, or one of these methods.
@@ -143,9 +143,10 @@ class _Namespace:
         raise AttributeError("'%s' object has no attribute '%s'" % (self.__name__, name))
 
 
+# the functions themselves, for bodies and gradients: torch.ops.aten has them by overload
 functions: _Namespace = _Namespace(
     "torchlite.ops.functions", "aten", "", "Tensor", "_nn", "nn", "linalg", "special", "fft", mean=True
-)  # the functions themselves, for bodies and gradients: torch.ops.aten has them by overload
+)
 nn_namespace = _Namespace("torch._C._nn", "_nn", "nn")
 
 

@@ -177,10 +177,11 @@ def op(
             for name in names:
                 space, _, short = name.rpartition(".")
                 if not space:
+                    # special_entr is special.entr
                     space, short = (
                         module,
                         short.removeprefix(module + "_" if module else ""),
-                    )  # special_entr is special.entr
+                    )
                 if space == "Tensor":
                     space = None
                 if short.startswith("__") or (space is None):

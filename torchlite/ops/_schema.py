@@ -131,9 +131,8 @@ def parse(schema: str) -> list[Param]:
         p.default = _value(default, p) if eq else NotImplemented
         params.append(p)
     names = [p.name for p in params]
-    if all(n in names for n in _FACTORY) and not {"requires_grad", "non_blocking"} & {
-        *names
-    }:  # the Python binding adds it
+    if all(n in names for n in _FACTORY) and not {"requires_grad", "non_blocking"} & {*names}:
+        # the Python binding adds it
         p = Param()
         p.name, p.type, p.default, p.kwonly, p.nullable, p.size = "requires_grad", "bool", False, True, False, 0
         params.append(p)

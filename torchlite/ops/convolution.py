@@ -1,5 +1,7 @@
 """Convolutions and transposed convolutions.
-All share one gradient, `convolution_backward`, whose own gradient is made of convolutions again."""
+
+All share one gradient, `convolution_backward`, whose own gradient is made of convolutions again.
+"""
 
 import torchlite as torch
 
@@ -78,16 +80,8 @@ def convolution_backward(
             ).contiguous()
     else:
         if output_mask[0]:
-            extra = (
-                _ZERO * n
-                if transposed
-                else [
-                    a - ((o - 1) * s - 2 * p + d * (k - 1) + 1)
-                    for a, o, s, p, d, k in zip(
-                        input.shape[2:], grad_output.shape[2:], stride, padding, dilation, weight.shape[2:]
-                    )
-                ]
-            )
+            sizes = zip(input.shape[2:], grad_output.shape[2:], stride, padding, dilation, weight.shape[2:])
+            extra = [0 if transposed else a - ((o - 1) * s - 2 * p + d * (k - 1) + 1) for a, o, s, p, d, k in sizes]
             gi = _meaning(grad_output, weight, None, stride, padding, dilation, not transposed, extra, groups)
         if output_mask[1]:
             gw = _weight_gradient(grad_output, input, weight, stride, padding, dilation, transposed, groups)
@@ -104,10 +98,9 @@ def _weight_gradient(g, x, w, stride, padding, dilation, transposed, groups):
     parts = _windows(big, w.shape[2:], stride, dilation)
     for i in range(n):
         parts = parts.narrow(2 + i, 0, small.shape[2 + i])
-    parts = (
-        parts.unflatten(1, (groups, -1)).movedim((1, 2), (0, 2 + n)).flatten(1, 1 + n).flatten(2)
-    )  # groups, N * out, C / groups * k
-    small = small.unflatten(1, (groups, -1)).movedim((1, 2), (0, 1)).flatten(2)  # groups, channels, N * out
+    # (groups, N * out, C / groups * k), and (groups, channels, N * out)
+    parts = parts.unflatten(1, (groups, -1)).movedim((1, 2), (0, 2 + n)).flatten(1, 1 + n).flatten(2)
+    small = small.unflatten(1, (groups, -1)).movedim((1, 2), (0, 1)).flatten(2)
     return small.bmm(parts).reshape(w.shape)
 
 
@@ -154,8 +147,8 @@ def _windows(x, kernel, stride, dilation):
 
 
 def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, groups):
-    """Convolution as a matrix product over windows;
-    a transposed one is a convolution of the input with zeros put between its elements, by the flipped weight."""
+    """Convolution as a matrix product over windows. A transposed one is a convolution, by the flipped weight, of the
+    input with zeros put between its elements."""
     n = w.dim() - 2
     stride, padding, dilation, output_padding = (
         tuple(v) * (n if len(v) == 1 else 1) for v in (stride, padding, dilation, output_padding)
@@ -181,9 +174,8 @@ def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, 
         x = torch.constant_pad_nd(x, [v for pair in zip(reversed(low), reversed(high)) for v in pair], 0)
     x = _windows(x, kernel, stride, dilation)
     size = tuple(x.shape[2 : 2 + n])
-    x = (
-        x.unflatten(1, (groups, -1)).movedim(2, 2 + n).flatten(2 + n).flatten(2, 1 + n)
-    )  # N, groups, out, C / groups * k
+    # (N, groups, out, C / groups * k)
+    x = x.unflatten(1, (groups, -1)).movedim(2, 2 + n).flatten(2 + n).flatten(2, 1 + n)
     w = w.flatten(1).unflatten(0, (groups, -1))
     y = torch.matmul(x, w.transpose(1, 2)).transpose(2, 3).flatten(1, 2).unflatten(2, size)
     if bias is not None:

@@ -122,7 +122,7 @@ def _contract(a, b, summed):
     if not inner and not (left and right):
         out = a * b
         return out
-    size = lambda t, dims: math.prod(t.shape[d] for d in dims)  # noqa: E731
+    size = lambda t, dims: math.prod(t.shape[d] for d in dims)
     gone = [d for d in summed if d not in inner]
     x = a.permute(batch + left + inner + right + gone).reshape(size(a, batch), size(a, left), size(a, inner))
     y = b.permute(batch + inner + right + left + gone).reshape(size(b, batch), size(b, inner), size(b, right))

@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 
+from .. import _C
 from ._declare import op
 from ._out import FOUND, Out, of_kind
 
@@ -68,9 +69,8 @@ def fft_r2c(self, dim, normalization, onesided):
 def _c2r_grad(g, dim, normalization, last_dim_size):
     g = fft_r2c(g, dim, normalization, True)
     h = g.shape[dim[-1]]
-    weight = (
-        [1.0] + [2.0] * (last_dim_size - h) + [1.0] * (h - 1 - (last_dim_size - h))
-    )  # those with a mirror image count twice
+    # those with a mirror image count twice
+    weight = [1.0] + [2.0] * (last_dim_size - h) + [1.0] * (h - 1 - (last_dim_size - h))
     shape = [1] * g.dim()
     shape[dim[-1]] = h
     return g * torch.tensor(weight, dtype=torch.float32, device=g.device).reshape(shape)
@@ -96,9 +96,8 @@ def fft_c2r(self, dim, normalization, last_dim_size):
     ends[1 : mirrored + 1] = False
     shape = [1] * x.dim()
     shape[last] = h
-    x = torch.complex(
-        torch.real(x), torch.imag(x).masked_fill(ends.reshape(shape), 0)
-    )  # numbers that mirror themselves are real
+    # numbers that mirror themselves are real
+    x = torch.complex(torch.real(x), torch.imag(x).masked_fill(ends.reshape(shape), 0))
     x = torch.cat([x, x.narrow(last, 1, mirrored).flip(last).conj()], last)
     return _scale(torch.real(_dft(x, last, False)), [self.shape[d] for d in dim[:-1]] + [last_dim_size], normalization)
 
@@ -129,9 +128,7 @@ def _norm(norm, forward):
 def _wrap(dim, ndim):
     if not ndim:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    if not -ndim <= dim < ndim:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got {dim})")
-    return dim % ndim
+    return _C.wrap_dim(dim, ndim)
 
 
 def _points(n):

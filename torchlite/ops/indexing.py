@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import torchlite as torch
 
+from .. import _C
 from ._declare import bodies, op, reference
 from ._out import EXACT, Out, SELF_AND_RESULT
 
@@ -500,12 +501,7 @@ def take_along_dim(self, indices, dim=None):
             "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
             f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices"
         )
-    if not -max(self.dim(), 1) <= dim < max(self.dim(), 1):
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-max(self.dim(), 1)}, "
-            f"{max(self.dim(), 1) - 1}], but got {dim})"
-        )
-    dim %= max(self.dim(), 1)
+    dim = _C.wrap_dim(dim, self.dim())
     a, b = list(self.shape), list(indices.shape)
     if a:
         a[dim] = b[dim] = 1

@@ -208,11 +208,8 @@ def rot90(self, k=1, dims=(0, 1)):
     if n < 2:
         raise RuntimeError(f"expected total dims >= 2, but got total dims = {n}")
     a, b = dims
-    if a == b or abs(a - b) == n:
+    if _C.wrap_dim(a, n) == _C.wrap_dim(b, n):
         raise RuntimeError(f"expected rotation dims to be different, but got dim0 = {a} and dim1 = {b}")
-    for d in dims:
-        if not -n <= d < n:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
     k %= 4
     if k == 1:
         return self.flip((b,)).transpose(a, b)
@@ -286,11 +283,9 @@ def repeat_interleave_self(self, repeats, dim=None, output_size=None):
         x, dim = x.reshape(-1), 0
     if not x.dim() and isinstance(repeats, torch.Tensor):
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-    if not -x.dim() <= dim < x.dim():
-        n = max(x.dim(), 1)
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim if x.dim() else 1})"
-        )
+    _C.wrap_dim(dim, x.dim())
+    if not x.dim():
+        _C.wrap_dim(1, 0)  # PyTorch refuses a tensor without dims in these words
     size = x.shape[dim]
     if not isinstance(repeats, torch.Tensor):
         if repeats < 0:

@@ -146,9 +146,8 @@ def matrix_power(self, n):
     """The n-th power of a square matrix; of its inverse for negative n."""
     _square("linalg.matrix_power", self)
     if n == 0:
-        return torch.where(
-            torch.ones(self.shape, dtype=torch.bool, device=self.device), _eye_like(self), self
-        )  # part of the graph, with gradient 0
+        # part of the graph, with gradient 0
+        return torch.where(torch.ones(self.shape, dtype=torch.bool, device=self.device), _eye_like(self), self)
     x = inv(self) if n < 0 else self
     n = abs(n)
     if n == 1:

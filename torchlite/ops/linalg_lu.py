@@ -101,9 +101,8 @@ def _lu(A, pivot):
     if m > k:
         lower = _triangular(lu.triu().mT, x[..., k:, :k].mT, False, False).mT
         lu = torch.cat([lu, lower], -2)
-        if not lu.is_meta and not bool(
-            torch.isfinite(all_examples(lu)).all()
-        ):  # a pivot of 0: the factorisation leaves what lies below it
+        # below a pivot of 0 the factorisation leaves what was there
+        if not lu.is_meta and not bool(torch.isfinite(all_examples(lu)).all()):
             lu = torch.where(torch.isfinite(lu), lu, LU)
     elif n > k:
         upper = _triangular(lu.tril(-1) + _eye_like(lu), x[..., k:], False, True)

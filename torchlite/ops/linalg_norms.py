@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 
+from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import op
 from ._out import EXACT, Out, castable
@@ -44,10 +45,7 @@ def _matrix_norm(x, ord, dim, keepdim, dtype):
     if len(dim) != 2:
         raise RuntimeError(f"{name}: dim must be a 2-tuple. Got " + " ".join(str(d) for d in dim))
     n = x.dim()
-    for d in dim:
-        if not -n <= d < n:
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
-    dims = [d % n for d in dim]
+    dims = [_C.wrap_dim(d, n) for d in dim]
     if dims[0] == dims[1]:
         raise RuntimeError(f"{name}: dims must be different. Got ({dim[0]}, {dim[1]})")
     x = _to_norm_dtype(name, x, dtype)

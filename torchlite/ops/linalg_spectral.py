@@ -170,7 +170,7 @@ def _svd_grad(c, g):
     gvh = gvh[..., :k, :] if gvh is not None else None
     if gu is None and gvh is None:
         return {"A": (U * gs.unsqueeze(-2)).matmul(Vh)}
-    skew = lambda x: x - x.mH  # noqa: E731
+    skew = lambda x: x - x.mH
     row, col = S.unsqueeze(-2), S.unsqueeze(-1)
     e = row * row - col * col
     e = e + _eye_like(e)

@@ -126,11 +126,8 @@ def huber_loss(self, target, reduction=1, delta=1.0):
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     d = (self - target).abs()
-    _float_only(d, "huber_cpu")
-    if not self.is_floating_point():
-        raise RuntimeError(
-            f"result type {d.dtype._scalar_type} can't be cast to the desired output type {self.dtype._scalar_type}"
-        )
+    _float_only(self if self.is_complex() else d, "huber_cpu")
+    _C.check_cast(d.dtype, self.dtype)
     return _reduce(_to(torch.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), self.dtype), reduction)
 
 
@@ -150,9 +147,7 @@ def soft_margin_loss(self, target, reduction=1):
         )
     if not self.is_complex() and (target.is_complex() or not self.is_floating_point()):
         have = target.dtype if target.is_complex() else torch.get_default_dtype()
-        raise RuntimeError(
-            f"result type {have._scalar_type} can't be cast to the desired output type {self.dtype._scalar_type}"
-        )
+        _C.check_cast(have, self.dtype)
     if self.is_complex() and _C.differentiated(self, target):
         raise RuntimeError(
             "soft_margin_loss does not support automatic differentiation for outputs with complex dtype."

@@ -168,9 +168,8 @@ def _matmul_other(c, g):
     a, g = (a.unsqueeze(0), g.unsqueeze(-2)) if left == 1 else (a, g)
     strides = (*strides[:-2], strides[-1], strides[-2])
     turned = (*shape[:-2], shape[-1], shape[-2])
-    if (
-        left == 2 and c.needs_self or left == 1 and (c.needs_self or _is_matrix(turned, strides))
-    ):  # as for self, the other way round
+    if left == 2 and c.needs_self or left == 1 and (c.needs_self or _is_matrix(turned, strides)):
+        # as for self, the other way round
         return _left_grad(_rows(g.mT), a.t(), left == 2 and _by_columns(turned, strides)).reshape(turned).mT
     a = _expanded(a, g)
     if math.prod(shape[:-2]) == 1 and a.dim() > 2:  # one matrix for the whole batch: a single tall product
@@ -350,11 +349,8 @@ def _whole(g, batch):
 )
 def addbmm(self, batch1, batch2, beta=1, alpha=1):
     """beta * self + alpha * the sum of bmm(batch1, batch2) over the batch."""
+    batch1.size(1), batch2.size(2)  # in PyTorch too, a tensor with fewer dims fails here
     for i, b in enumerate((batch1, batch2)):
-        if b.dim() < 3:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [-{b.dim()}, {b.dim() - 1}], but got 2)"
-            )
         if b.dim() != 3:
             raise RuntimeError(f"batch{i + 1} must be a 3D tensor")
     if batch1.shape[0] != batch2.shape[0]:
@@ -466,7 +462,7 @@ def _tensordot(self, other, dims_self, dims_other):
     da: list[int] = []
     db: list[int] = []
     for x, y in zip(dims_self, dims_other):
-        wx, wy = _wrap(x, a.dim()), _wrap(y, b.dim())
+        wx, wy = _C.wrap_dim(x, a.dim()), _C.wrap_dim(y, b.dim())
         if a.shape[wx] != b.shape[wy] and a.shape[wx] != 1 and b.shape[wy] != 1:
             raise RuntimeError(
                 f"contracted dimensions need to match, but first has size {a.shape[wx]} in dim {x} and second has "
@@ -488,13 +484,6 @@ def _tensordot(self, other, dims_self, dims_other):
     if rows == cols == 1 and torch.is_grad_enabled():  # a number: gradients lie as the other tensor does
         return (left.squeeze() * right.squeeze()).sum(dtype=a.dtype).view(shape)
     return left.reshape(rows, k).mm(right.reshape(k, cols)).reshape(shape)
-
-
-def _wrap(d, n):
-    n = max(n, 1)
-    if not -n <= d < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {d})")
-    return d % n
 
 
 def tensordot(a, b, dims=2, out=None):

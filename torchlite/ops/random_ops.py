@@ -3,6 +3,7 @@ on every device."""
 
 import torchlite as torch
 
+from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import op, reference
 from ._out import Out
@@ -382,8 +383,7 @@ def _check_p(p):
 
 
 def _no_ints(x):
-    if not (x.is_floating_point() or x.is_complex()):
-        raise RuntimeError(f"result type Float can't be cast to the desired output type {x.dtype._scalar_type}")
+    _C.check_cast(torch.float32, x.dtype)
 
 
 def _drop(input, p, train, features=False, alpha=False):

@@ -135,8 +135,8 @@ def _chosen(result, return_inverse, return_counts):
 def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
     """The distinct elements of `input`, or its distinct slices along `dim`, in order.
 
-    With `return_inverse` also, for every element, its position among them;
-    with `return_counts` how often each appears."""
+    With `return_inverse` also the position of every element among them, with `return_counts` how often each appears.
+    """
     if dim is None:
         result = torch._unique2(input, sorted, return_inverse, return_counts)
     else:
@@ -200,8 +200,7 @@ def histc(self, bins=100, min=0, max=0):
 
 @op("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", kernel="bincount", grad={})
 def bincount(self, weights=None, minlength=0):
-    """How often each of the values 0, 1, ...
-    appears in a 1-d tensor of non-negative integers, or the sums of their weights."""
+    """Counts of the values 0, 1, 2 and so on in a 1-d tensor of non-negative integers, or sums of their weights."""
     return bodies.bincount(self, weights, minlength)
 
 

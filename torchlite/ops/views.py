@@ -96,10 +96,11 @@ def _regeometry(t, op, *args):
         old = _C.alias(t)
         old._raw_grad_fn, old._output_nr = t.grad_fn, t.output_nr
         view = getattr(old, op)(*args)
+        # asked before the version changes, or it would be that of a view of changed memory
         made = (
             view.grad_fn,
             view.output_nr,
-        )  # asked before the version changes, or it would be that of a view of changed memory
+        )
     t.data = v
     t._bump_version()
     if made is not None:
@@ -557,15 +558,9 @@ def movedim(self, source, destination):
             "destination (%s dims)" % (list(src), list(dst))
         )
     n = self.dim()
-    for d in (*src, *dst):
-        if not -max(n, 1) <= d < max(n, 1):
-            raise IndexError(
-                "Dimension out of range (expected to be in range of [%d, %d], but got %d)"
-                % (-max(n, 1), max(n, 1) - 1, d)
-            )
+    src, dst = tuple([_C.wrap_dim(d, n) for d in src]), tuple([_C.wrap_dim(d, n) for d in dst])
     if n == 0:
         return self.view_as(self)
-    src, dst = tuple([d % n for d in src]), tuple([d % n for d in dst])
     if len(set(src)) != len(src):
         raise RuntimeError("movedim: repeated dim in `source` (%s)" % list(source))
     if len(set(dst)) != len(dst):
@@ -585,15 +580,9 @@ def movedim(self, source, destination):
 def flatten(self, start_dim, end_dim):
     """`self` with the dims from start_dim to end_dim joined into one."""
     n = self.dim()
-    lim = max(n, 1)
-    for d in (start_dim, end_dim):
-        if not -lim <= d < lim:
-            raise IndexError(
-                "Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-lim, lim - 1, d)
-            )
+    s, e = _C.wrap_dim(start_dim, n), _C.wrap_dim(end_dim, n)
     if n == 0:
         return self.reshape((1,))
-    s, e = start_dim % n, end_dim % n
     if s > e:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if s == e:
@@ -614,12 +603,7 @@ def ravel(self):
 def unflatten(self, dim, sizes):
     """`self` with one dim split into `sizes` (one may be -1)."""
     n = self.dim()
-    if not -max(n, 1) <= dim < max(n, 1):
-        raise IndexError(
-            "Dimension out of range (expected to be in range of [%d, %d], but got %d)"
-            % (-max(n, 1), max(n, 1) - 1, dim)
-        )
-    d = dim % max(n, 1)
+    d = _C.wrap_dim(dim, n)
     if not sizes:
         raise RuntimeError("unflatten: sizes must be non-empty")
     known = 1

@@ -65,6 +65,6 @@ class Adadelta(_PerParameter):
         p.add_(delta, alpha=-_get_value(group["lr"]))
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -90,6 +90,6 @@ class Adagrad(_PerParameter):
         p.add_(torch.sparse_coo_tensor(rows, values / std, size), alpha=-clr)
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

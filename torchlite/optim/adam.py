@@ -169,6 +169,6 @@ def _kernel():
     return k
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

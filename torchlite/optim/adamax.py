@@ -65,6 +65,6 @@ class Adamax(_PerParameter):
         p.addcdiv_(exp_avg, exp_inf, value=-_get_value(group["lr"]) / (1 - beta1**step))
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

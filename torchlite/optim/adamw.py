@@ -48,6 +48,6 @@ class AdamW(Adam):
             group["decoupled_weight_decay"] = True
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

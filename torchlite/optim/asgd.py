@@ -68,6 +68,6 @@ class ASGD(_PerParameter):
         state["mu"].fill_(1 / max(1, step - group["t0"]))
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

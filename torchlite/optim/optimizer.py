@@ -445,9 +445,8 @@ class _PerParameter(Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        with _C.GradMode(
-            bool(self.defaults.get("differentiable"))
-        ):  # set_grad_enabled() switches before `with` would undo it
+        with _C.GradMode(bool(self.defaults.get("differentiable"))):
+            # set_grad_enabled() switches before `with` would undo it
             for group in self.param_groups:
                 self._step_group(group)
         return loss

@@ -83,6 +83,6 @@ class RAdam(_PerParameter):
             p.add_(update * lr, alpha=-1.0)
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -83,6 +83,6 @@ class RMSprop(_PerParameter):
             p.addcdiv_(grad, avg, value=-lr)
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -63,6 +63,6 @@ class Rprop(_PerParameter):
         prev.copy_(grad)
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -15,10 +15,10 @@ GPU times to 0.1 ms. Sums over many calls are right on the average.
 Indexing by numbers and slices makes views in the core and has no row.
 """
 
-from ..autograd.profiler import record_function  # noqa: F401
-from ..autograd.profiler_util import DeviceType  # noqa: F401
-from ._collect import ProfilerActivity, kineto_available, supported_activities  # noqa: F401
-from .profiler import ExecutionTraceObserver, ProfilerAction, profile, schedule, tensorboard_trace_handler  # noqa: F401
+from ..autograd.profiler import record_function
+from ..autograd.profiler_util import DeviceType
+from ._collect import ProfilerActivity, kineto_available, supported_activities
+from .profiler import ExecutionTraceObserver, ProfilerAction, profile, schedule, tensorboard_trace_handler
 
 __all__ = [
     "profile",
@@ -33,6 +33,6 @@ __all__ = [
     "ExecutionTraceObserver",
 ]
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

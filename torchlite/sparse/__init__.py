@@ -186,10 +186,10 @@ def _sparse(*tensors: Any) -> bool:
     return any(t.layout is not strided for t in tensors)
 
 
-import torchlite as _root  # noqa: E402
+import torchlite as _root
 
-from .._core import absent as _absent  # noqa: E402
-from .._core.device import sparse_csr, strided  # noqa: E402
+from .._core import absent as _absent
+from .._core.device import sparse_csr, strided
 
 _absent_names = _absent.of(__name__)
 for _name in ("addmm", "dsmm", "hspmm", "log_softmax", "mm", "saddmm", "smm", "softmax", "spmm", "sspaddmm", "sum"):

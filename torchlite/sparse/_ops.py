@@ -9,6 +9,7 @@ from typing import Any
 
 import torchlite as torch
 
+from .. import _C
 from . import _products, _shapes, _tensor as _t  # noqa: F401  (they fill the table)
 from ._table import TABLE, op, replace
 from ._tensor import coo, is_compressed, is_coo, parts
@@ -67,11 +68,7 @@ def _unary(func: Any, packet: str, args: Any, kwargs: dict[str, Any]) -> Any:
         made = coo(indices, plain(values, *args[1:], **kwargs), x.shape, True)
     if not inplace:
         return made
-    if not torch.can_cast(made.dtype, x.dtype):
-        raise RuntimeError(
-            "result type %s can't be cast to the desired output type %s"
-            % (made.dtype._scalar_type, x.dtype._scalar_type)
-        )
+    _C.check_cast(made.dtype, x.dtype)
     return replace(args[0], made)
 
 
@@ -85,11 +82,7 @@ def _out(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
             "%s(out=): expected a tensor of layout %s and size %s, but got layout %s and size %s"
             % (packet.__name__, made.layout, list(made.shape), out.layout, list(out.shape))
         )
-    if not torch.can_cast(made.dtype, out.dtype):
-        raise RuntimeError(
-            "result type %s can't be cast to the desired output type %s"
-            % (made.dtype._scalar_type, out.dtype._scalar_type)
-        )
+    _C.check_cast(made.dtype, out.dtype)
     return replace(out, made) if isinstance(out, _t.SparseTensor) else out.copy_(made)
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torchlite as torch
 
+from .. import _C
 from ._table import op, replace
 from ._tensor import coo, is_coo, parts
 
@@ -198,7 +199,4 @@ def indices_of(x: Any) -> Any:
 
 
 def _dim(dim: int, x: Any) -> int:
-    n = max(x.dim(), 1)
-    if not -n <= dim < n:
-        raise IndexError("Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-n, n - 1, dim))
-    return dim % n
+    return _C.wrap_dim(dim, x.dim())

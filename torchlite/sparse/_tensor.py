@@ -24,9 +24,9 @@ class SparseTensor(torch.Tensor):
     _parts: tuple[Any, ...]  # (indices, values), or (compressed, plain, values)
     _sorted: bool  # of COO: whether the indices are unique and sorted
 
-    layout = property(lambda self: self._layout)  # type: ignore[assignment]
-    is_sparse = property(lambda self: self._layout is torch.sparse_coo)  # type: ignore[assignment]
-    is_sparse_csr = property(lambda self: self._layout is torch.sparse_csr)  # type: ignore[assignment]
+    layout = property(lambda self: self._layout)
+    is_sparse = property(lambda self: self._layout is torch.sparse_coo)
+    is_sparse_csr = property(lambda self: self._layout is torch.sparse_csr)
 
     __torch_function__ = torch._C._disabled_torch_function_impl
 

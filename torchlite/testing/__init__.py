@@ -92,6 +92,6 @@ def make_tensor(
     return t
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

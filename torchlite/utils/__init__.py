@@ -5,30 +5,22 @@ _SUBMODULES = {
     "data",
     "checkpoint",
     "model_zoo",
-    "tensorboard",
-    "benchmark",
     "dlpack",
     "deterministic",
     "_pytree",
     "_python_dispatch",
     "_mode_utils",
     "safetensors",
-    "flop_counter",
+    "tensorboard",
 }
 
 
 def __getattr__(name):
+    from importlib import import_module
+
     if name in _SUBMODULES:
-        from importlib import import_module
-
-        try:
-            return import_module("." + name, __name__)
-        except ModuleNotFoundError as e:
-            if not (e.name or "").startswith(__name__):
-                raise
-    from .._core import absent
-
-    return absent.of(__name__)(name)
+        return import_module("." + name, __name__)
+    return import_module(".._core.absent", __name__).of(__name__)(name)
 
 
 def set_module(obj, mod):

@@ -83,7 +83,7 @@ class _DecoratorContextManager:
                 FutureWarning,
                 stacklevel=2,
             )
-            func: Any = lambda *args, **kwargs: orig_func(*args, **kwargs)  # noqa: E731
+            func: Any = lambda *args, **kwargs: orig_func(*args, **kwargs)
         else:
             func = orig_func
         return context_decorator(self.clone, func)

@@ -309,6 +309,6 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
     return piece(end + 1, len(functions) - 1)(input)
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

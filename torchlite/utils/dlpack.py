@@ -8,6 +8,6 @@ def to_dlpack(tensor):
     return tensor.__dlpack__()
 
 
-from .._core import absent as _absent  # noqa: E402
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 
 from .transport import bridge as _bridge
-from .transport.bridge import DeviceLostError, ready  # noqa: F401
+from .transport.bridge import DeviceLostError, ready
 from .memory import (
     get_memory_budget,
     max_memory_allocated,
@@ -128,9 +128,8 @@ class _DeviceProperties:
         self.features = tuple(info["features"])
         self.limits = dict(info["limits"])
         self.max_buffer_size = info["limits"]["maxBufferSize"]
-        self.halves = info[
-            "halves"
-        ]  # "f16": kernels read float16 as such; "bits": no shader-f16, or it does not keep every half
+        # "f16": kernels read float16 as such; "bits": no shader-f16, or it does not keep every half
+        self.halves = info["halves"]
         self.subgroup_sizes = (info["subgroupMinSize"], info["subgroupMaxSize"])
         self.major, self.minor, self.multi_processor_count = 0, 0, 0  # browsers do not report them
         self.total_memory = get_memory_budget()

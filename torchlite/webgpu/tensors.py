@@ -165,9 +165,8 @@ def device_resize(buffer: Buffer, old: Any, new: Any) -> Buffer:
     fresh = Buffer(new)
     if old and new:
         from_, to = ready(buffer), ready(fresh)
-        stream.words.extend(
-            stream.command(stream.COPY, from_, 0, to, 0, -(-min(old, new) // 4) * 4)
-        )  # buffers are of whole words
+        # buffers are of whole words
+        stream.words.extend(stream.command(stream.COPY, from_, 0, to, 0, -(-min(old, new) // 4) * 4))
     return fresh
 
 
@@ -240,9 +239,8 @@ def device_copy(dst: Tensor, src: Any) -> None:
     if from_ is buffer:
         if own_offset == offset and own == shape and own_strides == strides and own_dtype is dtype:
             return
-        # Values that are still to come cannot go by the command below, which copies no buffer into itself:
-        # the kernel that is run for them computes them,
-        # or reads a copy of the buffer that the bridge makes as it is written too.
+        # Pending values cannot go by the command below, which copies no buffer into itself: their kernel writes
+        # them, or it reads a copy of the buffer, which the bridge makes because the kernel also writes it.
         if from_.pending is None:
             src = _detached_copy(src)
             from_, own, own_strides, own_offset, own_dtype, own_dense, _ = _C.geometry(src)

@@ -15,8 +15,8 @@ export type { RuntimeOptions };
 export const State = { CLOSED: 0, READY: 1, LOST: 2 } as const;
 const STATES = { closed: State.CLOSED, ready: State.READY, lost: State.LOST } as const;
 
-/** Bits of readProblem(): ways of reading. */
-export const ReadModeBit = { MAP: 1, CANVAS: 2 } as const;
+/** Bits of readProblem(): ways of reading. WORKER is that of PageBridge and WorkerBridge. */
+export const ReadModeBit = { MAP: 1, CANVAS: 2, WORKER: 4 } as const;
 const READ_MODES: readonly ReadMode[] = ["map", "canvas"];
 
 /** What stats() writes, in order. */

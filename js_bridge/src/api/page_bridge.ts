@@ -1,6 +1,6 @@
 /** `Bridge` as Python sees it: on Pyodide's heap. */
 import { command } from "../runtime/stream";
-import { Bridge, INDEX_BITS, Op, STATS } from "./bridge";
+import { Bridge, INDEX_BITS, Op, ReadModeBit, STATS, State } from "./bridge";
 import type { RuntimeOptions } from "../runtime/runtime";
 
 /** Pyodide's Emscripten module; HEAPU8 is another array after the heap has grown. */
@@ -12,9 +12,6 @@ export interface Heap {
 export interface PyBuffer {
   getBuffer(type: "u8"): { readonly data: Uint8Array<ArrayBuffer>; release(): void };
 }
-
-/** Bits of readProblem(): ways to read without suspending Python. */
-export const Blocking = { CANVAS: 2, WORKER: 4 } as const;
 
 export class PageBridge extends Bridge {
   readonly #heap: Heap;
@@ -41,7 +38,7 @@ export class PageBridge extends Bridge {
     try {
       this.alloc(handle, bytes);
     } catch (e) {
-      if (this.state() === 1) this.free(handle);
+      if (this.state() === State.READY) this.free(handle);
       throw e;
     }
   }
@@ -65,7 +62,7 @@ export class PageBridge extends Bridge {
   }
 
   override readProblem(bit: number): string {
-    return bit === Blocking.WORKER ? this.workerProblem : super.readProblem(bit);
+    return bit === ReadModeBit.WORKER ? this.workerProblem : super.readProblem(bit);
   }
 
   /**

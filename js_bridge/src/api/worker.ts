@@ -3,8 +3,8 @@ import { PageBridge } from "./page_bridge";
 import {
   HEAD_BYTES,
   Kind,
+  sentError,
   Served,
-  tell,
   Word,
   type Answer,
   type CallName,
@@ -70,7 +70,7 @@ class GpuWorker {
       this.#answer = value instanceof Uint8Array ? (value as Uint8Array<ArrayBuffer>) : json(value ?? null);
     } catch (e) {
       kind = Kind.ERROR;
-      this.#answer = json(tell(e));
+      this.#answer = json(sentError(e));
     }
     this.#publish();
     this.#show(ask, kind, 0);
@@ -94,7 +94,7 @@ class GpuWorker {
       this.#scope.postMessage({ promise, value }, value instanceof Uint8Array ? [value.buffer as ArrayBuffer] : []);
     } catch (e) {
       this.#publish();
-      this.#scope.postMessage({ promise, error: tell(e) }, []);
+      this.#scope.postMessage({ promise, error: sentError(e) }, []);
     }
   }
 

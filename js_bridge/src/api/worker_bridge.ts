@@ -2,8 +2,9 @@
  * PageBridge's methods where the device lives in a GPU worker: reads block this thread on shared memory. Needs a thread
  * that may wait (a worker) in a page that is cross-origin isolated.
  */
-import { State } from "./bridge";
-import { Blocking, type Heap, type PageBridge, type PyBuffer } from "./page_bridge";
+import { TEXTS } from "../runtime/errors";
+import { ReadModeBit, State } from "./bridge";
+import { type Heap, type PageBridge, type PyBuffer } from "./page_bridge";
 import { call, CALLS, Word, type CallName, type PageOptions } from "./worker_calls";
 import { WorkerLink, type Port } from "./worker_link";
 
@@ -17,7 +18,7 @@ export function workerProblem(): string {
   } catch {
     return "Python does not run in a worker";
   }
-  return scope.Worker === undefined ? "workers cannot start workers here" : "";
+  return scope.Worker === undefined ? TEXTS.NO_WORKERS : "";
 }
 
 /** Starts the script of this bundle as a GPU worker. */
@@ -83,7 +84,7 @@ export class WorkerBridge {
   }
 
   close(): void {
-    this.#link.end("WebGPU was closed", State.CLOSED);
+    this.#link.end(TEXTS.CLOSED, State.CLOSED);
   }
 
   state(): number {
@@ -144,7 +145,7 @@ export class WorkerBridge {
   }
 
   readProblem(bit: number): string {
-    if (bit !== Blocking.WORKER) return this.#canvasProblem;
+    if (bit !== ReadModeBit.WORKER) return this.#canvasProblem;
     return this.#link.open ? "" : this.#link.ended.reason;
   }
 

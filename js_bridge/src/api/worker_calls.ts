@@ -8,14 +8,15 @@
  * An answer on shared memory is a piece as long as the memory; the next one is asked for, so there is no limit to its
  * length.
  */
+import { State } from "./bridge";
 import type { PageBridge } from "./page_bridge";
 import type { RuntimeOptions } from "../runtime/runtime";
 
 interface Call {
   readonly promise?: true;
   /**
-   * What is said when the GPU worker has ended. A call with such an answer never fails, and tells no failure of posted
-   * commands.
+   * The answer when the GPU worker has ended. A call that has one never fails, also not with the failure of commands
+   * that were posted before.
    */
   readonly gone?: unknown;
   /** A setting, which the next GPU worker gets as well. */
@@ -39,7 +40,7 @@ export const CALLS = {
   info: {},
   limit: {},
   has: { gone: false },
-  state: { gone: 2 },
+  state: { gone: State.LOST },
   reason: { gone: "" },
   figures: { gone: "{}" },
   resetPeaks: { gone: null },
@@ -137,7 +138,7 @@ export interface Words {
   readonly words: string;
 }
 
-export function tell(e: unknown): SentError {
+export function sentError(e: unknown): SentError {
   return e instanceof Error ? { name: e.name, message: e.message } : { name: "Error", message: String(e) };
 }
 

@@ -1,5 +1,5 @@
 /** The wire to a GPU worker: messages to it, answers from it, and whether it is alive. */
-import { DeviceLostError, ReadError } from "../runtime/errors";
+import { DeviceLostError, ReadError, TEXTS, worded } from "../runtime/errors";
 import { State } from "./bridge";
 import {
   DEFAULTS,
@@ -36,7 +36,7 @@ export class WorkerLink {
   readonly #options: Required<WorkerOptions>;
   #port: Port | null = null;
   #state: number = State.CLOSED;
-  #reason = "WebGPU was not opened yet";
+  #reason: string = TEXTS.UNOPENED;
   #head = new Int32Array(new SharedArrayBuffer(HEAD_BYTES));
   #data = new Uint8Array(new SharedArrayBuffer(0));
   #last = 0;
@@ -72,9 +72,7 @@ export class WorkerLink {
       if (this.#port === port) this.#settle(data);
     };
     port.onerror = (event) => {
-      const why =
-        event.message || "its script was not loaded; a Content-Security-Policy must allow blob: in worker-src";
-      if (this.#port === port) this.end(`the GPU worker failed: ${why}`);
+      if (this.#port === port) this.end(worded(TEXTS.WORKER_FAILED, event.message || TEXTS.REFUSED));
     };
     this.#port = port;
     port.postMessage({ start: { ...start, memory, beat: this.#options.tick / 2 } }, []);
@@ -125,9 +123,7 @@ export class WorkerLink {
   }
 
   #lost(): Error {
-    return new DeviceLostError(
-      `[webgpu] the device was lost (${this.#reason}); its tensors are gone - reset() starts a new device`,
-    );
+    return new DeviceLostError(worded(TEXTS.LOST, this.#reason));
   }
 
   #alive(): Port {
@@ -168,7 +164,7 @@ export class WorkerLink {
 
   /** Blocks until an answer is there; throws when none is to be expected any more. */
   #wait(ask: number): void {
-    const { tick, silent, patient } = this.#options;
+    const { tick } = this.#options;
     const quiet = this.#silence();
     for (let waited = 0, still = 0; ;) {
       const answered = this.word(Word.ANSWER);
@@ -177,11 +173,17 @@ export class WorkerLink {
       // in ticks and not by the clock, which goes on while the machine sleeps
       still = quiet() ? still + 1 : 0;
       waited++;
-      if (still >= silent) this.end(`the GPU worker gave no sign of life for ${(still * tick) / 1000} s`);
-      else if (waited >= patient) this.end(`the GPU worker gave no answer for ${(waited * tick) / 1000} s`);
-      else continue;
-      throw this.#lost();
+      if (this.#givesUp(still, waited)) throw this.#lost();
     }
+  }
+
+  /** Ends a GPU worker that was silent, or gave no answer, for too many ticks. */
+  #givesUp(still: number, waited: number): boolean {
+    const { tick, silent, patient } = this.#options;
+    if (still >= silent) this.end(worded(TEXTS.SILENT, (still * tick) / 1000));
+    else if (waited >= patient) this.end(worded(TEXTS.UNANSWERED, (waited * tick) / 1000));
+    else return false;
+    return true;
   }
 
   /** A function that says whether the GPU worker was silent since the last call. */
@@ -205,15 +207,14 @@ export class WorkerLink {
 
   /** Looks for signs of life while promises are open, and gives up on one that never settles though there are some. */
   #guard(): void {
-    const { tick, silent, patient } = this.#options;
+    const { tick } = this.#options;
     const quiet = this.#silence();
     let still = 0;
     clearInterval(this.#watch);
     this.#watch = setInterval(() => {
       still = quiet() ? still + 1 : 0;
       const waited = Math.max(...[...this.#waiting.values()].map((w) => ++w.waited));
-      if (still >= silent) this.end(`the GPU worker gave no sign of life for ${(still * tick) / 1000} s`);
-      else if (waited >= patient) this.end(`the GPU worker gave no answer for ${(waited * tick) / 1000} s`);
+      this.#givesUp(still, waited);
     }, tick);
   }
 }

@@ -23,15 +23,14 @@ fn main(
 /** Batches whose acceptance by the GPU is known at a time. */
 export const MARKS = 1024;
 
-/** Three header words, which tell one read from another. */
+/** Words at the head of a canvas read, by which one read is not mistaken for another. */
 export const HEADER_WORDS = 3;
 
 /**
  * Packs words into pixels that a canvas gives back unchanged: three bytes of payload and an opaque alpha each, so three
- * words make four pixels. The first three words of \`head\` go first: the reader finds them again, or knows that what
- * it
- * got is not this read. To the third of them is added how many of \`head.w\` batches from \`since\` on left no mark
- * (see Batches).
+ * words make four pixels. The first three words of \`head\` go first. If the reader does not find them again, it got
+ * something else than this read. To the third one is added how many of the \`head.w\` batches from \`since\` on left no
+ * mark (see Batches).
  */
 export const PACK: KernelSource = {
   access: "rwr",

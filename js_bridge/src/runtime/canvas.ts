@@ -47,8 +47,7 @@ export class CanvasReader {
 
   /**
    * Reads words from a buffer; `offset` is in bytes, a multiple of 4. All work submitted before is done first. Returns
-   * how
-   * many of the batches that `marks` names failed.
+   * how many of the batches that `marks` names failed.
    */
   read(buffer: GPUBuffer, offset: number, out: Uint32Array, marks: Marks = { buffer, since: 0, count: 0 }): number {
     const most = this.#rows * WIDTH * 0.75 - HEADER_WORDS;

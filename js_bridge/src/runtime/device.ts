@@ -1,5 +1,5 @@
 /** Adapter and device: opened on request, with every useful limit, and lost as a state that says why. */
-import { DeviceLostError, UnavailableError } from "./errors";
+import { DeviceLostError, TEXTS, UnavailableError, worded } from "./errors";
 
 export type DeviceState = "closed" | "ready" | "lost";
 
@@ -72,7 +72,7 @@ interface Opened {
 
 export class DeviceHolder {
   #state: DeviceState = "closed";
-  #reason = "WebGPU was not opened yet";
+  #reason: string = TEXTS.UNOPENED;
   #opened: Opened | null = null;
   #opening: Promise<boolean> | null = null;
   #epoch = 0;
@@ -148,7 +148,7 @@ export class DeviceHolder {
   }
 
   /** Gives the device back. A later open() starts a new one. */
-  close(reason = "WebGPU was closed"): void {
+  close(reason: string = TEXTS.CLOSED): void {
     const device = this.#opened?.device;
     this.#opened = null;
     this.#state = "closed";
@@ -167,11 +167,7 @@ export class DeviceHolder {
 
   #get(): Opened {
     if (this.#opened) return this.#opened;
-    if (this.#state === "lost") {
-      throw new DeviceLostError(
-        `[webgpu] the device was lost (${this.#reason}); its tensors are gone - reset() starts a new device`,
-      );
-    }
+    if (this.#state === "lost") throw new DeviceLostError(worded(TEXTS.LOST, this.#reason));
     throw new UnavailableError(`[webgpu] ${this.#reason}`);
   }
 
@@ -239,7 +235,7 @@ export class DeviceHolder {
 
   #watch(device: GPUDevice): void {
     void device.lost.then((info) => {
-      // a device that was closed or replaced has nothing to tell
+      // not of a device that was closed or replaced before
       if (this.#opened?.device !== device) return;
       this.lose(info.message || info.reason || "no reason given");
     });

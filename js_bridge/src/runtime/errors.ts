@@ -43,6 +43,21 @@ export class ReadError extends WebgpuError {
   static override readonly errorName: string = "ReadError";
 }
 
+/** What is said of a device and of a GPU worker, in this thread and from Python's side of the wire. */
+export const TEXTS = {
+  UNOPENED: "WebGPU was not opened yet",
+  CLOSED: "WebGPU was closed",
+  LOST: "[webgpu] the device was lost (%s); its tensors are gone",
+  NO_WORKERS: "workers cannot start workers here",
+  WORKER_FAILED: "the GPU worker failed: %s",
+  REFUSED: "its script was not loaded; a Content-Security-Policy must allow blob: in worker-src",
+  SILENT: "the GPU worker gave no sign of life for %s s",
+  UNANSWERED: "the GPU worker gave no answer for %s s",
+} as const;
+
+/** A text with its %s. */
+export const worded = (text: string, value: string | number): string => text.replace("%s", () => String(value));
+
 /** Whatever was thrown as an error of the bridge: browsers may refuse any call with an exception of their own. */
 export function asWebgpuError(e: unknown, what: string): WebgpuError {
   if (e instanceof WebgpuError) return e;

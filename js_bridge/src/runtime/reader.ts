@@ -1,7 +1,6 @@
 /**
- * Read-back. A read sees what its slot holds when it is asked for, whatever is recorded while it is under way; any
- * number
- * of reads may be pending. Read modes, the first two here, the others with the caller:
+ * Read-back. A read sees what its slot holds when it is asked for, whatever is recorded while it is under way. Any
+ * number of reads may be pending. The read modes that are here (the caller has the others):
  *   map     mapAsync; a promise. Under JSPI the caller waits for it in the middle of synchronous code.
  *   canvas  at once, through a canvas, where the probe says that it works.
  */

@@ -1,8 +1,7 @@
 /**
  * Slots: the integers by which buffers cross the language border. A handle is `generation << 20 | index`; the caller
  * chooses it, so that an ALLOC in a command stream needs no answer. The generation must match on every use: a handle
- * that
- * was freed, or that belongs to a device that was lost, never reaches somebody else's buffer.
+ * that was freed, or that belongs to a device that was lost, never reaches somebody else's buffer.
  */
 import { asWebgpuError, SlotError, WebgpuError } from "./errors";
 import type { Pool, PoolBuffer } from "./pool";

@@ -16,9 +16,9 @@
  * Slots are handles (slots.ts); 0 stands for a buffer that is not there. Offsets and sizes are in bytes. `bytes` =
  * REST means "to the end of the slot". Sizes that are no multiple of 4 are rounded up where they reach into the slot's
  * padding.
- * A command that fails leaves what it should have written void (its slots say why when they are used) and the rest runs
- * on;
- * the first failure is thrown at the end. Only a malformed stream stops at once.
+ *
+ * A command that fails poisons the slots that it should have written: using one throws the cause. The commands after it
+ * run, and the first failure is thrown at the end. Only a malformed stream stops at once.
  */
 import type { Binding } from "./bindings";
 import { asWebgpuError, StreamError, type WebgpuError } from "./errors";
@@ -66,8 +66,9 @@ export class Stream {
   readonly #pool: Pool;
   readonly #recorder: Recorder;
   readonly #plans: Plans;
+  /** What is bound for a buffer that is not there. */
   #none: PoolBuffer | null = null;
-  /** Names of commands and positions in errors need the stream; the words being run. */
+  /** The words that are run now. */
   #words: Uint32Array = new Uint32Array(0);
 
   constructor(slots: Slots, pool: Pool, recorder: Recorder, plans: Plans) {

@@ -2,10 +2,10 @@
  * float32 functions written out, because WGSL leaves accuracy loose (sin to 2^-11, exp to 3 + 2|x| ULP) and lets an
  * adapter ignore NaN and inf: log(0) is -88 and tanh(100) is NaN on one of them, and `x != x` is false everywhere.
  * NaN and inf are therefore told apart by bits, and each function is range-reduced with constants whose products are
- * exact. Largest errors seen against float64 stand in math.test.ts. Approximations after Cephes' single precision set;
- * erf and erfc from own minimax fits; Payne-Hanek reduction beyond |x| = 4096. The commonest functions choose by select
- * and
- * join tests by | and &: branches cost more than what they skip, on a software adapter several times as much.
+ * exact. The largest errors seen against float64 are in math.test.ts. Approximations are those of Cephes' single
+ * precision set; erf and erfc have minimax fits of our own; beyond |x| = 4096 the reduction is Payne and Hanek's. The
+ * commonest functions choose by select and join tests by | and &: branches cost more than what they skip, on a software
+ * adapter several times as much.
  */
 
 /**

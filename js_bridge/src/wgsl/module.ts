@@ -1,5 +1,5 @@
 /** Puts a shader together: bindings, the uniform block, the library functions that the text names, the entry point. */
-import { type Binding, type UniformWord, WORKGROUP } from "../kernels/spec";
+import { type Binding, type Kernel, kernelKey, type UniformWord, WORKGROUP } from "../kernels/spec";
 import { INT64 } from "./int64";
 import { MATH } from "./math";
 import { SPECIAL } from "./special";
@@ -80,3 +80,19 @@ ${m.main}
   const enables = `${m.subgroups ? "enable subgroups;\n" : ""}${half ? "enable f16;\n" : ""}`;
   return `${enables}${vars.join("\n")}\n${libraryFor(text)}\n${text}\n`;
 }
+
+/** A kernel of a family. Its text is put together when somebody reads it. */
+export const makeKernel = (
+  family: string,
+  params: object,
+  parts: ModuleParts,
+  workgroups: Kernel["workgroups"],
+): Kernel => ({
+  key: kernelKey(family, params),
+  bindings: parts.bindings,
+  uniforms: parts.uniforms,
+  get wgsl() {
+    return buildModule(parts);
+  },
+  workgroups,
+});

@@ -1,6 +1,7 @@
 /* conv.c: the convolution ops: arguments, shapes and PyTorch's messages; the loops are in conv_run.c and
  * depthwise.c, those of channels-last memory in conv_last.c and depthwise_last.c. */
 #include "core/check.h"
+#include "core/errors.h"
 #include "core/core.h"
 #include "conv/conv.h"
 #include "core/geometry.h"
@@ -137,7 +138,7 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
     if (tl_is_complex(x->dtype) || tl_is_complex(w->dtype))
       FAIL("Input type (CPU%sType) and weight type (torch.%sTensor) should be the same", tl_scalar_type[x->dtype],
            tl_scalar_type[w->dtype]);
-    FAIL("expected scalar type %s but found %s", tl_scalar_type[x->dtype], tl_scalar_type[w->dtype]);
+    return tl_scalar_type_error(x->dtype, w->dtype);
   }
   if (a->transposed && tl_is_integral(x->dtype) && x->dtype != TL_I64) {
     PyErr_Format(PyExc_NotImplementedError, "\"slow_conv_transpose%dd_out_cpu\" not implemented for '%s'",
@@ -258,7 +259,6 @@ done:
 
 #define KERNEL(name) static PyObject *name(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out)
 #define ARG(i) ((TlTensor *)args[i])
-#define OPT(i) (args[i] == Py_None ? NULL : ARG(i))
 
 /* A call of one of the rows below. x: with a batch dim, a new reference; `single`: it was given without. */
 typedef struct {

@@ -1,6 +1,7 @@
 /* pool.c: max and average pooling, adaptive pooling, unfold and fold. Rows of indices count inside one plane, as in
  * PyTorch. The public ops make their own checks first; this file has the checks that all of them share. */
 #include "core/check.h"
+#include "core/errors.h"
 #include "conv/pool.h"
 #include <math.h>
 
@@ -56,10 +57,6 @@ SMALL_END
 enum { DIMS = 3, INDICES = 4 }; /* bits of ids: the dims of a window, and a maximum that gives indices too */
 #define BY_FLOAT(wd, call) ((wd) == TL_F32 ? call(float, _f32) : call(double, _f64))
 #define BY_TYPE(wd, call) ((wd) == TL_I64 ? call(int64_t, _i64) : BY_FLOAT(wd, call))
-
-static PyObject *unsupported(const char *op, tl_dtype d) {
-  return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", op, tl_scalar_type[d]);
-}
 
 /* an int for all dims, or nd of them; an empty list means dflt */
 static int spread(const char *op, const char *arg, PyObject *o, int nd, int64_t *v, const int64_t *dflt) {
@@ -264,8 +261,8 @@ KERNEL(k_max)
       window(&c, op, nd, args[1], args[2], args[3], args[4], args[5] == Py_True, x->shape[x->ndim - nd - 1], rows))
     return NULL;
   if (nd == 1 && !with && (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)))
-    return unsupported("max_pool1d_impl", x->dtype);
-  if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return unsupported(nd == 1 ? "max_pool2d" : op, x->dtype);
+    return tl_not_implemented("max_pool1d_impl", x->dtype);
+  if (tl_is_complex(x->dtype) || x->dtype == TL_BOOL) return tl_not_implemented(nd == 1 ? "max_pool2d" : op, x->dtype);
   const tl_dtype wd = tl_window_dtype(x->dtype);
   const bool volume = volume_last(x, nd), last = volume || ((nd > 1 || with) && asks_last(x, nd));
   bool ok = (xc = copy_in(x, wd, nd, last)) && (y = result(x, nd, wd, c.out, last)) &&
@@ -292,7 +289,7 @@ KERNEL(k_max_backward)
       tl_product(n, shape, NULL) || tl_product(n - (int)nd, shape, &planes) || tl_product((int)nd, shape + n - nd, &in))
     return NULL;
   if (tl_is_complex(g->dtype) || !tl_is_integral(idx->dtype))
-    return unsupported(k->name, tl_is_complex(g->dtype) ? g->dtype : idx->dtype);
+    return tl_not_implemented(k->name, tl_is_complex(g->dtype) ? g->dtype : idx->dtype);
   const tl_dtype wd = tl_window_dtype(g->dtype);
   const bool volume = n == 4 && volume_last(g, (int)nd), last = volume || (args[5] == Py_True && n == nd + 2);
   bool ok = (gc = copy_in(g, wd, (int)nd, last)) && (ic = copy_in(idx, TL_I64, (int)nd, last)) &&
@@ -328,8 +325,9 @@ KERNEL(k_avg)
     return NULL;
   static const char *const names[] = {"avg_pool2d", "avg_pool2d", "avg_pool3d_out_frame"}; /* in PyTorch's messages */
   if (tl_is_complex(x->dtype) || (tl_is_integral(x->dtype) && x->dtype != TL_I64))
-    return unsupported(names[nd - 1], x->dtype);
-  if (nd == 3 && (x->dtype == TL_F16 || x->dtype == TL_BF16)) return unsupported("avg_pool3d_out_frame", x->dtype);
+    return tl_not_implemented(names[nd - 1], x->dtype);
+  if (nd == 3 && (x->dtype == TL_F16 || x->dtype == TL_BF16))
+    return tl_not_implemented("avg_pool3d_out_frame", x->dtype);
   c.include_pad = args[5] == Py_True;
   const tl_dtype wd = tl_window_dtype(x->dtype);
   const bool last = nd < 3 && asks_last(x, nd);
@@ -390,7 +388,8 @@ KERNEL(k_adaptive)
   TlPool c;
   if (input(&c, k->name, nd, x->ndim, x->shape, false) || spread(k->name, "output_size", args[1], nd, c.out, NULL))
     return NULL;
-  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype)) return unsupported(names[mode != 0][nd - 1], x->dtype);
+  if (tl_is_complex(x->dtype) || tl_is_integral(x->dtype))
+    return tl_not_implemented(names[mode != 0][nd - 1], x->dtype);
   const tl_dtype wd = tl_window_dtype(x->dtype);
   /* PyTorch keeps the format of volumes only for averages of everything, which it computes as means */
   const bool last = (nd < 3 || (!mode && single(&c))) && asks_last(x, nd);
@@ -423,7 +422,7 @@ KERNEL(k_adaptive_backward)
       input(&c, "adaptive_avg_pool", (int)nd, n, shape, false) ||
       tl_check_batch(k->name, "grad_output", g, n, n - (int)nd, shape))
     return PyErr_Occurred() ? NULL : TL_FALLBACK();
-  if (tl_is_complex(g->dtype) || tl_is_integral(g->dtype)) return unsupported(k->name, g->dtype);
+  if (tl_is_complex(g->dtype) || tl_is_integral(g->dtype)) return tl_not_implemented(k->name, g->dtype);
   for (int i = 0; i < nd; i++) c.out[3 - nd + i] = g->shape[g->ndim - nd + i];
   const tl_dtype wd = tl_window_dtype(g->dtype);
   const bool last = args[3] == Py_True && n == nd + 2 && g->ndim == n && !single(&c); /* else a mean, in PyTorch */

@@ -1,6 +1,7 @@
 /* args.c: reads Python arguments, formats shapes for messages, and keeps the registry of Python objects that the core
  * calls. */
 #include "core/core.h"
+#include "core/errors.h"
 #include <stdio.h>
 
 TlRegistry tl_reg;
@@ -84,8 +85,7 @@ int tl_check_real(PyObject *o, tl_dtype d) {
   if (d == TL_F16 || d == TL_BF16) type = "float";
   else if (d == TL_I64) type = "int64_t";
   else if (d == TL_U8) type = "uint8_t";
-  PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
-  return -1;
+  return tl_conversion_error(type);
 }
 
 PyObject *tl_dtype_object(tl_dtype d) { return Py_NewRef(tl_reg.dtypes[d]); }
@@ -122,12 +122,7 @@ int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n, int
   int nd = na > nb ? na : nb;
   for (int i = 0; i < nd; i++) {
     int64_t x = i < na ? a[na - 1 - i] : 1, y = i < nb ? b[nb - 1 - i] : 1;
-    if (x != y && x != 1 && y != 1) {
-      PyErr_Format(PyExc_RuntimeError,
-                   "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
-                   (long long)x, (long long)y, nd - 1 - i);
-      return -1;
-    }
+    if (x != y && x != 1 && y != 1) return tl_size_error(x, y, nd - 1 - i);
     out[nd - 1 - i] = x == 1 ? y : x;
   }
   *n = nd;
@@ -346,11 +341,21 @@ static PyObject *warn_always(PyObject *m, PyObject *o) {
   (void)o;
   return PyBool_FromLong(warned == Py_None);
 }
+static PyObject *wrap_dim(PyObject *m, PyObject *const *args, Py_ssize_t n) {
+  int64_t dim, ndim;
+  int at;
+  (void)m;
+  if (n != 2) return PyErr_Format(PyExc_TypeError, "wrap_dim(dim, ndim)");
+  if (tl_int(args[0], &dim) < 0 || tl_int(args[1], &ndim) < 0 || tl_wrap_dim(dim, (int)ndim, &at) < 0) return NULL;
+  return PyLong_FromLong(at);
+}
 PyMethodDef tl_args_functions[] = {
   {"warn_once", py_warn_once, METH_VARARGS,
    "warn_once(text, stacklevel=2): a UserWarning that each process shows once"},
   {"set_warn_always", set_warn_always, METH_O, "Whether warn_once warns each time."},
   {"is_warn_always", warn_always, METH_NOARGS, "Whether warn_once warns each time."},
+  {"wrap_dim", (PyCFunction)(void *)wrap_dim, METH_FASTCALL,
+   "wrap_dim(dim, ndim): the dim counted from the front, or PyTorch's IndexError; no dims count as one."},
   {"register", reg, METH_VARARGS, "Gives the core a Python object it needs."},
   {"is_grad_enabled", grad_mode, METH_NOARGS, "True when operations are recorded."},
   {"set_grad_enabled", set_grad_mode, METH_O, "Sets grad mode, returns the old one."},

@@ -1,6 +1,7 @@
 /* attr.c: the fields of a tensor as Python attributes and the small methods that read its geometry. Autograd's own
  * rules (setting grad, grad_fn of views, requires_grad_) are Python functions registered by torchlite.autograd. */
 #include "core/core.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 
 #define SELF TlTensor *t
@@ -345,10 +346,7 @@ static PyObject *dims_or_one(SELF, PyObject *o, bool size) {
   int i;
   if (tl_int(o, &d) < 0) return NULL;
   v = size ? t->shape : t->strides; /* its __index__ may have changed them */
-  if (t->ndim == 0) {
-    PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions", (long long)d);
-    return NULL;
-  }
+  if (t->ndim == 0) return tl_no_dims_error(d), NULL;
   if (tl_wrap_dim(d, t->ndim, &i) < 0) return NULL;
   return PyLong_FromLongLong(v[i]);
 }

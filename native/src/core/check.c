@@ -1,5 +1,6 @@
 /* check.c: checks of arguments that kernels share, with one wording. */
 #include "core/check.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 
 static int unlike(const char *op, const char *name, const TlTensor *t, int n, const int64_t *shape) {
@@ -68,11 +69,7 @@ int tl_ints_in(PyObject *o, const char *op, const char *name, int n, int64_t lo,
 int tl_product(int n, const int64_t *sizes, int64_t *out) {
   int64_t most = 1, all = 1;
   for (int i = 0; i < n; i++) {
-    if (sizes[i] < 0) {
-      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)sizes[i],
-                   tl_fmt_shape(n, sizes));
-      return -1;
-    }
+    if (sizes[i] < 0) return tl_negative_size_error(sizes[i], n, sizes);
     if (!sizes[i]) all = 0;
     else if (__builtin_mul_overflow(most, sizes[i], &most) || most > INT64_MAX / 2) { return tl_sizes_overflow(); }
   }

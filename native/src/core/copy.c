@@ -3,9 +3,9 @@
  * A cast goes storage -> compute type -> other compute type -> storage, so there are loads, conversions and stores of
  * six compute types instead of one loop for each pair of dtypes. */
 #include "core/core.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 
-#define IVDEP _Pragma("GCC ivdep")
 enum { CHUNK = 512 };
 
 /* ---- 16-bit floats ---------------------------------------------------------------------------------------------- */
@@ -302,8 +302,7 @@ static bool same_layout(const TlTensor *a, const TlTensor *b) {
   return true;
 }
 
-/* ---- pending signs: applied to a copy
- * -------------------------------------------------------------------------------- */
+/* ---- pending signs: applied to a copy ---------------------------------------------------------------------------- */
 /* changes the signs of n elements of dtype d, side by side */
 static int apply_signs(tl_dtype d, void *p, int64_t n, int lazy) {
 #define SIGNS(T, at, odd)                                                                                      \
@@ -372,8 +371,7 @@ done:
   return rc;
 }
 
-/* ---- misaligned elements: moved as bytes, computed on in an aligned copy
- * --------------------------------------------- */
+/* ---- misaligned elements: moved as bytes, computed on in an aligned copy ----------------------------------------- */
 static int bytes_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   size_t size = *(const size_t *)ctx;
   for (int64_t i = 0; i < n; i++) memcpy(ptrs[0] + i * st[0], ptrs[1] + i * st[1], size);
@@ -414,7 +412,7 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   if ((dst->flags | src->flags) & TL_INDIRECT)
     return (dst->flags | src->flags) & TL_LAZY ? copy_signs(dst, src) : copy_misaligned(dst, src);
   if (dst->dtype != src->dtype && (dst->dtype == TL_F4E2M1FNX2 || src->dtype == TL_F4E2M1FNX2)) {
-    PyErr_Format(PyExc_NotImplementedError, "\"copy_\" not implemented for '%s'", tl_scalar_type[TL_F4E2M1FNX2]);
+    tl_not_implemented("copy_", TL_F4E2M1FNX2);
     return -1;
   }
   if (dst->device | src->device) return tl_device_copy(dst, src);
@@ -491,10 +489,8 @@ int tl_check_finite(tl_dtype d, PyObject *value) {
   for (int i = 0; i < 2; i++)
     if (((parts[i] > limit || parts[i] < -limit) &&
          (parts[i] - parts[i] == 0 || (tl_is_limited(d) && d != TL_F8E5M2))) ||
-        (d == TL_F8E8M0FNU && PyFloat_Check(value) && parts[0] < 5.877471754111438e-39)) {
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[d]);
-      return -1;
-    }
+        (d == TL_F8E8M0FNU && PyFloat_Check(value) && parts[0] < 5.877471754111438e-39))
+      return tl_conversion_error(tl_cpp_type[d]);
   return 0;
 }
 

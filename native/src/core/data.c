@@ -1,5 +1,6 @@
 /* data.c: converts between Python objects and elements: item, tolist, and torch.tensor of nested sequences. */
 #include "core/core.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 #include <stdio.h>
 
@@ -34,10 +35,7 @@ PyObject *tl_scalar_object(tl_dtype dtype, const void *p) {
   case TL_U16: return PyLong_FromLong(v.u16[0]);
   case TL_U32: return PyLong_FromUnsignedLong(v.u32);
   case TL_U64: return PyLong_FromUnsignedLongLong(v.u64);
-  case TL_F4E2M1FNX2:
-    PyErr_Format(PyExc_NotImplementedError, "\"_local_scalar_dense_cpu\" not implemented for '%s'",
-                 tl_scalar_type[dtype]);
-    return NULL;
+  case TL_F4E2M1FNX2: return tl_not_implemented("_local_scalar_dense_cpu", dtype);
   default: tl_float8_load(dtype)(v.f + 1, &v.u8, 1); return PyFloat_FromDouble(v.f[1]);
   }
 }
@@ -80,10 +78,10 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
     /* compared before it is truncated: PyTorch refuses 127.5 for int8 too */
     double x = PyComplex_RealAsDouble(v);
     if (PyComplex_ImagAsDouble(v) == 0 && x >= range.bottom && x <= range.top) i = PyLong_FromDouble(x);
-    else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
+    else tl_conversion_error(type);
     if (!i) return -1;
   } else if (PyFloat_Check(v) && range.bottom == 0 && PyFloat_AsDouble(v) < 0) {
-    return PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type), -1;
+    return tl_conversion_error(type);
   } else i = PyFloat_Check(v) ? PyNumber_Long(v) : PyNumber_Index(v);
   if (!i && PyErr_ExceptionMatches(PyExc_TypeError) && !PyComplex_Check(v) &&
       !(reading_data && tl_is_numpy_scalar(v))) {
@@ -92,7 +90,7 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   }
   if (!i && PyFloat_Check(v)) { /* NaN and infinities */
     PyErr_Clear();
-    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
+    tl_conversion_error(type);
   }
   if (!i) return -1;
   long long x = PyLong_AsLongLongAndOverflow(i, &overflow);
@@ -108,7 +106,7 @@ static int store_int(tl_dtype dtype, void *p, PyObject *v) {
   if (overflow ||
       (tl_itemsize[dtype] < 8 && (x > range.most || x < (range.bottom == 0 ? -range.most : -range.most - 1)))) {
     if (overflow && reading_data) PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
-    else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
+    else tl_conversion_error(type);
     return -1;
   }
   int64_t whole = x;
@@ -150,8 +148,7 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
     im = PyComplex_ImagAsDouble(v);
     if (!tl_is_complex(dtype) && im != 0) {
       if (reading_data) PyErr_SetString(PyExc_TypeError, "must be real number, not complex");
-      else
-        PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[dtype]);
+      else tl_conversion_error(tl_cpp_type[dtype]);
       return -1;
     }
   } else {
@@ -167,7 +164,7 @@ int tl_scalar_store(tl_dtype dtype, void *p, PyObject *v) {
   case TL_C128: *(tl_c128 *)p = (tl_c128){re, im}; break;
   case TL_F4E2M1FNX2:
     if (reading_data) PyErr_SetString(PyExc_RuntimeError, "store_scalar: invalid type");
-    else PyErr_Format(PyExc_NotImplementedError, "\"fill_cpu\" not implemented for '%s'", tl_scalar_type[dtype]);
+    else tl_not_implemented("fill_cpu", dtype);
     return -1;
   default: {
     tl_c128 z = {re, im};
@@ -240,8 +237,7 @@ PyObject *tl_m_tolist(TlTensor *t, PyObject *_) {
   return r;
 }
 
-/* ---- torch.tensor
- * ---------------------------------------------------------------------------------------------------- */
+/* ---- torch.tensor ------------------------------------------------------------------------------------------------ */
 /* dtype: what the leaves have in common so far, -1 before the first */
 typedef struct {
   int ndim;
@@ -439,39 +435,38 @@ static PyObject *alias(PyObject *mod, PyObject *args) {
   return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, share);
 }
 
-/* empty(shape, dtype), empty_strided(shape, strides, dtype): fresh CPU tensors; full zeros by zeros() */
-static PyObject *make(PyObject *args, int mode) {
+/* new CPU tensors: empty(shape, dtype), empty_strided(shape, strides, dtype), zeros(shape, dtype) */
+enum { EMPTY, EMPTY_STRIDED, ZEROS };
+static PyObject *make(PyObject *args, int what) {
   PyObject *shape, *dt = Py_None, *strides = NULL;
   int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
   int n, m = 0;
   tl_dtype d;
-  if (mode == 1 ? !PyArg_ParseTuple(args, "OO|O", &shape, &strides, &dt) : !PyArg_ParseTuple(args, "O|O", &shape, &dt))
+  if (what == EMPTY_STRIDED ? !PyArg_ParseTuple(args, "OO|O", &shape, &strides, &dt)
+                            : !PyArg_ParseTuple(args, "O|O", &shape, &dt))
     return NULL;
   if (tl_ints(shape, sh, &n) < 0 || (strides && tl_ints(strides, st, &m) < 0) ||
       tl_dtype_arg(dt, tl_default_dtype, &d) < 0)
     return NULL;
-  if (n < 0) {
-    PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None");
-    return NULL;
-  }
+  if (n < 0) return tl_no_shape_error(), NULL;
   if (strides && m != n) {
     PyErr_SetString(PyExc_RuntimeError, "mismatch in length of strides and shape");
     return NULL;
   }
   if (strides) return (PyObject *)tl_empty_strided(d, n, sh, st);
-  return (PyObject *)(mode == 2 ? tl_zeros(d, n, sh) : tl_empty(d, n, sh));
+  return (PyObject *)(what == ZEROS ? tl_zeros(d, n, sh) : tl_empty(d, n, sh));
 }
 static PyObject *py_empty(PyObject *m, PyObject *a) {
   (void)m;
-  return make(a, 0);
+  return make(a, EMPTY);
 }
 static PyObject *py_empty_strided(PyObject *m, PyObject *a) {
   (void)m;
-  return make(a, 1);
+  return make(a, EMPTY_STRIDED);
 }
 static PyObject *py_zeros(PyObject *m, PyObject *a) {
   (void)m;
-  return make(a, 2);
+  return make(a, ZEROS);
 }
 static PyObject *py_empty_like(PyObject *m, PyObject *args) {
   (void)m;
@@ -488,14 +483,8 @@ static int check_copy(const TlTensor *dst, const TlTensor *src) {
   for (int i = 1; i <= src->ndim; i++) {
     int64_t n = src->shape[src->ndim - i], m = i <= dst->ndim ? dst->shape[dst->ndim - i] : 1;
     if (n == m || n == 1) continue;
-    if (i > dst->ndim || m == 1)
-      PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
-                   tl_fmt_shape(dst->ndim, dst->shape), tl_fmt_shape(src->ndim, src->shape));
-    else
-      PyErr_Format(PyExc_RuntimeError,
-                   "The size of tensor a (%lld) must match the size of tensor b (%lld) at non-singleton dimension %d",
-                   (long long)m, (long long)n, dst->ndim - i);
-    return -1;
+    if (i > dst->ndim || m == 1) return tl_output_shape_error(dst, src->ndim, src->shape);
+    return tl_size_error(m, n, dst->ndim - i);
   }
   return 0;
 }
@@ -525,10 +514,7 @@ static PyObject *py_resize(PyObject *m, PyObject *args) {
   int nd;
   if (!PyArg_ParseTuple(args, "O!O", tl_TensorBase, &o, &shape) || tl_ints(shape, sh, &nd) < 0) return NULL;
   TlTensor *t = (TlTensor *)o;
-  if (nd < 0) {
-    PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None");
-    return NULL;
-  }
+  if (nd < 0) return tl_no_shape_error(), NULL;
   if ((n = tl_dense_strides(nd, sh, st)) < 0) return NULL;
   if (n) {
     if (t->offset < 0 || __builtin_add_overflow(n, t->offset, &end) ||
@@ -560,10 +546,9 @@ static PyObject *py_fill(PyObject *m, PyObject *args) {
 }
 PyMethodDef tl_data_functions[] = {
   {"conv_plan", tl_conv_plan, METH_VARARGS,
-   "conv_plan(overload, arguments): (shape of the result, (batch, groups, channels of the large and the small side, "
-   "the "
-   "sizes of both), (kernel, stride, padding, dilation), whether results are channels last, whether the gradient of "
-   "the weight is); the errors of a convolution or its gradient, of tensors of any device"},
+   "conv_plan(overload, arguments): what a convolution, or its gradient, of tensors of any device computes, or its "
+   "error: (shape of the result, (batch, groups, channels of the large and the small side, the sizes of both), "
+   "(kernel, stride, padding, dilation), whether results are channels last, whether the gradient of the weight is)"},
   {"fill", py_fill, METH_VARARGS, "fill(tensor, number): every element becomes the number"},
   {"tensor_from_data", tensor_from_data, METH_VARARGS, "tensor_from_data(data, dtype=None)"},
   {"tensor_from_storage", tensor_from_storage, METH_VARARGS,

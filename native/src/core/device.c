@@ -1,6 +1,7 @@
 /* device.c: tensors whose bytes are not in this process's memory. Geometry, versions and dispatch are the CPU's. For
  * allocation, copies and fills it calls functions that the device's Python side registers. */
 #include "core/core.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 #include "gpu/gpu_api.h"
 
@@ -130,10 +131,7 @@ static PyObject *empty_on(PyObject *mod, PyObject *args) {
   int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
   if (!PyArg_ParseTuple(args, "iOOO", &device, &shape, &strides, &dt)) return NULL;
   if (tl_check_device_code(device) < 0 || tl_dtype_arg(dt, TL_F32, &d) < 0 || tl_ints(shape, sh, &n) < 0) return NULL;
-  if (n < 0) {
-    PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None");
-    return NULL;
-  }
+  if (n < 0) return tl_no_shape_error(), NULL;
   if (strides == Py_None) return (PyObject *)tl_empty_on(device, d, n, sh, NULL);
   if (tl_ints(strides, st, &m) < 0) return NULL;
   if (m != n) {

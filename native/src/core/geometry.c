@@ -1,5 +1,6 @@
 /* geometry.c: see geometry.h */
 #include "core/geometry.h"
+#include "core/errors.h"
 #include "core/core.h"
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
@@ -10,9 +11,7 @@ int tl_sizes_overflow(void) {
 
 int64_t tl_count_error(int ndim, const int64_t *shape, int at) {
   if (shape[at] >= 0) return tl_sizes_overflow();
-  PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[at],
-               tl_fmt_shape(ndim, shape));
-  return -1;
+  return tl_negative_size_error(shape[at], ndim, shape);
 }
 
 /* ---- layouts without gaps ---------------------------------------------------------------------------------------- */

@@ -7,27 +7,34 @@ static PyObject *result_type(PyObject *m, PyObject *const *args, Py_ssize_t n) {
   if (tl_result_type(n, args, &d) < 0) return NULL;
   return tl_dtype_object(d);
 }
+static int two_dtypes(PyObject *args, tl_dtype *x, tl_dtype *y) {
+  PyObject *a, *b;
+  if (!PyArg_ParseTuple(args, "OO", &a, &b)) return -1;
+  return tl_dtype_arg(a, TL_F32, x) < 0 ? -1 : tl_dtype_arg(b, TL_F32, y);
+}
 static PyObject *promote_types(PyObject *m, PyObject *args) {
   (void)m;
-  PyObject *a, *b;
   tl_dtype x, y;
-  if (!PyArg_ParseTuple(args, "OO", &a, &b) || tl_dtype_arg(a, TL_F32, &x) < 0 || tl_dtype_arg(b, TL_F32, &y) < 0)
-    return NULL;
+  if (two_dtypes(args, &x, &y) < 0) return NULL;
   tl_dtype r = tl_promote(x, y);
   return r == TL_NUM_DTYPES ? NULL : tl_dtype_object(r);
 }
 static PyObject *can_cast(PyObject *m, PyObject *args) {
   (void)m;
-  PyObject *a, *b;
   tl_dtype x, y;
-  if (!PyArg_ParseTuple(args, "OO", &a, &b) || tl_dtype_arg(a, TL_F32, &x) < 0 || tl_dtype_arg(b, TL_F32, &y) < 0)
-    return NULL;
-  return PyBool_FromLong(tl_can_cast(x, y));
+  return two_dtypes(args, &x, &y) < 0 ? NULL : PyBool_FromLong(tl_can_cast(x, y));
+}
+static PyObject *check_cast(PyObject *m, PyObject *args) {
+  (void)m;
+  tl_dtype x, y;
+  if (two_dtypes(args, &x, &y) < 0 || tl_check_cast(x, y) < 0) return NULL;
+  Py_RETURN_NONE;
 }
 static PyMethodDef functions[] = {
   {"result_type", (PyCFunction)(void *)result_type, METH_FASTCALL, "result_type(*tensors and numbers)"},
   {"promote_types", promote_types, METH_VARARGS, "promote_types(type1, type2)"},
   {"can_cast", can_cast, METH_VARARGS, "can_cast(from, to)"},
+  {"check_cast", check_cast, METH_VARARGS, "check_cast(from, to): PyTorch's error where a result cannot be cast."},
   {0}};
 
 /* (name, ScalarType, C++ type, bytes) of each dtype, by its number */

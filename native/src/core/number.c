@@ -1,5 +1,6 @@
 /* number.c: Tensor's operators, conversions and item access as type slots; they call the ops Python registered. */
 #include "core/core.h"
+#include "core/errors.h"
 #include <stdlib.h>
 
 enum {
@@ -280,8 +281,7 @@ static PyObject *convert(TlTensor *t, PyObject *(*fn)(PyObject *), const char *t
     double re = PyComplex_RealAsDouble(o), im = PyComplex_ImagAsDouble(o);
     Py_DECREF(o);
     o = im == 0 ? PyFloat_FromDouble(re) : NULL;
-    if (!o && !PyErr_Occurred())
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", type);
+    if (!o && !PyErr_Occurred()) tl_conversion_error(type);
   }
   if (o) r = fn(o);
   Py_XDECREF(o);

@@ -1,5 +1,6 @@
 /* op_inplace.c: ops that write their first argument, below autograd. */
 #include "core/geometry.h"
+#include "core/errors.h"
 #include "core/op.h"
 
 /* Whether PyTorch's triu_ writes to this batch directly: if its matrices do not follow each other, PyTorch copies a
@@ -114,8 +115,7 @@ computed:
   bool same = t->ndim == self->ndim;
   for (int i = 0; same && i < t->ndim; i++) same = t->shape[i] == self->shape[i];
   if (!same) {
-    PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
-                 tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(t->ndim, t->shape));
+    tl_output_shape_error(self, t->ndim, t->shape);
   } else if (tl_check_cast(t->dtype, self->dtype) == 0 && tl_copy(self, t) == 0) {
     tl_bump(self);
     Py_DECREF(r);

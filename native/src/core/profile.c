@@ -48,8 +48,7 @@ static int64_t now(void) {
 }
 #endif
 
-/* ---- recording
- * ------------------------------------------------------------------------------------------------------- */
+/* ---- recording --------------------------------------------------------------------------------------------------- */
 static bool grow(void **p, int64_t *have, int64_t want, size_t size) {
   if (want <= *have) return true;
   int64_t n = *have ? *have * 2 : 1024;
@@ -149,8 +148,7 @@ void tl_profile_end(int64_t number) {
     while (current >= 0 && records[current].end) current = records[current].parent;
 }
 
-/* ---- Python
- * ---------------------------------------------------------------------------------------------------------- */
+/* ---- Python ------------------------------------------------------------------------------------------------------ */
 static void forget(void) {
   for (int64_t i = 0; i < nrecords; i++) {
     Py_XDECREF(records[i].name);

@@ -5,6 +5,7 @@
  * the CPU kernel runs on stand-ins: CPU tensors of a few elements. That also raises the kernel's errors. The overload
  * keeps the answer as an entry, and later calls take it from there (gpu_op.c). */
 #include "core/check.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 #include "gpu/gpu.h"
 #include "pointwise/pointwise.h"
@@ -155,9 +156,7 @@ static int remember(void **entries, const TlEntry *e) {
 static int check_self(const TlTensor *self, int ndim, const int64_t *shape, tl_dtype dtype) {
   if (self->ndim == ndim && !memcmp(self->shape, shape, sizeof *shape * (size_t)ndim))
     return tl_check_cast(dtype, self->dtype);
-  PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
-               tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(ndim, shape));
-  return -1;
+  return tl_output_shape_error(self, ndim, shape);
 }
 
 /* Unpacks (overload, tuple of its arguments, ...) into `a`. Returns the number of arguments; -1 with an exception. */

@@ -1,5 +1,6 @@
 /* index.c: advanced indexing, masks, nonzero, take and put; the table of the indexing family. */
 #include "index/index.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 
 /* Fills in the strides at dims where the index has size 1, as a reshape of it to all dims of the result would. */
@@ -310,8 +311,7 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
     if (!tl_meta) memcpy(value, tl_data(c), tl_itemsize[self->dtype]);
     TL_DEC(c);
   } else if (PyComplex_Check(a[2]) && !tl_is_complex(self->dtype) && PyComplex_ImagAsDouble(a[2]) != 0) {
-    PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", tl_cpp_type[self->dtype]);
-    return NULL;
+    return tl_conversion_error(tl_cpp_type[self->dtype]), NULL;
   } else if (tl_scalar_store(self->dtype, value, a[2]) < 0 || tl_check_finite(self->dtype, a[2]) < 0) return NULL;
   if (inplace ? tl_broadcast(self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0
               : tl_broadcast(mask->ndim, mask->shape, self->ndim, self->shape, &nd, shape) < 0)
@@ -319,11 +319,7 @@ static PyObject *k_masked_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t
   if (inplace) {
     int ok = nd == self->ndim;
     for (int d = 0; d < nd && ok; d++) ok = shape[d] == self->shape[d];
-    if (!ok) {
-      PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
-                   tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(nd, shape));
-      return NULL;
-    }
+    if (!ok) return tl_output_shape_error(self, nd, shape), NULL;
     dst = TL_INC(self);
   } else dst = tl_empty(self->dtype, nd, shape);
   if (!dst || tl_meta) return tl_index_end(dst, out);
@@ -414,13 +410,7 @@ static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssiz
                    "in the tensor (%d)",
                    tl_fmt_shape(mask->ndim, mask->shape), tl_fmt_shape(self->ndim, self->shape), self->ndim,
                    mask->ndim);
-    else
-      PyErr_Format(
-        PyExc_RuntimeError,
-        "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  "
-        "Target sizes: %s.  Tensor sizes: %s",
-        (long long)self->shape[self->ndim - i], (long long)m, self->ndim - i, tl_fmt_shape(self->ndim, self->shape),
-        tl_fmt_shape(mask->ndim, mask->shape));
+    else tl_expand_error(self->ndim - i, m, self->ndim, self->shape, mask);
     return NULL;
   }
   if (tl_broadcast(self->ndim, self->shape, mask->ndim, mask->shape, &nd, shape) < 0) return NULL;

@@ -1,5 +1,6 @@
 /* index_plan.c: row operations per dtype and the plan shared by index, index_put and the index_* family. */
 #include "core/check.h"
+#include "core/errors.h"
 #include "index/index.h"
 
 /* ---- row operations --------------------------------------------------------------------------------------------- */
@@ -205,11 +206,6 @@ static int plan_dims(tl_plan *p, const TlTensor *self, const uint8_t *indexed, i
   return 0;
 }
 
-static void index_bounds(int64_t v, int dim, int64_t size) {
-  PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, dim,
-               (long long)size);
-}
-
 /* offsets += wrap(index) * stride, the index broadcast to bshape */
 static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_t stride, int bdims,
                        const int64_t *bshape) {
@@ -219,7 +215,7 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
     for (int64_t i = 0; i < p->count; i++) {
       int64_t x = v[i];
       if (x < -size || x >= size) {
-        index_bounds(x, order, size);
+        tl_index_error(PyExc_IndexError, x, order, size);
         return -1;
       }
       p->off[i] = tl_wrap_add(p->off[i], tl_wrap_mul(x < 0 ? x + size : x, stride));
@@ -233,7 +229,7 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
   for (int64_t i = 0; i < p->count; i++) {
     int64_t x = v[at];
     if (x < -size || x >= size) {
-      index_bounds(x, order, size);
+      tl_index_error(PyExc_IndexError, x, order, size);
       return -1;
     }
     p->off[i] = tl_wrap_add(p->off[i], tl_wrap_mul(x < 0 ? x + size : x, stride));

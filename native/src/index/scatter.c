@@ -1,5 +1,6 @@
 /* scatter.c: gather, scatter and the index_* family along one dim; embedding. */
 #include "core/geometry.h"
+#include "core/errors.h"
 #include "core/check.h"
 #include "index/index.h"
 
@@ -21,17 +22,11 @@ static void sweep_init(sweep *w, const TlTensor *self, int dim, const TlTensor *
   }
 }
 
-static int bad_index(int64_t v, int dim, int64_t size) {
-  PyErr_Format(PyExc_RuntimeError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, dim,
-               (long long)size);
-  return -1;
-}
-
 static int check_range(const TlTensor *ix, int dim, int64_t size) {
   if (tl_meta) return 0;
   const int64_t *v = (const int64_t *)tl_data(ix);
   for (int64_t i = 0; i < ix->numel; i++)
-    if (v[i] < 0 || v[i] >= size) return bad_index(v[i], dim, size);
+    if (v[i] < 0 || v[i] >= size) return tl_index_error(PyExc_RuntimeError, v[i], dim, size);
   return 0;
 }
 
@@ -589,8 +584,7 @@ PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
         if (p[i] < 0) p[i] += size;
         continue;
       }
-      PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)p[i],
-                   dim, (long long)size);
+      tl_index_error(PyExc_IndexError, p[i], dim, size);
       goto end;
     }
   }
@@ -649,10 +643,7 @@ PyObject *tl_k_embedding_backward(const TlKernel *k, PyObject *const *a, Py_ssiz
   (void)n_;
   (void)out;
   if (tl_int(a[2], &weights) < 0 || tl_int(a[3], &padding) < 0) return NULL;
-  if (!((TlTensor *)a[0])->ndim) {
-    PyErr_SetString(PyExc_IndexError, "Dimension specified as -1 but tensor has no dimensions");
-    return NULL;
-  }
+  if (!((TlTensor *)a[0])->ndim) return tl_no_dims_error(-1), NULL;
   if (weights < 0) {
     PyErr_SetString(PyExc_RuntimeError, "zeros: Dimension size must be non-negative.");
     return NULL;

@@ -27,8 +27,5 @@ static inline v4f v4_madd(v4f a, v4f b, v4f c) { return a * b + c; }
 #endif
 
 static inline v4f v4_select(v4i mask, v4f a, v4f b) { return (v4f)((mask & (v4i)a) | (~mask & (v4i)b)); }
-/* NaN in either operand gives NaN, as torch.maximum and torch.minimum do */
-static inline v4f v4_max(v4f a, v4f b) { return v4_select((v4i)((a > b) | (a != a)), a, b); }
-static inline v4f v4_min(v4f a, v4f b) { return v4_select((v4i)((a < b) | (a != a)), a, b); }
 static inline float v4_hsum(v4f v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 #endif

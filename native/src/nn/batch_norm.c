@@ -1,6 +1,7 @@
 /* batch_norm.c: batch norm (training and evaluation) and group norm, with gradients. A batch is [outer, C, S]: S
  * elements of a channel lie together (NCHW), or S = 1 and channels are innermost (NC, channels last). */
 #include "core/geometry.h"
+#include "core/errors.h"
 #include "nn/norm.h"
 #include <math.h>
 
@@ -482,8 +483,7 @@ static int check_back(PyObject *const *args, const Group *q) {
   }
   for (int i = 3; i < 5; i++) {
     if (dt[i] == dt[2]) continue;
-    PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[dt[2]],
-                 tl_scalar_type[dt[i]]);
+    tl_scalar_type_error(dt[2], dt[i]);
     goto done;
   }
   rc = 0;

@@ -2,6 +2,7 @@
  * With xhat = (x - mean) * rstd and h = g * weight:
  *   dx = rstd * (h - mean(h) - xhat * mean(h * xhat)), dweight = sum g * xhat, dbias = sum g. */
 #include "core/geometry.h"
+#include "core/errors.h"
 #include "core/check.h"
 #include "nn/norm.h"
 #include <math.h>

@@ -1,5 +1,6 @@
 /* loss.c: negative log likelihood over [N, C, S] with its gradient, and the fused elementwise losses. */
 #include "core/check.h"
+#include "core/errors.h"
 #include "nn/norm.h"
 #include <math.h>
 
@@ -55,11 +56,7 @@ static int nll_check(const TlTensor *x, const TlTensor *t, const TlTensor *w) {
                  (long long)classes, tl_fmt_shape(w->ndim, w->shape));
     return -1;
   }
-  if (w && w->dtype != x->dtype && tl_is_float(x->dtype)) {
-    PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[x->dtype],
-                 tl_scalar_type[w->dtype]);
-    return -1;
-  }
+  if (w && w->dtype != x->dtype && tl_is_float(x->dtype)) return tl_scalar_type_error(x->dtype, w->dtype);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 /* norm.c: the table of softmax, normalisation layers and losses. */
 #include "nn/norm.h"
+#include "core/errors.h"
 
 /* For ops with a kernel on webgpu only: on the CPU their body runs. */
 static PyObject *k_gpu_only(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
@@ -25,8 +26,7 @@ int tl_check_params(const TlTensor *input, PyObject *const *params, int n, bool 
       PyErr_SetString(PyExc_RuntimeError, "mixed dtype (CPU): expect parameter to have scalar type of Float");
       rc = -1;
     } else if (p && first == own && p->dtype != own && !mixed) {
-      PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[own],
-                   tl_scalar_type[p->dtype]);
+      tl_scalar_type_error(own, p->dtype);
       rc = -1;
     }
   }

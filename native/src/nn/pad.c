@@ -1,6 +1,7 @@
 /* pad.c: padding. Constant padding copies into a filled result; the other modes map every output index of the padded
  * (last) dims to an input index. */
 #include "index/index.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 #include "nn/image.h"
 
@@ -114,9 +115,7 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
   }
   for (int d = 0; d < ndim; d++) {
     if (oshape[d] >= 0) continue;
-    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)oshape[d],
-                 tl_fmt_shape(ndim, oshape));
-    return -1;
+    return tl_negative_size_error(oshape[d], ndim, oshape);
   }
   for (int j = 0; j < 3; j++) {
     if (p->out[j] > INT64_MAX / 64) { return tl_sizes_overflow(); }

@@ -1,5 +1,6 @@
 /* softmax.c: softmax and log_softmax along a dim, and their gradients, over [outer, n, inner]. */
 #include "nn/norm.h"
+#include "core/errors.h"
 #include "math/vexpn.h"
 #include <math.h>
 

@@ -21,21 +21,23 @@ typedef struct {
 typedef void (*pw_loop)(const PwParams *p, void *out, const void *const *in, int64_t n);
 enum { PW_I32, PW_I64, PW_F32, PW_F64, PW_C64, PW_C128, PW_NUM };
 
-enum {               /* PwRow.kind, bits: dtypes of operands and result */
-       PW_SAME = 0,  /* computed in and returned as the common dtype */
-       PW_FLOAT = 1, /* integers count as the default float dtype */
-       PW_BOOL = 2,  /* computed in the common dtype, returned as bool (loops write uint8_t) */
-       PW_REAL = 4,  /* complex operands give their real dtype (loops write reals) */
+/* PwRow.kind, bits: dtypes of operands and result */
+enum {
+  PW_SAME = 0,  /* computed in and returned as the common dtype */
+  PW_FLOAT = 1, /* integers count as the default float dtype */
+  PW_BOOL = 2,  /* computed in the common dtype, returned as bool (loops write uint8_t) */
+  PW_REAL = 4,  /* complex operands give their real dtype (loops write reals) */
 };
-enum {                 /* PwRow.flags */
-       PW_NO_BOOL = 1, /* "not implemented for 'Bool'" */
-       PW_NO_INT = 2,  /* real and complex floating point only */
-       PW_NO_FLOAT = 4,
-       PW_INT_ID = 8, /* integers are returned as they are (floor, round) */
-       PW_NO_HALF = 32,
-       PW_PARAM = 64,  /* numbers among the operands are parameters of PyTorch's kernel and say nothing of the layout */
-       PW_LEADS = 128, /* of two operands, the second one's layout goes first */
-       PW_WIDE = 16,   /* 16-bit floats: the last operand, when a number or 0-dim, is not rounded */
+/* PwRow.flags */
+enum {
+  PW_NO_BOOL = 1, /* "not implemented for 'Bool'" */
+  PW_NO_INT = 2,  /* real and complex floating point only */
+  PW_NO_FLOAT = 4,
+  PW_INT_ID = 8, /* integers are returned as they are (floor, round) */
+  PW_WIDE = 16,  /* 16-bit floats: the last operand, when a number or 0-dim, is not rounded */
+  PW_NO_HALF = 32,
+  PW_PARAM = 64,  /* numbers among the operands are parameters of PyTorch's kernel and say nothing of the layout */
+  PW_LEADS = 128, /* of two operands, the second one's layout goes first */
 };
 typedef struct {
   uint8_t kind, flags, arity;

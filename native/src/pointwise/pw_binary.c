@@ -1,5 +1,6 @@
 /* pw_binary.c: loops of two and three operands. */
 #include "math/cmath.h"
+#include "core/errors.h"
 #include "core/core.h"
 #include "pointwise/pointwise.h"
 #include "math/special.h"
@@ -267,10 +268,7 @@ static int check_room(PyObject *const *args, int n, tl_dtype d) {
     PwArg a;
     if (TL_CHECK(args[i]) || args[i] == Py_None) continue;
     if (pw_arg(args[i], &a)) return -1;
-    if ((a.i < 0 ? -(a.i + 1) : a.i) >> bits) {
-      PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", int_types[d]);
-      return -1;
-    }
+    if ((a.i < 0 ? -(a.i + 1) : a.i) >> bits) return tl_conversion_error(int_types[d]);
   }
   return 0;
 }

@@ -1,5 +1,6 @@
 /* pw_engine.c: runs a contiguous loop over operands of any strides and dtypes, in chunks. */
 #include "pointwise/pointwise.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 
 enum { CHUNK_BYTES = 4096, DIRECT_CHUNK = 1 << 18 };
@@ -20,7 +21,7 @@ PyObject *pw_not_implemented(const char *msg, tl_dtype d) {
   }
   char name[64] = {0};
   strncpy(name, msg, bar && bar - msg < 63 ? (size_t)(bar - msg) : 63);
-  return PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name, tl_scalar_type[d]);
+  return tl_not_implemented(name, d);
 }
 
 int pw_arg(PyObject *o, PwArg *a) {
@@ -341,11 +342,8 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   }
   bool through = over > 0;
   if (out) {
-    if (out->ndim != ndim || memcmp(out->shape, shape, sizeof(int64_t) * ndim)) {
-      PyErr_Format(PyExc_RuntimeError, "output with shape %s doesn't match the broadcast shape %s",
-                   tl_fmt_shape(out->ndim, out->shape), tl_fmt_shape(ndim, shape));
-      return NULL;
-    }
+    if (out->ndim != ndim || memcmp(out->shape, shape, sizeof(int64_t) * ndim))
+      return tl_output_shape_error(out, ndim, shape), NULL;
     if (tl_check_cast(result, (tl_dtype)out->dtype)) return NULL;
   }
   if (out && !through) {

@@ -2,6 +2,7 @@
  * dtype: Stockham's mixed radix for lengths of small primes, Bluestein's convolution for the others. Only the forward
  * transform is written; the backward one exchanges real and imaginary parts before and after. */
 #include "core/check.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 #include "reduce/reduce.h"
 #include "math/simd.h"

@@ -4,6 +4,7 @@
  * the named ops check their own shapes, in PyTorch's words, and call it. 16-bit floats run in float, integers in int64
  * (exact modulo the result's width), complex numbers as four real products. */
 #include "core/tl.h"
+#include "core/errors.h"
 #include "products/gemm.h"
 
 #define FAIL(...) return PyErr_Format(PyExc_RuntimeError, __VA_ARGS__), NULL
@@ -150,10 +151,7 @@ static TlTensor *expanded(TlTensor *self, int n, const int64_t *shape, tl_dtype 
          tl_scalar_type[self->dtype], tl_fmt_shape(self->ndim, self->shape), tl_fmt_shape(n, shape), n, self->ndim);
   for (int d = n - 1; d >= 0; d--) {
     int64_t have = d < lead ? 1 : self->shape[d - lead];
-    if (have != 1 && have != shape[d])
-      FAIL("The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d.  "
-           "Target sizes: %s.  Tensor sizes: %s",
-           (long long)shape[d], (long long)have, d, tl_fmt_shape(n, shape), tl_fmt_shape(self->ndim, self->shape));
+    if (have != 1 && have != shape[d]) return tl_expand_error(d, have, n, shape, self), NULL;
     strides[d] = have == 1 && (d < lead || shape[d] != 1) ? 0 : self->strides[d - lead];
   }
   TlTensor *v = tl_view(self, n, shape, strides, self->offset), *r = v ? tl_empty(w, n, shape) : NULL;
@@ -258,8 +256,7 @@ static int check_bmm(int64_t batch, int64_t k, int64_t batch2, int64_t k2, tl_dt
     PyErr_Format(PyExc_RuntimeError,
                  "Expected size for first two dimensions of batch2 tensor to be: [%lld, %lld] but got: [%lld, %lld].",
                  LL(batch), LL(k), LL(batch2), LL(k2));
-  else if (a != b)
-    PyErr_Format(PyExc_RuntimeError, "expected scalar type %s but found %s", tl_scalar_type[a], tl_scalar_type[b]);
+  else if (a != b) tl_scalar_type_error(a, b);
   else return no_bool(a, "bmm");
   return -1;
 }

@@ -1,5 +1,6 @@
 /* choice.c: randperm and multinomial. */
 #include "random/draws.h"
+#include "core/errors.h"
 #include <math.h>
 
 /* randperm(n, generator, dtype) */
@@ -12,11 +13,7 @@ PyObject *tl_k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na, Tl
   (void)na;
   (void)out;
   if (!g || tl_int(a[0], &n) < 0 || tl_dtype_arg(a[2], TL_I64, &d) < 0) return NULL;
-  if (n < 0) {
-    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: [%lld]", (long long)n,
-                 (long long)n);
-    return NULL;
-  }
+  if (n < 0) return tl_negative_size_error(n, 1, &n), NULL;
   if (d == TL_BOOL || tl_is_complex(d)) return tl_not_implemented("randperm", d);
   {
     static const int64_t most[] = {0,         255,  127, 32767,    2147483647,
@@ -26,7 +23,7 @@ PyObject *tl_k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na, Tl
       if (tl_is_float(d))
         PyErr_Format(PyExc_RuntimeError, "n cannot be greater than %lld for %s type.", (long long)most[d],
                      tl_scalar_type[d]);
-      else PyErr_Format(PyExc_RuntimeError, "value cannot be converted to type %s without overflow", names[d]);
+      else tl_conversion_error(names[d]);
       return NULL;
     }
   }

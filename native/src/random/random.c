@@ -1,5 +1,6 @@
 /* random.c: the kernels of distributions: their arguments, PyTorch's checks of these, and a fill. */
 #include "core/geometry.h"
+#include "core/errors.h"
 #include "random/draws.h"
 #include <math.h>
 
@@ -104,11 +105,7 @@ static PyObject *k_rand(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   (void)out;
   if (tl_ints(a[0], shape, &n) < 0 || tl_dtype_arg(a[2], tl_default_dtype, &d) < 0) return NULL;
   for (int i = 0; i < n; i++)
-    if (shape[i] < 0) {
-      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i],
-                   tl_fmt_shape(n, shape));
-      return NULL;
-    }
+    if (shape[i] < 0) return tl_negative_size_error(shape[i], n, shape), NULL;
   const bool normal = k->id == RANDN;
   if (tl_is_integral(d)) return tl_not_implemented(normal ? "normal_kernel_cpu" : "check_uniform_bounds", d);
   if (!(r = tl_empty(d, n, shape))) return NULL;

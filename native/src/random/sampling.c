@@ -2,6 +2,7 @@
  * rate 10, products of uniforms below; binomial: BTRS (Hoermann 1993) from 10 expected successes, geometric gaps below;
  * gamma: Marsaglia and Tsang (2000). */
 #include "random/rng.h"
+#include "core/errors.h"
 #include <math.h>
 
 __attribute__((noinline)) static double uniform_d(TlGenerator *g) { return tl_uniform_d(g); }
@@ -128,10 +129,7 @@ PyObject *tl_k_dirichlet(const TlKernel *k, PyObject *const *a, Py_ssize_t n, Tl
   (void)k;
   (void)out;
   if (!g) return NULL;
-  if (!single && self->dtype != TL_F64) {
-    PyErr_Format(PyExc_NotImplementedError, "\"dirichlet\" not implemented for '%s'", tl_scalar_type[self->dtype]);
-    return NULL;
-  }
+  if (!single && self->dtype != TL_F64) return tl_not_implemented("dirichlet", self->dtype);
   if (!(x = tl_contiguous_as(self, TL_F64)) || !(r = tl_empty(TL_F64, self->ndim, self->shape))) goto end;
   if (!(scratch = tl_malloc((uint64_t)cols * sizeof(double)))) goto end;
   for (int64_t i = 0; i < r->numel && !tl_meta; i += cols) {
@@ -160,19 +158,12 @@ PyObject *tl_k_sampled(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
   (void)out;
   if (!g) return NULL;
   if (!tl_is_float(self->dtype)) {
-    if (k->id == TL_BINOMIAL)
-      PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for count, got: %s",
-                   tl_scalar_type[self->dtype]);
-    else
-      PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id],
-                   tl_scalar_type[self->dtype]);
-    return NULL;
+    if (k->id != TL_BINOMIAL) return tl_not_implemented(name[k->id], self->dtype);
+    return PyErr_Format(PyExc_ValueError, "binomial only supports floating-point dtypes for count, got: %s",
+                        tl_scalar_type[self->dtype]);
   }
-  if (k->id != TL_POISSON && self->dtype != TL_F32 && self->dtype != TL_F64) {
-    PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", name[k->id],
-                 tl_scalar_type[self->dtype]);
-    return NULL;
-  }
+  if (k->id != TL_POISSON && self->dtype != TL_F32 && self->dtype != TL_F64)
+    return tl_not_implemented(name[k->id], self->dtype);
   x = tl_contiguous_as(self, TL_F64);
   if (k->id == TL_BINOMIAL && x) {
     TlTensor *prob = (TlTensor *)a[1];

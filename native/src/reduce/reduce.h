@@ -39,10 +39,6 @@ int tl_red_run(const TlRed *r, TlRedLoop loop, void *ctx);
 TlTensor *tl_red_result(const TlRed *r, tl_dtype dtype); /* elements in the order of the walk */
 TlTensor *tl_red_done(TlTensor *result);                 /* contiguous, as PyTorch's are; steals; NULL-safe */
 
-/* PyTorch's C++ names of dtypes, as its messages use them: "Long", "Float" */
-PyObject *tl_not_implemented(const char *kernel,
-                             tl_dtype dtype); /* NotImplementedError "kernel" not implemented for 'Long' */
-
 /* A tensor seen as [outer, n, inner] around one dim; the tensor is contiguous. */
 typedef struct {
   int64_t outer, n, inner;

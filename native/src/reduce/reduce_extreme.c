@@ -1,5 +1,6 @@
 /* reduce_extreme.c: max, min, amax, amin, aminmax and the forms that also give positions. */
 #include "reduce/reduce_loops.h"
+#include "core/errors.h"
 #include <limits.h>
 #include <math.h>
 

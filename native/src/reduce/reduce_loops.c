@@ -94,8 +94,7 @@ SUM_LOOPS(sqsum_d, double, v2d, 2, v2_load, LANES_d, SQ, SQ)
 SUM_COMPLEX(f)
 SUM_COMPLEX(d)
 
-/* ---- sums around a centre, for variances: s1 += x - c, s2 += (x - c)^2
- * ------------------------------------------------ */
+/* ---- sums around a centre, for variances: s1 += x - c, s2 += (x - c)^2 ------------------------------------------- */
 #define SHIFT_LOOPS(NAME, T, V, W, LOADV, LANES) \
   static void NAME##_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) { \
     enum { STEP = 4 * W, BLOCK = 32 * STEP }; \

@@ -1,12 +1,8 @@
 /* reduce_plan.c: how a reduction walks memory (see reduce.h). */
 #include "reduce/reduce.h"
+#include "core/errors.h"
 #include "core/geometry.h"
 #include <math.h>
-
-PyObject *tl_not_implemented(const char *kernel, tl_dtype dtype) {
-  PyErr_Format(PyExc_NotImplementedError, "\"%s\" not implemented for '%s'", kernel, tl_scalar_type[dtype]);
-  return NULL;
-}
 
 PyObject *tl_pack2(TlTensor *a, TlTensor *b) {
   PyObject *r = a && b ? PyTuple_Pack(2, (PyObject *)a, (PyObject *)b) : NULL;
@@ -51,10 +47,7 @@ int tl_red_mask(PyObject *dim, int ndim, uint8_t *mask, bool empty_is_none) {
   for (int i = 0; i < n; i++) {
     int d;
     if (tl_wrap_dim(dims[i], ndim, &d) < 0) return -1;
-    if (ndim == 0 ? i > 0 : mask[d]) {
-      PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d);
-      return -1;
-    }
+    if (ndim == 0 ? i > 0 : mask[d]) return tl_repeated_dim_error(d);
     if (ndim) mask[d] = 1;
   }
   return 0;

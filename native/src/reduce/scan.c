@@ -1,6 +1,7 @@
 /* scan.c: cumsum, cumprod, cummax, cummin, logcumsumexp along one dim. The input is taken as [outer, n, inner]; running
  * sums of floats are kept in double. */
 #include "reduce/reduce.h"
+#include "core/errors.h"
 #include "math/cmath.h"
 
 enum { CUMSUM, CUMPROD, CUMMAX, CUMMIN, LOGCUMSUMEXP };
@@ -97,9 +98,7 @@ static PyObject *k_scan(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
       return NULL;
     if (want == TL_BOOL && t->ndim && t->numel) /* nothing is added up otherwise */
       return tl_not_implemented(k->id == CUMSUM ? "cumsum_out_cpu" : "cumprod_out_cpu", want);
-  } else if (tl_is_integral(t->dtype)) {
-    return tl_not_implemented("logcumsumexp_out_cpu", t->dtype);
-  }
+  } else if (tl_is_integral(t->dtype)) return tl_not_implemented("logcumsumexp_out_cpu", t->dtype);
   loop = tl_compute[want];
   if (tl_is_integral(want)) loop = TL_I64;
   else if (tl_is_complex(want)) loop = TL_C128;
@@ -123,8 +122,7 @@ done:
   return (PyObject *)res;
 }
 
-/* ---- running extremes with positions: the last of equal values wins; NaN stays
- * ---------------------------------------- */
+/* ---- running extremes with positions: the last of equal values wins; NaN stays ----------------------------------- */
 #define EXTREME(NAME, T, CMP) \
   static void NAME(const T *xs, T *ys, int64_t *index, TlAxis ax) { \
     for (int64_t o = 0; o < ax.outer; o++) \

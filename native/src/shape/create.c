@@ -1,6 +1,7 @@
 /* create.c: factories. Arguments come in the order of the schemas: sizes and values, then dtype, layout, device,
  * pin_memory[, memory_format]; only dtype and memory_format matter here. */
 #include "index/index.h"
+#include "core/errors.h"
 #include "shape/create.h"
 #include <math.h>
 
@@ -24,9 +25,7 @@ static int size_arg(PyObject *o, int64_t *shape, int *n, const char *name) {
   for (int i = 0; i < *n; i++) {
     if (shape[i] >= 0) continue;
     if (name) PyErr_Format(PyExc_RuntimeError, "%s: Dimension size must be non-negative.", name);
-    else
-      PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i],
-                   tl_fmt_shape(*n, shape));
+    else tl_negative_size_error(shape[i], *n, shape);
     return -1;
   }
   return 0;
@@ -70,8 +69,7 @@ int tl_alert(const char *name) {
   if (!strictness) return 0;
   PyObject *text = PyUnicode_FromFormat(
     "%s does not have a deterministic implementation, but you set 'torch.use_deterministic_algorithms(True%s)'. %sfile "
-    "an "
-    "issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this "
+    "an issue at https://github.com/pytorch/pytorch/issues to help us prioritize adding deterministic support for this "
     "operation.",
     name, warns ? ", warn_only=True" : "",
     warns
@@ -211,18 +209,12 @@ PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   (void)n_;
   (void)out;
   for (int i = 0; i <= k->id; i++)
-    if (PyComplex_Check(a[i])) {
-      PyErr_SetString(PyExc_RuntimeError, "value cannot be converted to type double without overflow");
-      return NULL;
-    }
+    if (PyComplex_Check(a[i])) return tl_conversion_error("double"), NULL;
   if (ints) d = TL_I64;
   if ((start && tl_double(start, &x) < 0) || tl_double(end, &y) < 0 || (step && tl_double(step, &s) < 0) ||
       tl_dtype_arg(a[k->id + 1], d, &d) < 0)
     return NULL;
-  if (d == TL_BOOL || tl_is_complex(d)) {
-    PyErr_Format(PyExc_NotImplementedError, "\"arange_cpu\" not implemented for '%s'", tl_scalar_type[d]);
-    return NULL;
-  }
+  if (d == TL_BOOL || tl_is_complex(d)) return tl_not_implemented("arange_cpu", d);
   if (s == 0) {
     PyErr_SetString(PyExc_RuntimeError, "step must be nonzero");
     return NULL;

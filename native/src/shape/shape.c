@@ -1,5 +1,6 @@
 /* shape.c: joining, copying rearrangements and sequences; the table of the family. */
 #include "index/index.h"
+#include "core/errors.h"
 #include "shape/create.h"
 #include "core/core.h"
 #include "core/geometry.h"
@@ -22,9 +23,8 @@ static int copy_slice(TlTensor *dst, int dim, int64_t start, TlTensor *src, int6
 }
 
 /* ---- cat, stack ------------------------------------------------------------------------------------------------- */
-static int legacy_empty(const TlTensor *t) {
-  return t->ndim == 1 && t->shape[0] == 0;
-} /* cat skips these whatever the rank */
+/* cat skips these, whatever the rank of the others */
+static bool legacy_empty(const TlTensor *t) { return t->ndim == 1 && t->shape[0] == 0; }
 
 /* whether cat gives channels last: all tensors suggest it; unsqueezed: each with a dim of size 1 at its end first. -1:
  * an error is set */
@@ -45,140 +45,171 @@ static int all_channels_last(PyObject *list, Py_ssize_t count, bool unsqueezed) 
   return last;
 }
 
-/* cat(tensors, dim), stack(tensors, dim): stack is a cat along that dim which is then split in two, or one along a new
- * last dim */
+/* A call of cat or stack. stack is a cat along that dim, which is then split in two, or one along a new last dim. */
 enum { CAT, STACK };
+typedef struct {
+  PyObject *list;
+  Py_ssize_t count;
+  bool stack, unsqueezed; /* unsqueezed: a stack along a new last dim */
+  tl_dtype dtype;
+  TlTensor *first; /* the first that is not skipped */
+  int dim, ndim;   /* of the cat, before a stack splits it */
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+} Cat;
+
+static TlTensor *item(const Cat *c, Py_ssize_t i) { return (TlTensor *)PyTuple_GetItem(c->list, i); }
+static bool skipped(const Cat *c, const TlTensor *t) { return !c->stack && legacy_empty(t); }
+
+static int cat_items(Cat *c) {
+  for (Py_ssize_t i = 0; i < c->count; i++) {
+    TlTensor *t = item(c, i);
+    if (!TL_CHECK(t)) {
+      PyErr_Format(PyExc_TypeError, "expected Tensor as element %zd in argument 0", i);
+      return -1;
+    }
+    if (!c->stack && !t->ndim) {
+      PyErr_Format(PyExc_RuntimeError, "zero-dimensional tensor (at position %zd) cannot be concatenated", i);
+      return -1;
+    }
+    c->dtype = i ? tl_promote(c->dtype, (tl_dtype)t->dtype) : (tl_dtype)t->dtype;
+    if (c->dtype == TL_NUM_DTYPES) return -1;
+    if (!c->first && !skipped(c, t)) c->first = t;
+  }
+  if (!c->first) c->first = item(c, 0);
+  return 0;
+}
+
+/* dims and shape; what a cat adds up along its dim is added by cat_sizes */
+static int cat_dims(Cat *c, int64_t dim) {
+  const TlTensor *first = c->first;
+  const int nd = first->ndim + c->stack;
+  if (nd > TL_MAX_DIMS) {
+    PyErr_Format(PyExc_RuntimeError, "too many dimensions: %d", nd);
+    return -1;
+  }
+  if (skipped(c, first)) dim = 0; /* all are skipped: as in PyTorch, any dim will do */
+  if (tl_wrap_dim(dim, nd, &c->dim) < 0) return -1;
+  c->unsqueezed = c->stack && c->dim == first->ndim;
+  c->ndim = first->ndim + c->unsqueezed;
+  memcpy(c->shape, first->shape, (size_t)first->ndim * sizeof *c->shape);
+  if (!c->stack) c->shape[c->dim] = 0;
+  else if (c->unsqueezed) c->shape[c->dim] = c->count;
+  else if (__builtin_mul_overflow(c->count, c->shape[c->dim], &c->shape[c->dim])) return tl_sizes_overflow();
+  return 0;
+}
+
+static int cat_sizes(Cat *c, const TlTensor *t, Py_ssize_t i) {
+  const TlTensor *first = c->first;
+  if (c->stack) {
+    if (t->ndim == first->ndim && !memcmp(t->shape, first->shape, (size_t)t->ndim * sizeof *t->shape)) return 0;
+    PyErr_Format(PyExc_RuntimeError,
+                 "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zd",
+                 tl_fmt_shape(first->ndim, first->shape), tl_fmt_shape(t->ndim, t->shape), i);
+    return -1;
+  }
+  if (t->ndim != c->ndim) {
+    PyErr_Format(PyExc_RuntimeError, "Tensors must have same number of dimensions: got %d and %d", c->ndim, t->ndim);
+    return -1;
+  }
+  for (int d = 0; d < c->ndim; d++) {
+    if (d == c->dim || t->shape[d] == c->shape[d]) continue;
+    PyErr_Format(PyExc_RuntimeError,
+                 "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for "
+                 "tensor number %zd in the list.",
+                 c->dim, (long long)c->shape[d], (long long)t->shape[d], i);
+    return -1;
+  }
+  return __builtin_add_overflow(c->shape[c->dim], t->shape[c->dim], &c->shape[c->dim]) ? tl_sizes_overflow() : 0;
+}
+
+/* whether the tensors' bytes follow one another in the result, plane by plane */
+static bool cat_dense(const Cat *c, bool last) {
+  bool dense = !(last && c->unsqueezed);
+  for (Py_ssize_t i = 0; i < c->count && dense; i++) {
+    const TlTensor *t = item(c, i);
+    if (!skipped(c, t)) dense = t->dtype == c->dtype && (last ? tl_is_channels_last(t) : tl_is_contiguous(t));
+  }
+  return dense;
+}
+
+static TlTensor *cat_result(const Cat *c, bool last) {
+  TlTensor *r =
+    last ? tl_empty_strided(c->dtype, c->ndim, c->shape, c->strides) : tl_empty(c->dtype, c->ndim, c->shape);
+  if (r && c->stack && !c->unsqueezed) { /* split into count and the size it had */
+    int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+    for (int d = 0; d <= c->ndim; d++) shape[d] = c->shape[d <= c->dim ? d : d - 1];
+    shape[c->dim] = c->count;
+    shape[c->dim + 1] = c->first->shape[c->dim];
+    tl_view_strides(r, c->ndim + 1, shape, strides);
+    if (tl_restride(r, c->ndim + 1, shape, strides) < 0) TL_CLEAR(r);
+  }
+  return r;
+}
+
+static void join_bytes(const Cat *c, TlTensor *r) {
+  const int64_t inner = c->strides[c->dim] * tl_itemsize[c->dtype], row = inner * c->shape[c->dim],
+                outer = r->numel * tl_itemsize[c->dtype] / row;
+  char *at = tl_data(r);
+  for (Py_ssize_t i = 0; i < c->count; i++) {
+    TlTensor *t = item(c, i);
+    if (skipped(c, t)) continue;
+    const int64_t bytes = c->unsqueezed ? inner : inner * t->shape[c->dim];
+    const char *s = tl_data(t);
+    char *d = at;
+    if (bytes == 4)
+      for (int64_t o = 0; o < outer; o++, d += row, s += 4) memcpy(d, s, 4);
+    else
+      for (int64_t o = 0; o < outer; o++, d += row, s += bytes) memcpy(d, s, (size_t)bytes);
+    at += bytes;
+  }
+}
+
+static int join_copies(const Cat *c, TlTensor *r) {
+  int64_t at = 0, shape[TL_MAX_DIMS];
+  memcpy(shape, c->shape, (size_t)c->ndim * sizeof *shape);
+  for (Py_ssize_t i = 0; i < c->count; i++) {
+    TlTensor *t = item(c, i);
+    if (skipped(c, t)) continue;
+    const int64_t length = c->unsqueezed ? 1 : t->shape[c->dim];
+    if (!length) continue;
+    shape[c->dim] = length;
+    TlTensor *d = tl_view(r, c->ndim - c->unsqueezed, shape, c->strides, r->offset + at * c->strides[c->dim]);
+    const int rc = d ? tl_copy(d, t) : -1;
+    TL_DEC(d);
+    if (rc < 0) return -1;
+    at += length;
+  }
+  return 0;
+}
+
+/* cat(tensors, dim), stack(tensors, dim) */
 static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  Py_ssize_t count = PySequence_Size(a[0]);
-  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], d64, at = 0;
-  int dim = 0, nd = 0, stack = k->id == STACK, dense = 1, unsqueezed = 0, last;
-  tl_dtype dt = TL_BOOL;
-  TlTensor *first = NULL, *r = NULL;
-  PyObject *list = NULL;
+  Cat c = {.count = PySequence_Size(a[0]), .stack = k->id == STACK};
+  TlTensor *r = NULL;
+  int64_t dim;
   (void)n_;
   (void)out;
-  if (count < 0 || tl_int(a[1], &d64) < 0) return NULL;
-  if (!count) {
-    if (stack) PyErr_SetString(PyExc_RuntimeError, "stack expects a non-empty TensorList");
+  if (c.count < 0 || tl_int(a[1], &dim) < 0) return NULL;
+  if (!c.count) {
+    if (c.stack) PyErr_SetString(PyExc_RuntimeError, "stack expects a non-empty TensorList");
     else PyErr_SetString(PyExc_ValueError, "torch.cat(): expected a non-empty list of Tensors");
     return NULL;
   }
-  if (!(list = PySequence_Tuple(a[0]))) return NULL;
-#define ITEM(i) ((TlTensor *)PyTuple_GetItem(list, (i)))
-  for (Py_ssize_t i = 0; i < count; i++) {
-    TlTensor *t = ITEM(i);
-    if (!TL_CHECK(t)) {
-      PyErr_Format(PyExc_TypeError, "expected Tensor as element %zd in argument 0", i);
-      goto end;
-    }
-    if (!stack && !t->ndim) {
-      PyErr_Format(PyExc_RuntimeError, "zero-dimensional tensor (at position %zd) cannot be concatenated", i);
-      goto end;
-    }
-    dt = i ? tl_promote(dt, (tl_dtype)t->dtype) : (tl_dtype)t->dtype;
-    if (dt == TL_NUM_DTYPES) goto end;
-    if (!first && (stack || !legacy_empty(t))) first = t;
+  if (!(c.list = PySequence_Tuple(a[0]))) return NULL;
+  bool fits = cat_items(&c) == 0 && cat_dims(&c, dim) == 0;
+  for (Py_ssize_t i = 0; i < c.count && fits; i++)
+    fits = skipped(&c, item(&c, i)) || cat_sizes(&c, item(&c, i), i) == 0;
+  const int last = fits ? all_channels_last(c.list, c.count, c.unsqueezed) : -1;
+  if (last >= 0) {
+    if (last) tl_channels_last_strides(c.ndim, c.shape, c.strides);
+    else tl_natural_layout(c.ndim, c.shape, c.shape, c.strides);
+    r = cat_result(&c, last);
   }
-  if (!first) first = ITEM(0);
-  nd = first->ndim + stack;
-  if (nd > TL_MAX_DIMS) {
-    PyErr_Format(PyExc_RuntimeError, "too many dimensions: %d", nd);
-    goto end;
+  if (r && r->numel && !tl_meta) {
+    if (cat_dense(&c, last)) join_bytes(&c, r);
+    else if (join_copies(&c, r) < 0) TL_CLEAR(r);
   }
-  if (tl_wrap_dim(d64, nd, &dim) < 0) goto end;
-  unsqueezed = stack && dim == first->ndim;
-  if (stack && !unsqueezed) nd--; /* until the end, the dims are those of the cat */
-  memcpy(shape, first->shape, (size_t)first->ndim * sizeof *shape);
-  if (!stack) shape[dim] = 0; /* added up below */
-  else if (unsqueezed) shape[dim] = count;
-  else if (__builtin_mul_overflow(count, shape[dim], &shape[dim])) {
-    tl_sizes_overflow();
-    goto end;
-  }
-  for (Py_ssize_t i = 0; i < count; i++) {
-    TlTensor *t = ITEM(i);
-    if (stack) {
-      if (t->ndim != first->ndim || memcmp(t->shape, first->shape, (size_t)t->ndim * sizeof *shape)) {
-        PyErr_Format(PyExc_RuntimeError,
-                     "stack expects each tensor to be equal size, but got %s at entry 0 and %s at entry %zd",
-                     tl_fmt_shape(first->ndim, first->shape), tl_fmt_shape(t->ndim, t->shape), i);
-        goto end;
-      }
-    } else {
-      if (legacy_empty(t)) continue;
-      if (t->ndim != nd) {
-        PyErr_Format(PyExc_RuntimeError, "Tensors must have same number of dimensions: got %d and %d", nd, t->ndim);
-        goto end;
-      }
-      for (int d = 0; d < nd; d++) {
-        if (d == dim || t->shape[d] == shape[d]) continue;
-        PyErr_Format(PyExc_RuntimeError,
-                     "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for "
-                     "tensor number %zd in the list.",
-                     dim, (long long)shape[d], (long long)t->shape[d], i);
-        goto end;
-      }
-      if (__builtin_add_overflow(shape[dim], t->shape[dim], &shape[dim])) {
-        tl_sizes_overflow();
-        goto end;
-      }
-    }
-    dense = dense && t->dtype == dt && tl_is_contiguous(t);
-  }
-  if ((last = all_channels_last(list, count, unsqueezed)) < 0) goto end;
-  if (last) {
-    dense = !unsqueezed;
-    for (Py_ssize_t i = 0; i < count && dense; i++) dense = ITEM(i)->dtype == dt && tl_is_channels_last(ITEM(i));
-    tl_channels_last_strides(nd, shape, strides);
-  } else {
-    tl_natural_layout(nd, shape, shape, strides);
-  }
-  r = last ? tl_empty_strided(dt, nd, shape, strides) : tl_empty(dt, nd, shape);
-  if (r && stack && !unsqueezed) { /* split into count and the size it had */
-    int64_t sh[TL_MAX_DIMS], st[TL_MAX_DIMS];
-    for (int d = 0; d <= nd; d++) sh[d] = shape[d <= dim ? d : d - 1];
-    sh[dim] = count;
-    sh[dim + 1] = first->shape[dim];
-    tl_view_strides(r, nd + 1, sh, st);
-    if (tl_restride(r, nd + 1, sh, st) < 0) TL_CLEAR(r);
-  }
-  if (!r || !r->numel || tl_meta) goto end;
-  if (dense) {
-    int64_t inner = strides[dim] * tl_itemsize[dt], row = inner * shape[dim], outer = r->numel * tl_itemsize[dt] / row;
-    for (Py_ssize_t i = 0; i < count; i++) {
-      TlTensor *t = ITEM(i);
-      int64_t bytes = unsqueezed ? inner : 0;
-      if (!unsqueezed && t->ndim == nd) bytes = inner * t->shape[dim];
-      const char *s = tl_data(t);
-      char *d = tl_data(r) + at;
-      if (!stack && legacy_empty(t)) continue;
-      if (bytes == 4)
-        for (int64_t o = 0; o < outer; o++, d += row, s += 4) memcpy(d, s, 4);
-      else
-        for (int64_t o = 0; o < outer; o++, d += row, s += bytes) memcpy(d, s, (size_t)bytes);
-      at += bytes;
-    }
-  } else {
-    for (Py_ssize_t i = 0; i < count; i++) {
-      TlTensor *t = ITEM(i), *d;
-      int64_t length = 1, sh[TL_MAX_DIMS];
-      if (!unsqueezed) length = !stack && legacy_empty(t) ? 0 : t->shape[dim];
-      int rc;
-      if (!length) continue;
-      memcpy(sh, shape, (size_t)nd * sizeof *sh);
-      sh[dim] = length;
-      d = tl_view(r, nd - unsqueezed, sh, strides, r->offset + at * strides[dim]);
-      rc = d ? tl_copy(d, t) : -1;
-      TL_DEC(d);
-      if (rc < 0) {
-        TL_CLEAR(r);
-        goto end;
-      }
-      at += length;
-    }
-  }
-end:
-  Py_XDECREF(list);
+  Py_DECREF(c.list);
   return (PyObject *)r;
 }
 
@@ -222,10 +253,7 @@ static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   for (int i = 0; i < n; i++) {
     int d;
     if (tl_wrap_dim(dims[i], self->ndim, &d) < 0) return NULL;
-    if (seen[d]) {
-      PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d);
-      return NULL;
-    }
+    if (seen[d]) return tl_repeated_dim_error(d), NULL;
     seen[d] = 1;
   }
   if (!(r = tl_empty_preserved(TL_CPU, self, self->dtype)) || !r->numel) return (PyObject *)r;
@@ -287,10 +315,7 @@ static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     PyErr_Format(PyExc_RuntimeError, "shifts and dimensions must align. shifts: %d, dims:%d", ns, nd);
     return NULL;
   }
-  if (!self->ndim) {
-    PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions", (long long)dims[0]);
-    return NULL;
-  }
+  if (!self->ndim) return tl_no_dims_error(dims[0]), NULL;
   cur = TL_INC(self);
   for (int i = 0; i < nd && cur; i++) {
     int d;
@@ -323,8 +348,7 @@ static PyObject *k_repeat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, 
   }
   for (int i = 0; i < n; i++) {
     if (shape[i] >= 0 && rep[i] >= 0) continue;
-    PyErr_Format(PyExc_RuntimeError, "Trying to create tensor with negative dimension %lld: %s", (long long)shape[i],
-                 tl_fmt_shape(n, shape));
+    tl_negative_size_error(shape[i], n, shape);
     return NULL;
   }
   if (!(r = tl_empty(self->dtype, n, shape)) || !r->numel) return (PyObject *)r;
@@ -370,11 +394,7 @@ static PyObject *k_repeat_interleave(const TlKernel *k, PyObject *const *a, Py_s
     PyErr_SetString(PyExc_RuntimeError, "repeat_interleave only accept 1D vector as repeat");
     return NULL;
   }
-  if (rep->dtype != TL_I64 && rep->dtype != TL_I32) {
-    PyErr_Format(PyExc_NotImplementedError, "\"repeat_interleave_cpu\" not implemented for '%s'",
-                 tl_scalar_type[rep->dtype]);
-    return NULL;
-  }
+  if (rep->dtype != TL_I64 && rep->dtype != TL_I32) return tl_not_implemented("repeat_interleave_cpu", rep->dtype);
   if (!(c = tl_contiguous_as(rep, TL_I64))) return NULL;
   v = (const int64_t *)tl_data(c);
   for (int64_t i = 0; i < c->numel; i++) {
@@ -506,10 +526,7 @@ static PyObject *k_diag_embed(const TlKernel *k, PyObject *const *a, Py_ssize_t 
     PyErr_Format(PyExc_RuntimeError, "diagonal dimensions cannot be identical %lld, %lld", (long long)x, (long long)y);
     return NULL;
   }
-  if (!self->ndim) {
-    PyErr_SetString(PyExc_IndexError, "Dimension specified as -1 but tensor has no dimensions");
-    return NULL;
-  }
+  if (!self->ndim) return tl_no_dims_error(-1), NULL;
   if (off == INT64_MIN || __builtin_add_overflow(self->shape[self->ndim - 1], off < 0 ? -off : off, &size)) {
     tl_sizes_overflow();
     return NULL;

@@ -1,5 +1,6 @@
 /* view.c: ops that only change geometry (results share memory), and basic indexing. */
 #include "core/core.h"
+#include "core/errors.h"
 
 #define ARGS const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out
 #define UNUSED (void)k, (void)n, (void)out
@@ -14,10 +15,7 @@ static int infer_size(int64_t numel, int nd, int64_t *shape) {
   int64_t known = 1;
   int hole = -1;
   int64_t given[TL_MAX_DIMS];
-  if (nd < 0) {
-    PyErr_SetString(PyExc_TypeError, "a shape must be a tuple of ints, not None");
-    return -1;
-  }
+  if (nd < 0) return tl_no_shape_error();
   memcpy(given, shape, sizeof(int64_t) * (size_t)nd);
   for (int i = 0; i < nd; i++) {
     if (shape[i] == -1) {
@@ -195,10 +193,7 @@ static PyObject *k_expand(ARGS) {
         int64_t want[TL_MAX_DIMS];
         int m;
         tl_ints(a[1], want, &m);
-        PyErr_Format(PyExc_RuntimeError,
-                     "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton "
-                     "dimension %d.  Target sizes: %s.  Tensor sizes: %s",
-                     (long long)shape[i], (long long)size, i, tl_fmt_shape(nd, want), tl_fmt_shape(t->ndim, t->shape));
+        tl_expand_error(i, size, nd, want, t);
         return NULL;
       }
       st = 0;
@@ -218,10 +213,7 @@ static PyObject *k_squeeze(ARGS) {
     if (tl_ints(a[1], dims, &m) < 0) return NULL;
     for (int i = 0; i < m; i++) {
       if (tl_wrap_dim(dims[i], t->ndim, &d) < 0) return NULL;
-      if (drop[d] && t->ndim) {
-        PyErr_Format(PyExc_RuntimeError, "dim %d appears multiple times in the list of dims", d);
-        return NULL;
-      }
+      if (drop[d] && t->ndim) return tl_repeated_dim_error(d), NULL;
       drop[d] = true;
     }
   }
@@ -494,8 +486,7 @@ static PyObject *k_component(ARGS) {
     PyErr_SetString(
       PyExc_RuntimeError,
       "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it "
-      "as "
-      "real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
+      "as real, use self.resolve_conj(); however, be warned that the resulting tensor will NOT alias the original.");
     return NULL;
   }
   for (int i = 0; i < t->ndim; i++) {
@@ -621,11 +612,7 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
           PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
         return NULL;
       }
-      if (v < -t->shape[d] || v >= t->shape[d]) {
-        PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension %d with size %lld", (long long)v, d,
-                     (long long)t->shape[d]);
-        return NULL;
-      }
+      if (v < -t->shape[d] || v >= t->shape[d]) return tl_index_error(PyExc_IndexError, v, d, t->shape[d]), NULL;
       offset = tl_wrap_add(offset, tl_wrap_mul(v < 0 ? v + t->shape[d] : v, t->strides[d]));
       d++;
     } else {

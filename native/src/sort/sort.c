@@ -1,5 +1,6 @@
 /* sort.c: sort, argsort, topk, kthvalue, median, nanmedian, mode: everything that orders rows along one dim. */
 #include "sort/sort.h"
+#include "core/errors.h"
 #include "math/simd.h"
 #include <math.h>
 
@@ -87,7 +88,6 @@ static TlTensor *order(Rows *w, TlTensor *t, int dim, int64_t m, bool descending
   return index;
 }
 
-enum { SORT, ARGSORT };
 /* sort(self, dim, descending); sort_stable and argsort_stable: (self, stable, dim, descending) */
 enum { ONLY_INDICES = 1, STABLE = 2 }; /* bits of the id */
 static PyObject *k_sort(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
@@ -153,8 +153,12 @@ static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest)
       e4 = v4_set1((float)((const T *)p)[(int64_t)(uint32_t)limit * inner]); \
     } \
   }
-      if (w->loop == TL_F32)
-        SCAN_ROW(float, tl_key_f32) else SCAN_ROW(int32_t, tl_key_i32) tl_sort32(c, w->row.tmp, have);
+      if (w->loop == TL_F32) {
+        SCAN_ROW(float, tl_key_f32)
+      } else {
+        SCAN_ROW(int32_t, tl_key_i32)
+      }
+      tl_sort32(c, w->row.tmp, have);
       for (int64_t i = 0; i < m; i++) at[(o * m + i) * inner + j] = (int64_t)(uint32_t)c[i];
     }
   return index;

@@ -1,5 +1,6 @@
 /* sort_search.c: unique values, binary search, histograms and counts. */
 #include "sort/sort.h"
+#include "core/errors.h"
 #include <math.h>
 
 static TlTensor *empty1(tl_dtype d, int64_t n) { return tl_empty(d, 1, &n); }
@@ -92,8 +93,7 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   int dim = 0, zeros = 0;
   (void)nargs, (void)out;
   if (!flat && t->ndim == 0) {
-    if (tl_int(dim_arg, &at) == 0)
-      PyErr_Format(PyExc_IndexError, "Dimension specified as %lld but tensor has no dimensions", (long long)at);
+    if (tl_int(dim_arg, &at) == 0) tl_no_dims_error(at);
     return NULL;
   }
   if (tl_is_complex(t->dtype)) return tl_not_implemented(flat ? "unique" : "unique_dim", t->dtype);

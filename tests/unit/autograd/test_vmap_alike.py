@@ -250,7 +250,7 @@ def test_models_of_layers():
         (nn.Sequential(nn.Conv2d(1, 2, 3), nn.MaxPool2d(2), nn.GroupNorm(1, 2)), (2, 1, 6, 6)),
     ):
         X = torch.randn(3, *shape)
-        first = lambda out: out[0] if isinstance(out, tuple) else out  # noqa: E731
+        first = lambda out: out[0] if isinstance(out, tuple) else out
         got = torch.func.vmap(lambda v: first(layer(v)))(X)
         assert torch.allclose(got, torch.stack([first(layer(v)) for v in X]), atol=1e-5)
 

@@ -7,7 +7,7 @@ import pytest
 
 import torchlite as torch
 
-import deterministic  # noqa: E402
+import deterministic
 
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* does not have a deterministic implementation")

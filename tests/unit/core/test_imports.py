@@ -1,6 +1,7 @@
 """No module of the package imports another that imports it back, while they are loaded."""
 
 import ast
+import importlib
 import pathlib
 import sys
 
@@ -86,3 +87,12 @@ def test_circles_are_found(tmp_path):
 
 def test_no_circles():
     assert not [sorted(c) for c in circles(imports())]
+
+
+@pytest.mark.parametrize("package", ["", "nn", "utils"])
+def test_each_submodule_in_a_list_is_a_file(package):
+    """Modules that torchlite does not have are in the table of absent names, not in these lists."""
+    module = importlib.import_module(("torchlite." + package).rstrip("."))
+    here = pathlib.Path(module.__file__).parent
+    listed = module._SUBMODULES | getattr(module, "_PRIVATE", set())
+    assert not {n for n in listed if not (here / n).is_dir() and not (here / (n + ".py")).is_file()}

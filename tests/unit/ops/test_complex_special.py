@@ -198,13 +198,14 @@ RULES = [
         ],
     ),
 ]
+# f(z) = -i g(i z); cos(z) = cosh(i z)
 TURNED = {
     "sin": "sinh",
     "cos": "cosh",
     "tan": "tanh",
     "asin": "asinh",
     "atan": "atanh",
-}  # f(z) = -i g(i z); cos(z) = cosh(i z)
+}
 
 
 def _image(symmetry, z, w):

@@ -3,8 +3,8 @@
 import pytest
 
 torch = pytest.importorskip("torch")
-import torchlite as tl  # noqa: E402
-from against_torch import check, fails_alike, same  # noqa: E402
+import torchlite as tl
+from against_torch import check, fails_alike, same
 
 TOL = (1e-5, 1e-5)
 # powers of two, products of small primes, primes of one butterfly, and lengths of a convolution

@@ -7,8 +7,15 @@ import random
 import pytest
 
 torch = pytest.importorskip("torch")
-import torchlite as tl  # noqa: E402
-from test_indexing import DTYPES, compare, make, shape_of  # noqa: E402
+import torchlite as tl
+from dtype_names import DTYPES
+from index_cases import compare, make, shape_of
+
+
+def test_cat_of_nothing():
+    for dim in (0, -1, 5):
+        compare(lambda m, x: m.cat([x, x], dim), torch.ones(0))
+        compare(lambda m, x, y: m.cat([x, y], dim), torch.ones(0), torch.ones(0, 2))
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -85,9 +92,8 @@ def test_padding(mode):
                 [rng.randint(1, 4) for _ in range(dims + rng.randint(1, 2))],
                 rng.choice(["float32", "float64", "int64", "complex64"]),
             )
-            pad = [
-                rng.randint(0 if mode == "circular" else -1, 3) for _ in range(2 * dims)
-            ]  # -1 there reads what was not written
+            # -1 there reads what was not written
+            pad = [rng.randint(0 if mode == "circular" else -1, 3) for _ in range(2 * dims)]
             compare(lambda m, x: m.nn.functional.pad(x, pad, mode=mode), x)
 
             def gradient(m, x):

@@ -7,8 +7,8 @@ import warnings
 import pytest
 
 torch = pytest.importorskip("torch")
-import torchlite as tl  # noqa: E402
-from reduction_cases import FLOATS, compare, make, ours, same  # noqa: E402
+import torchlite as tl
+from reduction_cases import FLOATS, compare, make, ours, same
 
 warnings.simplefilter("ignore")
 

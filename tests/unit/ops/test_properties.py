@@ -8,11 +8,11 @@ import pytest
 
 real = pytest.importorskip("torch")
 pytest.importorskip("hypothesis")
-import torchlite as ours  # noqa: E402
-from hypothesis import given  # noqa: E402
-from hypothesis import strategies as st  # noqa: E402
-from strategies import COMPLEX, DTYPES, FLOATS, INTS, agree, broadcastable  # noqa: E402
-from strategies import indices, profile, run, same, shapes, tensors  # noqa: E402
+import torchlite as ours
+from hypothesis import given
+from hypothesis import strategies as st
+from strategies import COMPLEX, DTYPES, FLOATS, INTS, agree, broadcastable
+from strategies import indices, profile, run, same, shapes, tensors
 
 warnings.simplefilter("ignore")
 WIDE = ["bool", *INTS, *FLOATS, *COMPLEX]
@@ -207,7 +207,7 @@ def test_gather_scatter(data):
     for s in side:
         n *= s
     at = data.draw(st.lists(st.integers(0, max(size - 1, 0)), min_size=n, max_size=n))
-    index = lambda m: m.tensor(at, dtype=m.int64).reshape(side)  # noqa: E731
+    index = lambda m: m.tensor(at, dtype=m.int64).reshape(side)
     agree(lambda m, x: m.gather(x, dim, index(m)), a)
     agree(lambda m, x: m.take_along_dim(x, index(m), dim), a)
     agree(lambda m, x: x.scatter_add(dim, index(m), m.ones(side, dtype=x.dtype)), a)

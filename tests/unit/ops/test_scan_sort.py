@@ -5,8 +5,9 @@ import random
 import pytest
 
 torch = pytest.importorskip("torch")
-import torchlite as tl  # noqa: E402
-from reduction_cases import DTYPES, compare, make, ours, same  # noqa: E402
+import torchlite as tl
+from dtype_names import DTYPES
+from reduction_cases import compare, make, ours, same
 
 REAL = [d for d in DTYPES if not d.startswith("complex")]
 

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 np = pytest.importorskip("numpy")
-import torchlite as tl  # noqa: E402
+import torchlite as tl
 
 # name: range, largest error allowed
 LIMITS = {

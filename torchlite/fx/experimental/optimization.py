@@ -158,6 +158,6 @@ def optimize_for_inference(model: Any, pass_config: dict[str, Any] | None = None
     return GraphModule(current.root, graph)
 
 
-from ..._core import absent as _absent  # noqa: E402
+from ..._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -8,7 +8,7 @@ _MODULES = frozenset(
     splitter_base tools_common utils backends""".split()
 )
 
-from ..._core import absent as _absent  # noqa: E402
+from ..._core import absent as _absent
 
 _other = _absent.of(__name__)
 

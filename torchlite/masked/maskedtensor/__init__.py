@@ -1,6 +1,5 @@
 """MaskedTensor: core.py has the class, the other modules what functions and operators do with it."""
 
-# ruff: noqa: F401
 from . import _ops_refs, binary, core, creation, passthrough, reductions, unary
 from .binary import _apply_native_binary, _is_native_binary
 from .core import MaskedTensor, is_masked_tensor

@@ -14,7 +14,7 @@ from .passthrough import PASSTHROUGH_FNS, _apply_pass_through_fn
 from .reductions import NATIVE_REDUCE_FNS, TENSOR_REDUCE_FNS, TORCH_REDUCE_FNS, _apply_reduction
 from .unary import NATIVE_INPLACE_UNARY_FNS, NATIVE_UNARY_FNS, _apply_native_unary
 
-__all__ = []  # type: ignore[var-annotated]
+__all__ = []
 
 
 def _check_args_kwargs_length(

@@ -9,7 +9,7 @@ import torchlite as torch
 from .core import _map_mt_args_kwargs, _masks_match, _wrap_result, in_backward, is_masked_tensor, packets
 from .unary import with_values
 
-__all__ = []  # type: ignore[var-annotated]
+__all__ = []
 
 BINARY_NAMES = """add atan2 arctan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift div divide
     floor_divide fmod logaddexp logaddexp2 mul multiply nextafter remainder sub subtract true_divide eq ne le ge greater

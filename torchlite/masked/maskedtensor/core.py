@@ -263,9 +263,9 @@ class MaskedTensor(torch.Tensor):
         """The mask, bool, of the same shape and layout."""
         return self._masked_mask
 
-    layout = property(lambda self: self._masked_data.layout)  # type: ignore[assignment]
+    layout = property(lambda self: self._masked_data.layout)
 
-    is_sparse = property(lambda self: self.layout is not torch.strided)  # type: ignore[assignment]
+    is_sparse = property(lambda self: self.layout is not torch.strided)
 
     def is_sparse_coo(self) -> bool:
         return self.layout is torch.sparse_coo

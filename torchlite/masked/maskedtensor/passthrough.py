@@ -6,7 +6,7 @@ from typing import Any
 
 from .core import _map_mt_args_kwargs, _wrap_result, packets
 
-__all__ = []  # type: ignore[var-annotated]
+__all__ = []
 
 _NAMES = """select transpose split t slice slice_backward select_backward index expand view _unsafe_view _reshape_alias
     cat unsqueeze unfold unfold_backward im2col col2im stack"""

@@ -10,7 +10,7 @@ import torchlite as torch
 from .core import _WISH, is_masked_tensor, packets
 from .creation import as_masked_tensor, masked_tensor
 
-__all__ = []  # type: ignore[var-annotated]
+__all__ = []
 
 REDUCE_NAMES = "sum mean amin amax argmin argmax prod all norm var std".split()
 

@@ -8,7 +8,7 @@ import torchlite as torch
 
 from .core import MaskedTensor, _map_mt_args_kwargs, _wrap_result, packets
 
-__all__ = []  # type: ignore[var-annotated]
+__all__ = []
 
 UNARY_NAMES = """abs absolute acos arccos acosh arccosh angle asin arcsin asinh arcsinh atan arctan atanh arctanh
     bitwise_not ceil clamp clip conj_physical cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1 fix floor frac

@@ -29,6 +29,6 @@ def sdpa_kernel(backends, set_priority=False):
     yield
 
 
-from ..._core import absent as _absent  # noqa: E402
+from ..._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -202,9 +202,8 @@ class _Signature:
         return inspect.Signature([inspect.Parameter(name, kind) for name, kind in kinds])
 
 
-class Module(
-    _StateDict, _Conversion, torch._C.ModuleBase
-):  # the native core finds parameters, children and buffers by itself
+# ModuleBase: the native core finds parameters, children and buffers by itself
+class Module(_StateDict, _Conversion, torch._C.ModuleBase):
     """Base class of all neural network modules.
 
     Parameters, buffers and child modules become known by assigning them as attributes in `__init__` (after

@@ -31,6 +31,6 @@ def _list_with_default(out_size, defaults):
     return [v if v is not None else d for v, d in zip(out_size, defaults[-len(out_size) :])]
 
 
-from ..._core import absent as _absent  # noqa: E402
+from ..._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -55,6 +55,6 @@ class DistributedDataParallel(Module):
         return nullcontext()
 
 
-from ..._core import absent as _absent  # noqa: E402
+from ..._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -1,7 +1,7 @@
 """Utilities for modules; each is loaded when first used."""
 
-from .spectral_norm import remove_spectral_norm, spectral_norm  # noqa: F401  (named as their files: bound at once)
-from .weight_norm import remove_weight_norm, weight_norm  # noqa: F401
+from .spectral_norm import remove_spectral_norm, spectral_norm
+from .weight_norm import remove_weight_norm, weight_norm
 
 _LAZY = {}
 for _file, _names in {

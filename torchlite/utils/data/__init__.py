@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 
-from . import _utils  # noqa: F401
+from . import _utils
 from ._utils.collate import default_collate, default_convert
 from .dataloader import DataLoader, _DatasetKind, get_worker_info
 from .dataset import (

@@ -357,6 +357,6 @@ class _WorkerDataLoaderIter(_BaseDataLoaderIter):
 # the types of two arguments, which packages import
 _collate_fn_t = _worker_init_fn_t = collections.abc.Callable
 
-from ..._core import absent as _absent  # noqa: E402
+from ..._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -164,7 +164,7 @@ class SummaryWriter:
             pixels = torch.frombuffer(bytearray(drawn.getvalue()), dtype=torch.uint8)
             pictures.append(pixels.view(h, w, 4)[:, :, :3])
             if close:
-                import matplotlib.pyplot as plt  # type: ignore[import-not-found]
+                import matplotlib.pyplot as plt
 
                 plt.close(one)
         self.add_images(tag, torch.stack(pictures), global_step, walltime, "NHWC")

@@ -8,7 +8,7 @@ from typing import Any
 from ... import _C
 from . import expression, stream
 from .expression import coalesce
-from .stream import float_word, fresh, launch, ready  # noqa: F401
+from .stream import float_word, fresh, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -216,7 +216,7 @@ def _order(lead: int, operands: list[Any], shape: tuple[int, ...]) -> tuple[int,
     tensors = [a for a in operands if isinstance(a, Tensor)]
     if lead and isinstance(operands[lead], Tensor):
         tensors.insert(0, operands[lead])
-    return core.layout(tensors, shape)  # type: ignore[no-any-return]
+    return core.layout(tensors, shape)
 
 
 def _in_order(t: Tensor, order: tuple[int, ...]) -> Tensor:
@@ -256,11 +256,7 @@ def complex_pointwise(ov: Any, op: Any, operands: Any, args: Any) -> Any:
             raise RuntimeError(
                 "output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(shape))
             )
-        if not _C.can_cast(dtype, self.dtype):
-            raise RuntimeError(
-                "result type %s can't be cast to the desired output type %s"
-                % (dtype._scalar_type, self.dtype._scalar_type)
-            )
+        _C.check_cast(dtype, self.dtype)
         target = self.detach() if order is None else self.detach().permute(order)
         if self.dtype.is_complex and not real:
             assign(torch.view_as_real(target), node)

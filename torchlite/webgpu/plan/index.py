@@ -1,11 +1,12 @@
 """Reading and writing by index tensors: gather and scatter, x[i, j], the index_* family, embedding, take and put.
 
-All of them are one of two kernels over a grid of positions:
-an element's place in the source (or destination) is a sum of coordinates times strides and of indices times strides.
-Float sums and products over repeated indices are made in the order of the positions, after a sort,
-so they are the same every time; integers are added with atomic operations. Where plain writes meet at one place one of
-them stays, and it is not defined which, as in PyTorch; of int64 and complex elements, which two words make up,
-the last one stays, and under torch.use_deterministic_algorithms(True) of all.
+All of them are one of two kernels over a grid of positions. An element's place in the source (or destination) is a sum
+of coordinates times strides and of indices times strides.
+
+Float sums and products over repeated indices are made in the order of the positions, after a sort, so they are the same
+every time. Integers are added with atomic operations. Where plain writes meet at one place, one of them stays, and it
+is not defined which, as in PyTorch. The last one stays of int64 and complex elements, since two words make up each,
+and of all elements under torch.use_deterministic_algorithms(True).
 """
 
 from __future__ import annotations
@@ -126,6 +127,19 @@ def take_at(
     return r
 
 
+def _needs_order(mode: str, dtype: DType, meet: int, various: bool) -> bool:
+    """Whether elements that meet at one place must be taken in order. various: the source has more than one value."""
+    if dtype.name == "int64" and mode not in ("set", "add"):
+        return True
+    if meet == 1:
+        return False
+    strict = bool(_deterministic["mode"])
+    if mode == "set":
+        return various and (dtype.itemsize == 8 or strict)
+    # sums and products are rounded; the greatest of 0 and -0 is the one that was there first
+    return dtype.is_floating_point and (mode in ("add", "prod") or mode in ("amax", "amin") and strict)
+
+
 def put_at(
     target: Any,
     grid: tuple[int, ...],
@@ -139,9 +153,8 @@ def put_at(
     skip: Any = None,
     fresh: bool = False,
 ) -> Any:
-    """target's elements at the grid's places changed, in place: by source (buffer, strides over the grid, offset)
-    or a number.
-    `fresh`: what was there before does not count."""
+    """Changes target's elements at the grid's places: by source (buffer, strides over the grid, offset) or a number.
+    fresh: what was there before does not count."""
     if 0 in grid:
         return target
     if mode != "set" and target.dtype.is_complex:
@@ -155,22 +168,7 @@ def put_at(
     for d, m in zip(along, grid):
         if d is None:
             meet *= m
-    ordered = source is not None and (
-        fresh
-        or name == "int64"
-        and mode not in ("set", "add")
-        or meet > 1
-        and (
-            mode in ("add", "prod")
-            and dtype.is_floating_point
-            or mode == "set"
-            and (dtype.itemsize == 8 or _deterministic["mode"])
-            and any(source[1])
-            or mode in ("amax", "amin")
-            and _deterministic["mode"]
-            and dtype.is_floating_point
-        )
-    )  # of 0 and -0
+    ordered = source is not None and (fresh or _needs_order(mode, dtype, meet, any(source[1])))
     operands: list[Any] = [(own, offset), *([] if source is None else [(source[1], source[2])]), *picked]
     values, keep = grid_words(grid, operands)
     ndim = len(keep) or 1

@@ -146,7 +146,7 @@ def _cat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
                 parts.append((buffer, strides, offset, own[dim]))
                 total += own[dim]
     if shape is None:
-        return cpu_result(ov, a) if type(dim) is not int or not -1 <= dim < 1 else empty((0,), dtype)
+        return empty((0,), dtype)
     shape = (*shape[:dim], len(parts), *shape[dim:]) if stack else (*shape[:dim], total, *shape[dim + 1 :])
     return join(parts, dim, shape, dtype)
 

@@ -27,6 +27,7 @@ from __future__ import annotations
 import sys
 
 from ... import _C
+from .protocol import State
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 ALLOC, FREE, WRITE, COPY, FILL, PLAN = [_C.commands[n] for n in ("ALLOC", "FREE", "WRITE", "COPY", "FILL", "PLAN")]
-CLOSED, READY, LOST = 0, 1, 2
+CLOSED, READY, LOST = State.CLOSED, State.READY, State.LOST
 DESKTOP = "it belongs to web pages (Pyodide), and this is torchlite on desktop Python"
 
 current: Any = None  # a Bridge of _types.pyi while a device is open
@@ -68,7 +69,7 @@ def error(name: str, message: str) -> Any:
 
         return OutOfMemoryError(message)
     if name == "DeviceLostError":
-        message = message.partition(" - reset()")[0] + "; `await torch.webgpu.reset()` starts a new device"
+        message += "; `await torch.webgpu.reset()` starts a new device"
     return {"DeviceLostError": DeviceLostError, "UnsupportedKernelError": Unsupported}.get(name, RuntimeError)(message)
 
 

@@ -11,7 +11,7 @@ import js
 from pyodide.ffi import can_run_sync, create_proxy, run_sync, to_js
 
 from . import bridge
-from .protocol import DEFAULTS, GONE, HEAD_BYTES, MOST_BYTES, MOST_POSTED, Kind, Word
+from .protocol import DEFAULTS, GONE, HEAD_BYTES, MOST_BYTES, MOST_POSTED, Kind, Text, Word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 
 APART = "the page is not cross-origin isolated (COOP and COEP headers), so Python cannot block for its answer"
-REFUSED = "its script was not loaded; a Content-Security-Policy must allow blob: in worker-src"
 
 
 def message(**fields: Any) -> Any:
@@ -49,14 +48,15 @@ class Link:
         self._options = {k: v for k, v in options.items() if k != "worker"}
         self._source = source
         self._port = self._memory = self._head = None
-        self._ended = bridge.CLOSED, "WebGPU was not opened yet"
+        self._ended = bridge.CLOSED, Text.UNOPENED
+        # as messages said it last, where no memory is shared
         self._status = {
             "failed": False,
             "backlogged": False,
             "epoch": 0,
             "state": bridge.CLOSED,
             "reason": "",
-        }  # by messages
+        }
         self._beats = self._posted = self._bytes = self._asked = 0
         self._numbers = itertools.count(1)
         self._waiting: dict[int, asyncio.Future[Any]] = {}
@@ -82,7 +82,7 @@ class Link:
         def failed(event: Any) -> None:
             js.URL.revokeObjectURL(url)
             if self._port is port:
-                self.end("the GPU worker failed: " + (getattr(event, "message", None) or REFUSED))
+                self.end(Text.WORKER_FAILED % (getattr(event, "message", None) or Text.REFUSED))
 
         self._proxies = create_proxy(heard), create_proxy(failed)
         port.onmessage, port.onerror = self._proxies
@@ -105,9 +105,7 @@ class Link:
                 future.set_exception(self._lost())
 
     def _lost(self) -> Any:
-        return bridge.error(
-            "DeviceLostError", "[webgpu] the device was lost (%s); its tensors are gone" % self._ended[1]
-        )
+        return bridge.error("DeviceLostError", Text.LOST % self._ended[1])
 
     def _alive(self) -> Any:
         if self._port is None:
@@ -154,10 +152,14 @@ class Link:
             waited = {number: waited.get(number, 0) + 1 for number in self._waiting}
             if not waited:
                 return
-            if still >= self._silent:
-                self.end("the GPU worker gave no sign of life for %g s" % (still * self._tick / 1000))
-            elif max(waited.values()) >= self._patient:
-                self.end("the GPU worker gave no answer for %g s" % (self._patient * self._tick / 1000))
+            self._give_up(still, max(waited.values()))
+
+    def _give_up(self, still: int, waited: int) -> None:
+        """Ends a worker that was silent, or gave no answer, for too many ticks."""
+        if still >= self._silent:
+            self.end(Text.SILENT % ("%g" % (still * self._tick / 1000)))
+        elif waited >= self._patient:
+            self.end(Text.UNANSWERED % ("%g" % (waited * self._tick / 1000)))
 
     def _beat(self) -> Any:
         return self._beats if self._head is None else self._word(Word.BEAT)
@@ -187,10 +189,7 @@ class Link:
             # counts ticks, not time: the clock goes on while the machine sleeps
             now = self._beat()
             still, beat, waited = (still + 1 if now == beat else 0), now, waited + 1
-            if still >= self._silent:
-                self.end("the GPU worker gave no sign of life for %g s" % (still * self._tick / 1000))
-            elif waited >= self._patient:
-                self.end("the GPU worker gave no answer for %g s" % (waited * self._tick / 1000))
+            self._give_up(still, waited)
         self._asked = 0
 
     def _answer(self, name: str, args: tuple[Any, ...]) -> Any:

@@ -15,6 +15,7 @@ from pyodide.ffi import JsException, can_run_sync, create_once_callable, run_syn
 from ..._core import adapter as _adapter
 from ..._core.archive import FOLDER
 from . import bridge as _bridge
+from .protocol import ReadMode, Text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ NOT_YET = (
 )
 
 options: dict[str, Any] = {}  # RuntimeOptions of js_bridge, for tests of small devices
-READ_MODES = {"canvas": 2, "worker": 4}  # those that do not suspend Python; bits of readProblem()
+# bits of readProblem(): the read modes that do not suspend Python
+READ_MODES = {"canvas": ReadMode.CANVAS, "worker": ReadMode.WORKER}
 _opening: asyncio.Task[bool] | None = None  # the task that opens the device
 _problem = None  # why it could not be opened
 
@@ -147,7 +149,7 @@ async def _apart() -> Any:
     from .worker import WorkerBridge
 
     if not _here("Worker"):
-        raise RuntimeError("workers cannot start workers here")
+        raise RuntimeError(Text.NO_WORKERS)
     bridge = WorkerBridge(options, _text())
     try:
         if await bridge.open():

@@ -1,5 +1,6 @@
 """What Python and a GPU worker say to each other. `npm run tables` (js_bridge) writes this from
-js_bridge/src/api/worker_calls.ts, which says what each thing is."""
+js_bridge/src/api/worker_calls.ts, which says what each thing is; states, read modes and texts are those of the page's
+own bridge (bridge.ts, errors.ts)."""
 
 HEAD_BYTES = 64
 
@@ -18,6 +19,29 @@ class Kind:
     VALUE = 0
     BYTES = 1
     ERROR = 2
+
+
+class State:
+    CLOSED = 0
+    READY = 1
+    LOST = 2
+
+
+class ReadMode:
+    MAP = 1
+    CANVAS = 2
+    WORKER = 4
+
+
+class Text:
+    UNOPENED = "WebGPU was not opened yet"
+    CLOSED = "WebGPU was closed"
+    LOST = "[webgpu] the device was lost (%s); its tensors are gone"
+    NO_WORKERS = "workers cannot start workers here"
+    WORKER_FAILED = "the GPU worker failed: %s"
+    REFUSED = "its script was not loaded; a Content-Security-Policy must allow blob: in worker-src"
+    SILENT = "the GPU worker gave no sign of life for %s s"
+    UNANSWERED = "the GPU worker gave no answer for %s s"
 
 
 MOST_POSTED = 64

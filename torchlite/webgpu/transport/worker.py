@@ -20,9 +20,7 @@ from pyodide.ffi import can_run_sync, to_js
 from . import bridge
 from .bridge import ALLOC, command
 from .link import APART, Link, message
-from .protocol import CALLS, GONE, KEPT, PROMISED, Word
-
-WORKER = 4  # a bit of readProblem()
+from .protocol import CALLS, GONE, KEPT, PROMISED, ReadMode, Text, Word
 
 
 def _binary(data: Any, **fields: Any) -> tuple[Any, Any]:
@@ -68,7 +66,7 @@ class WorkerBridge(Link):
         return done
 
     def close(self) -> None:
-        self.end("WebGPU was closed", bridge.CLOSED)
+        self.end(Text.CLOSED, bridge.CLOSED)
 
     def state(self) -> Any:
         if self._port is not None:
@@ -133,7 +131,7 @@ class WorkerBridge(Link):
         return data
 
     def readProblem(self, bit: Any) -> Any:
-        if bit != WORKER:
+        if bit != ReadMode.WORKER:
             return self._options["canvas"]
         if self._port is None:
             return self._ended[1]

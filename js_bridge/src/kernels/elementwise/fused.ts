@@ -8,7 +8,7 @@
  * packed dtype is written by whole words in a "c" output, by atomic bit operations in an "s" output.
  */
 import { accessors, bindingType, castTo, type Form, loadVec, storeVec } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import { type Graph, type Node, nodeDtype, scalarWords, statements, usesCoords } from "./expression";
 import {
   type Binding,
@@ -16,7 +16,6 @@ import {
   type DType,
   DTYPES,
   type Kernel,
-  kernelKey,
   linearGrid,
   perWord,
   type UniformWord,
@@ -223,13 +222,7 @@ ${outputs
   })
   .join("\n")}`;
   }
-  return {
-    key: kernelKey("fused", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(Math.ceil(value(u, "n") / per)),
-  };
+  return makeKernel("fused", params, { bindings, uniforms, globals, main }, (u) =>
+    linearGrid(Math.ceil(value(u, "n") / per)),
+  );
 }

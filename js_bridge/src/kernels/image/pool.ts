@@ -8,13 +8,12 @@
  *   columns   the windows themselves, [planes, taps, ...], 0 outside (im2col); backward sums them (col2im)
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import {
   type Binding,
   computeOf,
   type DType,
   type Kernel,
-  kernelKey,
   linearGrid,
   type UniformWord,
   offsets,
@@ -48,8 +47,8 @@ export interface PoolParams extends Window {
 
 /**
  * Uniforms: planes; images x<d> (large), y<d> (pooled); [divisor f32]; <buffer>o. Buffers: max and adaptive_max x, y,
- * [idx]; others x, y;
- * backward max gy, idx, gx; backward of others gy, gx. For adaptive only the number of dims of `kernel` counts.
+ * [idx]; others x, y. Backward: max gy, idx, gx; others gy, gx. For adaptive only the number of dims of `kernel`
+ * counts.
  */
 export function pool(params: PoolParams): Kernel {
   const { op, dtype, backward } = params;
@@ -189,13 +188,7 @@ ${adaptiveLoops(`    r += ld_x(p.xo + ${at});`)}  r = r / f32(${width});`;
 ${adaptiveLoops(`    ${bounds}\n    r += ld_gy(p.gyo + ${outAt}) / f32(${width});`)}`;
   }
   if (!max || backward) body += `\n  st_${dst}(p.${dst}o + i32(gid), ${castTo("r", "float32", dtype)});`;
-  return {
-    key: kernelKey("pool", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main: head + body });
-    },
-    workgroups: (u) => linearGrid(value(u, "planes") * many * product(range(nd).map((d) => value(u, `${own}${d}`)))),
-  };
+  return makeKernel("pool", params, { bindings, uniforms, globals, main: head + body }, (u) =>
+    linearGrid(value(u, "planes") * many * product(range(nd).map((d) => value(u, `${own}${d}`)))),
+  );
 }

@@ -5,12 +5,11 @@
  * their weighted gradients. So it needs no atomics and is reproducible.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import {
   computeOf,
   type DType,
   type Kernel,
-  kernelKey,
   linearGrid,
   offsets,
   uniform,
@@ -123,13 +122,7 @@ export function upsample(params: UpsampleParams): Kernel {
   const main = `${head}
 ${backward ? back : forward}
   st_${dst}(p.${dst}o + i32(gid), ${castTo("sum", "float32", dtype)});`;
-  return {
-    key: kernelKey("upsample", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(value(u, "planes") * product(D.map((d) => value(u, `${own}${d}`)))),
-  };
+  return makeKernel("upsample", params, { bindings, uniforms, globals, main }, (u) =>
+    linearGrid(value(u, "planes") * product(D.map((d) => value(u, `${own}${d}`)))),
+  );
 }

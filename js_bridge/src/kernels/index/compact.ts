@@ -4,13 +4,12 @@
  * the last sum, the total, before it allocates the result.
  */
 import { accessors, input, outForm, output, truth } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import {
   type Binding,
   computeOf,
   type DType,
   type Kernel,
-  kernelKey,
   linearGrid,
   offsets,
   type Step,
@@ -81,15 +80,9 @@ ${each}
     at++; }
   }
   ${op === "count" ? "ends[gid] = at;" : ""}`;
-  return {
-    key: kernelKey("compact", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(Math.ceil(value(u, "n") / PIECE)),
-  };
+  return makeKernel("compact", params, { bindings, uniforms, globals, main }, (u) =>
+    linearGrid(Math.ceil(value(u, "n") / PIECE)),
+  );
 }
 
 /** The kernels of `count`. Buffers x, ends; scratch: counts (int32, one for each piece) and the scan's buffers. */

@@ -1,21 +1,20 @@
 /**
  * Reading and writing by index tensors, over a common grid of positions with strides for every operand:
  *   gather    out[c] = src[sum of c . strides + sum over j of idx_j(c) * step_j]: gather, index_select, embedding,
- *   take, x[i, j]
+ *             take, x[i, j]
  *   scatter   dst[...] = or += or max= ... src(c): scatter, scatter_add, index_add, index_put, embedding gradients
- * Indices are int64 or int32, read exactly. For an index out of range gather stores 0 and scatter stores nothing, and
- * the status buffer (four words, zero before) gets [check + number of the index, index low word, index high word,
- * extent] for the runtime to raise; many dispatches can share it, the first to fail keeps it.
+ * Indices are int64 or int32, read exactly. For an index out of range gather stores 0 and scatter stores nothing. The
+ * status buffer (four words, zero before) gets [check + number of the index, index low word, index high word, extent],
+ * from which the error is raised. Many dispatches share it; the first that fails keeps it.
  */
 import { accessors, castTo, input, narrow, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import {
   type Binding,
   computeOf,
   DTYPES,
   type DType,
   type Kernel,
-  kernelKey,
   linearGrid,
   perWord,
   type UniformWord,
@@ -119,15 +118,7 @@ export function gather(params: GatherParams): Kernel {
   var v = ${t}();
   if (fine) { v = ld_src(${offset("a", ndim)} + at); }
   st_dst(p.qo + i32(gid), v);`;
-  return {
-    key: kernelKey("gather", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(value(u, "n")),
-  };
+  return makeKernel("gather", params, { bindings, uniforms, globals, main }, (u) => linearGrid(value(u, "n")));
 }
 
 const JOIN: { readonly [M in Exclude<ScatterMode, "set">]: { f32: string; i32: string } } = {
@@ -227,15 +218,7 @@ export function scatter(params: ScatterParams): Kernel {
   const v = scalar ? number : `ld_src(${offset("a", ndim)})`;
   const main = `${indexBody(params)}
   if (fine${skip ? " && at0 != p.skip" : ""}) { put(${offset("q", ndim)} + at, ${v}); }`;
-  return {
-    key: kernelKey("scatter", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(value(u, "n")),
-  };
+  return makeKernel("scatter", params, { bindings, uniforms, globals, main }, (u) => linearGrid(value(u, "n")));
 }
 
 export interface JoinParams {
@@ -271,15 +254,7 @@ ${unravelText(ndim)}
   var v = ${WGSL_TYPE[computeOf(dtype)]}();
   ${ks.map((k) => (k === parts - 1 ? take(k) : `if (k${dim} < p.end${k}) ${take(k)}`)).join(" else ")}
   st_y(${offset("y", ndim)}, v);`;
-  return {
-    key: kernelKey("join", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(value(u, "n")),
-  };
+  return makeKernel("join", params, { bindings, uniforms, globals, main }, (u) => linearGrid(value(u, "n")));
 }
 
 export type PadMode = "reflect" | "replicate" | "circular";
@@ -321,15 +296,7 @@ ${range(ndim)
   .map((d) => `  at = at * i32(p.in${d}) + source(k${d} - p.pad${d}, i32(p.in${d}));`)
   .join("\n")}
   st_y(p.yo + i32(gid), ${castTo("ld_x(p.xo + at)", dtype, dtype)});`;
-  return {
-    key: kernelKey("pad", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(value(u, "n")),
-  };
+  return makeKernel("pad", params, { bindings, uniforms, globals, main }, (u) => linearGrid(value(u, "n")));
 }
 
 /**
@@ -382,13 +349,5 @@ ${open.join("\n")}
   st_dst(p.dsto + i32(gid), sum);`;
   const image = (u: Parameters<Kernel["workgroups"]>[0]): number =>
     range(ndim).reduce((n, d) => n * value(u, `in${d}`), 1);
-  return {
-    key: kernelKey("pad", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(image(u)),
-  };
+  return makeKernel("pad", params, { bindings, uniforms, globals, main }, (u) => linearGrid(image(u)));
 }

@@ -1,17 +1,7 @@
 /** searchsorted and bucketize: finds by bisection where values would go into sorted rows. */
 import { accessors, castTo, input, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
-import {
-  type Compute,
-  computeOf,
-  type DType,
-  type Kernel,
-  kernelKey,
-  linearGrid,
-  offsets,
-  uniform,
-  value,
-} from "../spec";
+import { makeKernel } from "../../wgsl/module";
+import { type Compute, computeOf, type DType, type Kernel, linearGrid, offsets, uniform, value } from "../spec";
 
 export interface SearchParams {
   /** dtypes of the sorted rows and of the values, and the one they are compared in. */
@@ -54,13 +44,5 @@ export function search(params: SearchParams): Kernel {
     if (${before}) { low = mid + 1u; } else { high = mid; }
   }
   y[p.yo + i32(gid)] = ${out === "int64" ? "vec2<u32>(low, 0u)" : "i32(low)"};`;
-  return {
-    key: kernelKey("search", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(value(u, "n")),
-  };
+  return makeKernel("search", params, { bindings, uniforms, globals, main }, (u) => linearGrid(value(u, "n")));
 }

@@ -4,14 +4,13 @@
  * compute the places, sort them together with their source positions, and then walk each run of equal places.
  */
 import { accessors, input, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import { CHECK, indexBody, indexWords, offset, resolver, type ScatterParams, STATUS, unravelText } from "./index_ops";
 import { planSort, sortScratch } from "../rows/sort";
 import {
   type Compute,
   computeOf,
   type Kernel,
-  kernelKey,
   linearGrid,
   type Step,
   uniform,
@@ -62,15 +61,7 @@ export function segment(params: SegmentStage): Kernel {
     );
     const main = `${indexBody(params)}
   place[gid] = select(${NOWHERE}, ${offset("q", ndim)} + at, fine${skip ? " && at0 != p.skip" : ""});`;
-    return {
-      key: kernelKey("segment", params),
-      bindings,
-      uniforms,
-      get wgsl() {
-        return buildModule({ bindings, uniforms, globals, main });
-      },
-      workgroups: (u) => linearGrid(value(u, "n")),
-    };
+    return makeKernel("segment", params, { bindings, uniforms, globals, main }, (u) => linearGrid(value(u, "n")));
   }
   const cls = computeOf(dtype),
     type = WGSL_TYPE[cls];
@@ -107,15 +98,9 @@ fn join(a: ${type}, b: ${type}) -> ${type} { return ${JOIN[mode][cls]}; }`;
     k++;
   }
   st_dst(at, r);`;
-  return {
-    key: kernelKey("segment", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(value(u, "n") * (wide ? value(u, "cols") : 1)),
-  };
+  return makeKernel("segment", params, { bindings, uniforms, globals, main }, (u) =>
+    linearGrid(value(u, "n") * (wide ? value(u, "cols") : 1)),
+  );
 }
 
 /** The kernels of one ordered scatter. Buffers src, idx<j>, dst, status; scratch of segmentScratch(). */

@@ -7,17 +7,8 @@
 import { attentionDirect, lowest } from "./attention_direct";
 import type { AttentionParams } from "./attention_params";
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
-import {
-  computeOf,
-  type Kernel,
-  kernelKey,
-  linearGrid,
-  uniform,
-  type UniformWord,
-  UnsupportedKernelError,
-  value,
-} from "../spec";
+import { makeKernel } from "../../wgsl/module";
+import { computeOf, type Kernel, linearGrid, uniform, type UniformWord, UnsupportedKernelError, value } from "../spec";
 
 const QUERIES = 16,
   LANES = 16,
@@ -196,13 +187,7 @@ ${outs.map(addValue).join("\n")}
 ${outs.flatMap((o) => range(4).map((j) => putElement(o, j))).join("\n")}
     if (t == 0) { lse[p.lseo + (b * i32(p.H) + h) * i32(p.L) + l] = select(top + tl_log(sum), -tl_inf(), sum == 0.0); }
   }`;
-  return {
-    key: kernelKey("attention", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main, workgroup: QUERIES * LANES });
-    },
-    workgroups: (u) => linearGrid(value(u, "B") * value(u, "H") * Math.ceil(value(u, "L") / QUERIES), 1),
-  };
+  return makeKernel("attention", params, { bindings, uniforms, globals, main, workgroup: QUERIES * LANES }, (u) =>
+    linearGrid(value(u, "B") * value(u, "H") * Math.ceil(value(u, "L") / QUERIES), 1),
+  );
 }

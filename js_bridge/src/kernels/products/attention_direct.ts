@@ -4,9 +4,9 @@
  * at most 64 elements.
  */
 import { accessors, castTo } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import type { AttentionParams } from "./attention_params";
-import { type Binding, type Kernel, kernelKey, linearGrid, type UniformWord, value } from "../spec";
+import { type Binding, type Kernel, linearGrid, type UniformWord, value } from "../spec";
 
 const GROUP = 64,
   EACH = 4;
@@ -105,13 +105,7 @@ ${quads.flatMap((c) => putQuad(r, c)).join("\n")}
   }`,
   )
   .join("\n")}`;
-  return {
-    key: kernelKey("attention", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main, workgroup: GROUP });
-    },
-    workgroups: (u) => linearGrid(value(u, "B") * value(u, "H") * Math.ceil(value(u, "L") / EACH), GROUP),
-  };
+  return makeKernel("attention", params, { bindings, uniforms, globals, main, workgroup: GROUP }, (u) =>
+    linearGrid(value(u, "B") * value(u, "H") * Math.ceil(value(u, "L") / EACH), GROUP),
+  );
 }

@@ -4,10 +4,10 @@
  * and pixels) in plain loops, so nothing is divided inside them.
  */
 import { accessors, castTo } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import { epilogue } from "../elementwise/epilogue";
 import { BUFFERS, type ConvParams } from "./conv_params";
-import { type Binding, type DType, type Kernel, kernelKey, linearGrid, type UniformWord, value } from "../spec";
+import { type Binding, type DType, type Kernel, linearGrid, type UniformWord, value } from "../spec";
 import { pixels, product, range, ravel, sizesOf, unravel } from "../image/window";
 
 const GROUP = 64;
@@ -171,20 +171,13 @@ ${setup}
 ${body}
 ${four.map((q) => `  let at${q} = ${column(q)};`).join("\n")}
 ${down.flatMap((r) => four.map((q) => `  store(mt + ${r}, nt + ${q}, at${q}, c${r}[${q}]);`)).join("\n")}`;
-  return {
-    key: kernelKey("conv", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main, workgroup: GROUP });
-    },
-    workgroups: (u) =>
-      linearGrid(
-        Math.ceil(value(u, "M") / high) *
-          Math.ceil(value(u, "N") / EACH) *
-          value(u, "batches") *
-          (split ? value(u, "splits") : 1),
-        GROUP,
-      ),
-  };
+  return makeKernel("conv", params, { bindings, uniforms, globals, main, workgroup: GROUP }, (u) =>
+    linearGrid(
+      Math.ceil(value(u, "M") / high) *
+        Math.ceil(value(u, "N") / EACH) *
+        value(u, "batches") *
+        (split ? value(u, "splits") : 1),
+      GROUP,
+    ),
+  );
 }

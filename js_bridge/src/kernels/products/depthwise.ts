@@ -3,7 +3,7 @@
  * invocation an output element; the weight gradient takes a workgroup for each filter tap. Layouts as in conv.ts.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import { type EpilogueGraph, epilogue } from "../elementwise/epilogue";
 import { BUFFERS } from "./conv_params";
 import {
@@ -11,7 +11,6 @@ import {
   computeOf,
   type DType,
   type Kernel,
-  kernelKey,
   linearGrid,
   type UniformWord,
   offsets,
@@ -163,32 +162,24 @@ ${
 }
   if (lane == 0u) { st_gw(p.gwo + i32(group), ${result}); }`;
   }
-  return {
-    key: kernelKey("depthwise", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals: globals + extra, main, subgroups });
-    },
-    workgroups: (u) => {
-      const image = (t: "x" | "y"): number => product(range(nd).map((d) => value(u, `${t}${d}`)));
-      const filters = value(u, "channels") * value(u, "mult");
-      if (pass === "weight") return linearGrid(filters * taps, 1);
-      if (params.rows) {
-        const own = pass === "forward" ? "y" : "x",
-          width = value(u, `${own}${nd - 1}`);
-        return linearGrid(
-          value(u, "batch") *
-            (pass === "forward" ? filters : value(u, "channels")) *
-            (image(own) / width) *
-            Math.ceil(width / 4),
-        );
-      }
+  return makeKernel("depthwise", params, { bindings, uniforms, globals: globals + extra, main, subgroups }, (u) => {
+    const image = (t: "x" | "y"): number => product(range(nd).map((d) => value(u, `${t}${d}`)));
+    const filters = value(u, "channels") * value(u, "mult");
+    if (pass === "weight") return linearGrid(filters * taps, 1);
+    if (params.rows) {
+      const own = pass === "forward" ? "y" : "x",
+        width = value(u, `${own}${nd - 1}`);
       return linearGrid(
-        value(u, "batch") * (pass === "forward" ? filters * image("y") : value(u, "channels") * image("x")),
+        value(u, "batch") *
+          (pass === "forward" ? filters : value(u, "channels")) *
+          (image(own) / width) *
+          Math.ceil(width / 4),
       );
-    },
-  };
+    }
+    return linearGrid(
+      value(u, "batch") * (pass === "forward" ? filters * image("y") : value(u, "channels") * image("x")),
+    );
+  });
 }
 
 /**

@@ -6,8 +6,8 @@
  * operands go through workgroup memory as vec4s along m and n, so that the inner loop reads tm/4 + tn/4 vectors for tm
  * x tn multiply-adds. Elements outside the matrices are read as 0 by the operand functions.
  */
-import { buildModule } from "../../wgsl/module";
-import { type Binding, type Kernel, kernelKey, linearGrid, type UniformWord, type Values, value } from "../spec";
+import { makeKernel } from "../../wgsl/module";
+import { type Binding, type Kernel, linearGrid, type UniformWord, type Values, value } from "../spec";
 
 export interface Tile {
   readonly bm: number;
@@ -212,18 +212,15 @@ ${s.split ? partOfSum : wholeSum}
 ${sums.map(({ name }) => `  var ${name} = vec4<f32>(0.0);`).join("\n")}
 ${shared ? sliced() : straight()}
 ${sums.map(({ name, m, n }) => `  store4(${m}, ${n}, ${name});`).join("\n")}`;
-  return {
-    key: kernelKey(s.family, s.params),
-    bindings: s.bindings,
-    uniforms: s.uniforms,
-    get wgsl() {
-      return buildModule({ bindings: s.bindings, uniforms: s.uniforms, globals, main, workgroup: threads });
-    },
-    workgroups: (u) => {
+  return makeKernel(
+    s.family,
+    s.params,
+    { bindings: s.bindings, uniforms: s.uniforms, globals, main, workgroup: threads },
+    (u) => {
       const tiles = Math.ceil(value(u, "M") / bm) * Math.ceil(value(u, "N") / bn);
       return linearGrid(tiles * value(u, "batches") * (s.split ? value(u, "splits") : 1), 1);
     },
-  };
+  );
 }
 
 /**

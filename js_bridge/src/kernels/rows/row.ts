@@ -2,8 +2,8 @@
  * Helpers for kernels that work on whole rows. `lanes` invocations share a row. Its sums and maxima are joined by a
  * tree in workgroup memory, or through subgroups; then each row has a workgroup of its own.
  */
-import { buildModule, type ModuleParts } from "../../wgsl/module";
-import { type Kernel, kernelKey, linearGrid, value, WORKGROUP } from "../spec";
+import { makeKernel, type ModuleParts } from "../../wgsl/module";
+import { type Kernel, linearGrid, value, WORKGROUP } from "../spec";
 import { extreme, SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup";
 
 export interface RowLanes {
@@ -84,13 +84,7 @@ export function rowKernel(
   parts: Pick<ModuleParts, "bindings" | "uniforms" | "globals" | "main">,
 ): Kernel {
   const workgroup = rowGroup(params);
-  return {
-    key: kernelKey(family, params),
-    bindings: parts.bindings,
-    uniforms: parts.uniforms,
-    get wgsl() {
-      return buildModule({ ...parts, workgroup, subgroups: params.subgroups ?? false });
-    },
-    workgroups: (u) => linearGrid(value(u, "rows") * params.lanes, workgroup),
-  };
+  return makeKernel(family, params, { ...parts, workgroup, subgroups: params.subgroups ?? false }, (u) =>
+    linearGrid(value(u, "rows") * params.lanes, workgroup),
+  );
 }

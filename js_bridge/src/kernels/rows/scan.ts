@@ -6,14 +6,13 @@
  * as well.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import {
   type Binding,
   computeOf,
   type DType,
   isFloat,
   type Kernel,
-  kernelKey,
   linearGrid,
   type Step,
   uniform,
@@ -161,15 +160,9 @@ ${chunked === "totals" ? "" : write}
     }
   }
   ${chunked === "totals" ? putTotal : ""}`;
-  return {
-    key: kernelKey("scan", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(value(u, "rows") * (chunked ? value(u, "chunks") : 1) * lanes),
-  };
+  return makeKernel("scan", params, { bindings, uniforms, globals, main }, (u) =>
+    linearGrid(value(u, "rows") * (chunked ? value(u, "chunks") : 1) * lanes),
+  );
 }
 
 /**

@@ -6,19 +6,19 @@
  * its eight results, and merges from there.
  */
 import { accessors, input, outForm, output } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
+import { makeKernel } from "../../wgsl/module";
 import {
   type Binding,
   computeOf,
   type DType,
   type Kernel,
-  kernelKey,
   linearGrid,
   type Step,
   type UniformWord,
   uniform,
   type Values,
   value,
+  WORKGROUP,
 } from "../spec";
 
 export interface SortParams {
@@ -167,20 +167,17 @@ fn save(slot: u32, part: u32, pieces: u32) {
     let s = lane + h * ${BLOCK / 2}u; save(s, group * (${BLOCK}u / p.len) + s / p.len, pieces);
   }`;
   }
-  return {
-    key: kernelKey("sort", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({
-        bindings,
-        uniforms,
-        globals,
-        main,
-        ...(stage === "runs" || stage === "whole" ? { workgroup: BLOCK / 2 } : {}),
-      });
+  return makeKernel(
+    "sort",
+    params,
+    {
+      bindings,
+      uniforms,
+      globals,
+      main,
+      workgroup: stage === "runs" || stage === "whole" ? BLOCK / 2 : WORKGROUP,
     },
-    workgroups: (u) => {
+    (u) => {
       const rows = value(u, "rows"),
         n = value(u, "n");
       if (stage === "finish") return linearGrid(rows * value(u, "k"));
@@ -188,7 +185,7 @@ fn save(slot: u32, part: u32, pieces: u32) {
       const len = value(u, "len");
       return linearGrid(Math.ceil((rows * Math.ceil(n / len)) / (BLOCK / len)), 1);
     },
-  };
+  );
 }
 
 /**

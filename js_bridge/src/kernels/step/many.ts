@@ -3,17 +3,8 @@
  * buffer's beginning.
  */
 import { bindingType } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
-import {
-  type Binding,
-  type Kernel,
-  kernelKey,
-  linearGrid,
-  uniform,
-  UnsupportedKernelError,
-  value,
-  WORKGROUP,
-} from "../spec";
+import { makeKernel } from "../../wgsl/module";
+import { type Binding, type Kernel, linearGrid, uniform, UnsupportedKernelError, value, WORKGROUP } from "../spec";
 
 export interface ManyParams {
   readonly op: "scale" | "squares";
@@ -55,15 +46,9 @@ export function many(params: ManyParams): Kernel {
   i -= ${length(k)};`,
       )
       .join("\n")}`;
-    return {
-      key: kernelKey("many", params),
-      bindings,
-      uniforms,
-      get wgsl() {
-        return buildModule({ bindings, uniforms, main });
-      },
-      workgroups: (u) => linearGrid(tags.reduce((sum, k) => sum + Math.ceil(value(u, `n${k}`) / 4), 0)),
-    };
+    return makeKernel("many", params, { bindings, uniforms, main }, (u) =>
+      linearGrid(tags.reduce((sum, k) => sum + Math.ceil(value(u, `n${k}`) / 4), 0)),
+    );
   }
   if (op !== "squares") throw new UnsupportedKernelError("many", String(op));
   const bindings = [...tags.map((k) => vec(`x${k}`, "read")), scalar("out", "read_write")];
@@ -86,13 +71,7 @@ ${tags
     if (lane < s) { parts[lane] += parts[lane + s]; }
   }
   if (lane == 0u && group < p.groups) { out[p.outo + i32(group)] = parts[0]; }`;
-  return {
-    key: kernelKey("many", params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, globals, main });
-    },
-    workgroups: (u) => linearGrid(value(u, "groups") * WORKGROUP),
-  };
+  return makeKernel("many", params, { bindings, uniforms, globals, main }, (u) =>
+    linearGrid(value(u, "groups") * WORKGROUP),
+  );
 }

@@ -4,8 +4,8 @@
  * With `count`, that many parameters of any sizes share a dispatch: a model has many small ones.
  */
 import { bindingType } from "../../wgsl/access";
-import { buildModule } from "../../wgsl/module";
-import { type Binding, type Kernel, kernelKey, linearGrid, uniform, value } from "../spec";
+import { makeKernel } from "../../wgsl/module";
+import { type Binding, type Kernel, linearGrid, uniform, value } from "../spec";
 
 export interface SgdParams {
   readonly momentum?: boolean;
@@ -61,15 +61,7 @@ ${one(k)}
   const main = params.count === undefined ? alone : `  var i = gid;\n${tags.map(oneOfMany).join("\n")}`;
   const vectors = (u: Parameters<Kernel["workgroups"]>[0]): number =>
     tags.reduce((sum, k) => sum + Math.ceil(value(u, `n${k}`) / 4), 0);
-  return {
-    key: kernelKey(family, params),
-    bindings,
-    uniforms,
-    get wgsl() {
-      return buildModule({ bindings, uniforms, main });
-    },
-    workgroups: (u) => linearGrid(vectors(u)),
-  };
+  return makeKernel(family, params, { bindings, uniforms, main }, (u) => linearGrid(vectors(u)));
 }
 
 /**

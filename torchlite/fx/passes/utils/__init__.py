@@ -1,3 +1,3 @@
 """Matching, lifting and fusing parts of graphs."""
 
-from .common import HolderModule, compare_graphs, lift_subgraph_as_module  # noqa: F401
+from .common import HolderModule, compare_graphs, lift_subgraph_as_module

@@ -1,6 +1,6 @@
 """Parts of the data loader."""
 
-from . import collate, fetch, pin_memory, worker  # noqa: F401
+from . import collate, fetch, pin_memory, worker
 
 MP_STATUS_CHECK_INTERVAL = 5.0
 python_exit_status = False

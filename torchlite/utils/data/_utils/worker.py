@@ -69,6 +69,6 @@ class Turn:
         _worker_info = self.saved[2]
 
 
-from ...._core import absent as _absent  # noqa: E402
+from ...._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)
