@@ -106,13 +106,22 @@ def _is_private(node: ast.AST) -> bool:
     return name.startswith("_") and not name.endswith("__") and not getattr(node, "decorator_list", None)
 
 
-def shortened(source: bytes) -> bytes:
-    """A Python file without what nobody reads in a page: comments, the docstrings of private functions and classes,
-    the types of parameters and results, and what only a type checker reads. The lines stay where they are, for
-    tracebacks. Annotations in classes stay: named tuples are made of them."""
+def _in_private_module(name: str) -> bool:
+    """Whether a file is a module that no page asks for its help: a part of its path begins with an underscore."""
+    return any(part[0] == "_" and part[:2] != "__" for part in pathlib.PurePosixPath(name).parts)
+
+
+def shortened(source: bytes, name: str = "") -> bytes:
+    """The Python file `name` without what nobody reads in a page: comments, the docstrings of private functions,
+    classes and modules, the types of parameters and results, and what only a type checker reads. The lines stay where
+    they are, for tracebacks. Annotations in classes stay: named tuples are made of them."""
     lines = source.split(b"\n")
     cuts: list[tuple[int, int, int, int, bytes]] = []
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    if _in_private_module(name) and ast.get_docstring(tree, clean=False) is not None:
+        text = tree.body[0]
+        cuts.append((text.lineno, text.col_offset, text.end_lineno, text.end_col_offset, b'""'))  # type: ignore[arg-type]
+    for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.annotation is not None:
             end = (node.annotation.end_lineno, node.annotation.end_col_offset)
             cuts.append((node.lineno, node.col_offset + len(node.arg.encode()), *end, b""))  # type: ignore[arg-type]
@@ -260,7 +269,7 @@ def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | Non
     """Writes the wheel for one Pyodide generation."""
     # no type checker in a page
     files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}
-    files = {n: shortened(b) if n.endswith(".py") else b for n, b in files.items()}
+    files = {n: shortened(b, n) if n.endswith(".py") else b for n, b in files.items()}
     has_bytecode = False
     with native_build.locked():
         files |= wasm_files(ROOT / ".build" / "out", strict)
