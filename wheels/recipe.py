@@ -100,15 +100,21 @@ def torch_dist_info(target: Target) -> dict[str, bytes]:
     }
 
 
-def _is_private(node: ast.AST) -> bool:
+_INSIDE = ("torchlite/webgpu/plan/", "torchlite/webgpu/lazy/")  # nothing in them is called by a page
+
+
+def _is_private(node: ast.AST, file: str) -> bool:
     """Whether nobody asks for its help: what is decorated may be public by another name, as the ops are."""
+    if file.startswith(_INSIDE):
+        return True
     name = getattr(node, "name", "")
     return name.startswith("_") and not name.endswith("__") and not getattr(node, "decorator_list", None)
 
 
 def _in_private_module(name: str) -> bool:
     """Whether a file is a module that no page asks for its help: a part of its path begins with an underscore."""
-    return any(part[0] == "_" and part[:2] != "__" for part in pathlib.PurePosixPath(name).parts)
+    parts = pathlib.PurePosixPath(name).parts
+    return name.startswith(_INSIDE) or any(part[0] == "_" and part[:2] != "__" for part in parts)
 
 
 def shortened(source: bytes, name: str = "") -> bytes:
@@ -125,7 +131,7 @@ def shortened(source: bytes, name: str = "") -> bytes:
         if isinstance(node, ast.arg) and node.annotation is not None:
             end = (node.annotation.end_lineno, node.annotation.end_col_offset)
             cuts.append((node.lineno, node.col_offset + len(node.arg.encode()), *end, b""))  # type: ignore[arg-type]
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and _is_private(node):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and _is_private(node, name):
             text = node.body[0]
             if ast.get_docstring(node, clean=False) is not None:
                 end = (text.end_lineno, text.end_col_offset)

@@ -273,3 +273,4 @@ def test_private_modules_lose_their_own_docstring(name, kept):
     exec(compile(shorter, "module", "exec", dont_inherit=True), names)
     assert bool(names["__doc__"]) is kept and names["shown"].__doc__ == "For everybody."
     assert shorter.count("\n") == source.count("\n")
+    assert '"""' not in recipe.shortened(source.encode(), "torchlite/webgpu/plan/a.py").decode()
