@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tokenize
+from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -100,7 +101,14 @@ def torch_dist_info(target: Target) -> dict[str, bytes]:
     }
 
 
-_INSIDE = ("torchlite/webgpu/plan/", "torchlite/webgpu/lazy/")  # nothing in them is called by a page
+# nothing in them is called by a page
+_INSIDE = tuple(
+    "torchlite/" + name
+    for name in """webgpu/plan/ webgpu/lazy/ autograd/_engine. autograd/_formal. autograd/_inplace. autograd/_node.
+    autograd/_saved. _functorch/batched. _functorch/custom. _functorch/drawing. _functorch/places. _functorch/products.
+    _functorch/rules. _functorch/shapes. _core/arg_errors. _core/absent _core/composed. _core/dispatch
+    _core/function_schema. _core/limited. _core/override _core/view_replay. _core/wrappers. _custom_op/""".split()
+)
 
 
 def _is_private(node: ast.AST, file: str) -> bool:
@@ -125,8 +133,8 @@ def shortened(source: bytes, name: str = "") -> bytes:
     cuts: list[tuple[int, int, int, int, bytes]] = []
     tree = ast.parse(source)
     if _in_private_module(name) and ast.get_docstring(tree, clean=False) is not None:
-        text = tree.body[0]
-        cuts.append((text.lineno, text.col_offset, text.end_lineno, text.end_col_offset, b'""'))  # type: ignore[arg-type]
+        head: Any = tree.body[0]
+        cuts.append((head.lineno, head.col_offset, head.end_lineno, head.end_col_offset, b'""'))
     for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.annotation is not None:
             end = (node.annotation.end_lineno, node.annotation.end_col_offset)
