@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Sequence as _Sequence
 from typing import Any
 
 from . import _C, ops as _declared
@@ -166,6 +167,8 @@ def _cast(a: Any, text: str, value: Any, numbers: bool) -> Any:
         element = text[: text.rindex("[")]
         if a.N and (_integer(value) or isinstance(value, (int, float)) and element == "float"):
             return (value,) * a.N
+        if not isinstance(value, (list, tuple)) and isinstance(value, _Sequence) and not isinstance(value, str):
+            value = list(value)
         if not isinstance(value, (list, tuple)):
             if element in ("SymInt", "int") and not isinstance(value, _C.TensorBase):
                 detail = "TypeError: '%s' object is not iterable" % type(value).__name__

@@ -164,11 +164,14 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[An
             while stack:
                 held.append(stack.pop())
                 refresh()
-                result = held[-1].__torch_dispatch__(func, tuple(classes), args, kwargs)
+                rule = func.python_key_table.get(type(held[-1])) or type(held[-1]).__torch_dispatch__
+                result = rule(held[-1], func, tuple(classes), args, kwargs)
                 if result is not NotImplemented:
                     return result
             for cls in classes:
-                result = handler_of(cls)(func, tuple(classes), args, kwargs)
+                rule = func.python_key_table.get(cls)
+                given = (func, tuple(classes), args, kwargs)
+                result = handler_of(cls)(*given) if rule is None else rule(cls, *given)
                 if result is not NotImplemented:
                     return result
         raise _refused(func, held, classes)

@@ -121,8 +121,11 @@ def _flat_view(mode: Any, new: Any, shape: Any) -> Any:
 
 def _unsqueezed(mode: Any, new: Any, shape: Any, dims: Any) -> Any:
     rank = len(shape)
-    dims = range(rank) if dims is None else [d % rank for d in ([dims] if isinstance(dims, int) else dims)]
-    for d in dims:
+    if dims is None:
+        dims = range(rank)
+    elif isinstance(dims, int):
+        dims = [dims]
+    for d in sorted(d % rank for d in dims):
         if shape[d] == 1:
             new = mode.viewing(aten.unsqueeze.default)(new, d)
     return new
@@ -337,7 +340,9 @@ def _recorded(t: Any) -> bool:
 
 
 def _enter(x: Any, mode: Any) -> Any:
-    return _Enter.apply(x, mode) if _recorded(x) else _make(x.detach() if x.requires_grad else x, mode)
+    if _recorded(x):
+        return _Enter.apply(x, mode)
+    return _make(x.detach() if x.requires_grad else x, mode)
 
 
 def _leave(t: Any) -> Any:

@@ -277,6 +277,8 @@ class FakeTensorMode(TorchDispatchMode):
     @staticmethod
     def _reason(func: Any, error: Exception) -> Exception:
         text = str(error)
+        if func._defined_in_python and "no fake impl or Meta kernel" in text:
+            return UnsupportedOperatorException(func)
         if "Meta tensors" in text or "how many elements a mask selects" in text:
             name = func._schema.name.rpartition(":")[2]
             if name == "index":
