@@ -48,6 +48,9 @@ def f(x): return x.sin()
     gm = make_fx(f, tracing_mode='fake')(torch.ones(4)); gm.code, gm(torch.ones(2))
 def f(x, y): return x.t() @ y.T
     make_fx(f)(torch.ones(4, 2), torch.ones(3, 4)).code
+make_fx(lambda x, w: F.conv2d(x, w, padding=1, groups=2))(torch.ones(2, 4, 5, 5), torch.ones(6, 2, 3, 3)).code
+make_fx(lambda x, w, b: F.conv1d(x, w, b, stride=2))(torch.ones(2, 4, 5), torch.ones(6, 4, 3), torch.ones(6)).code
+make_fx(lambda x, w: F.conv_transpose2d(x, w, stride=2))(torch.ones(2, 4, 5, 5), torch.ones(4, 2, 3, 3)).code
 m = nn.Linear(3, 2); make_fx(m)(torch.ones(4, 3)).code
 def f(x): return x.resize_(6).fill_(2)
     make_fx(f)(torch.ones(4)).code
