@@ -39,7 +39,7 @@ def test_modules_that_run():
     seen = []
     net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Tanh())
     with ModuleTracker() as tracker:
-        net[1].register_forward_hook(lambda *args: seen.append((sorted(tracker.parents), tracker.is_bw)))
+        net[1].register_forward_pre_hook(lambda *args: seen.append((sorted(tracker.parents), tracker.is_bw)))
         net[0].weight.register_hook(lambda g: seen.append((sorted(tracker.parents), tracker.is_bw)))
         net(torch.ones(1, 2)).sum().backward()
     assert seen[0] == (["Global", "Sequential", "Sequential.1"], False)
