@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import types
+from collections.abc import Sequence as _Sequence
 from typing import Any
 
 from . import _C, ops as _declared
@@ -166,6 +167,8 @@ def _cast(a: Any, text: str, value: Any, numbers: bool) -> Any:
         element = text[: text.rindex("[")]
         if a.N and (_integer(value) or isinstance(value, (int, float)) and element == "float"):
             return (value,) * a.N
+        if not isinstance(value, (list, tuple)) and isinstance(value, _Sequence) and not isinstance(value, str):
+            value = list(value)
         if not isinstance(value, (list, tuple)):
             if element in ("SymInt", "int") and not isinstance(value, _C.TensorBase):
                 detail = "TypeError: '%s' object is not iterable" % type(value).__name__
@@ -271,7 +274,9 @@ class OperatorBase:
         """Decorator: the implementation for a dispatch key, a mode or a subclass."""
 
         def register(fn: Any) -> Any:
-            if isinstance(k, type):
+            if "TransformType" in type(k).__name__:
+                self.functorch_table[k.name] = fn
+            elif isinstance(k, type):
                 if k in self.python_key_table:
                     raise AssertionError("%s already registered for %s" % (k, self))
                 self.python_key_table[k] = fn
@@ -709,12 +714,18 @@ class HigherOrderOperator(OperatorBase):
         """Nothing to do: there is one table of kernels."""
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        from .utils._python_dispatch import _get_current_dispatch_mode
+        from ._core import dispatch_modes
 
-        mode = _get_current_dispatch_mode()
+        if dispatch_modes.batching:
+            from ._functorch import custom
+
+            result = custom.higher_order(self, args, kwargs)
+            if result is not NotImplemented:
+                return result
+        mode = dispatch_modes.stack[-1] if dispatch_modes.stack else None
         if mode is not None and type(mode) in self.python_key_table:
             return self.python_key_table[type(mode)](mode, *args, **kwargs)
-        for key in ("CompositeExplicitAutograd", "CPU", "Autograd", "CompositeImplicitAutograd"):
+        for key in ("CompositeExplicitAutograd", "CPU", "AutogradCPU", "Autograd", "CompositeImplicitAutograd"):
             for k, fn in self.py_kernels.items():
                 if getattr(k, "name", k) == key:
                     return fn(*args, **kwargs)

@@ -84,6 +84,15 @@ def _rebuild_meta_tensor_no_storage(dtype: DType | None, size: Any, stride: Any,
     return torch.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
 
 
+def _rebuild_wrapper_subclass(
+    cls: Any, dtype: Any, size: Any, stride: Any, storage_offset: Any, layout: Any, device: Any, requires_grad: Any
+) -> Any:
+    """A tensor without memory of its own, whose class has a __torch_dispatch__; what it wraps comes with its state."""
+    from ._core import wrappers
+
+    return wrappers.make(cls, size, stride, storage_offset, None, dtype, layout, device, False, requires_grad)
+
+
 def _rebuild_device_tensor_from_cpu_tensor(
     data: Any, dtype: DType | None, device: Device | str | int | None, requires_grad: Any
 ) -> Any:
@@ -184,6 +193,10 @@ def _reduce_plain(tensor: Tensor) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         from torchlite.utils.hooks import warn_if_has_hooks
 
         warn_if_has_hooks(tensor)
+    if tensor._dispatches and tensor.numel() and not tensor.data_ptr():
+        geometry = (tuple(tensor.shape), tensor.stride(), tensor.storage_offset())
+        where = (tensor.layout, tensor.device, tensor.requires_grad)
+        return _rebuild_wrapper_subclass, (type(tensor), tensor.dtype, *geometry, *where)
     if tensor.device.type == "meta":
         return _rebuild_meta_tensor_no_storage, (
             tensor.dtype,

@@ -6,7 +6,7 @@ import functools
 import torchlite as torch
 
 from . import _C
-from .autograd._node import edge
+from .autograd._node import as_leaf, edge
 from .utils._pytree import tree_flatten, tree_unflatten
 
 
@@ -55,7 +55,7 @@ def _fresh(leaves):
     for t in leaves:
         if not isinstance(t, torch.Tensor):
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(t)}")
-    return [t.view_as(t) if t.requires_grad else t.detach().requires_grad_() for t in leaves]
+    return [t.view_as(t) if t.requires_grad else as_leaf(t.detach()) for t in leaves]
 
 
 def _others(tree, fresh):
@@ -300,7 +300,7 @@ def _forward(func, primals, has_aux=False, strict=False):
                 "jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. "
                 "This is not allowed with strict=True."
             )
-        us = [torch.zeros_like(o).requires_grad_() if o.requires_grad else None for o in outs]
+        us = [as_leaf(torch.zeros_like(o)) if o.requires_grad else None for o in outs]
         back = _gradients(outs, ins, us, True)
     keep = recorded and _outside(outs, ins)
 
@@ -445,13 +445,39 @@ def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
     return made.vmap(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
 
 
+def functionalize(func, *, remove="mutations"):
+    """A function that does what `func` does without ops in place, which become ops that return; it still writes to its
+    inputs, at the end. remove="mutations_and_views": views become copies as well."""
+    from ._functorch import functionalization
+
+    return functionalization.functionalize(func, remove=remove)
+
+
+def debug_unwrap(tensor, *, recurse=True):
+    """The tensor of all examples that one of vmap stands for, without the wrappers of all vmaps or of the inner one."""
+    while hasattr(tensor, "_level") and isinstance(tensor, torch.Tensor):
+        tensor = tensor._value  # type: ignore[attr-defined]
+        if not recurse:
+            break
+    return tensor
+
+
+def replace_all_batch_norm_modules_(root):
+    """The module, whose BatchNorm modules keep no running statistics any more."""
+    for module in root.modules():
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm) and module.track_running_stats:
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
 def stack_module_state(models):
     """(stacked parameters, stacked buffers) of models of one kind."""
 
     def stacked(dicts):
         return {k: torch.stack([d[k].detach() for d in dicts]) for k in dicts[0]}
 
-    params = {k: v.requires_grad_() for k, v in stacked([dict(m.named_parameters()) for m in models]).items()}
+    params = {k: as_leaf(v) for k, v in stacked([dict(m.named_parameters()) for m in models]).items()}
     return params, stacked([dict(m.named_buffers()) for m in models])
 
 

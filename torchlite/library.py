@@ -15,7 +15,7 @@ from ._core import absent as _absent, dispatch_modes as _modes, function_schema 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
 __all__ = [
     "Library",
@@ -43,6 +43,14 @@ def fallthrough_kernel() -> None:
     raise NotImplementedError("fallthrough_kernel() should never be called.")
 
 
+_NO_META = (
+    "%s: attempted to run this operator with Meta tensors, but there was no fake impl or Meta kernel registered. You "
+    "may have run into this message while using an operator with PT2 compilation APIs (torch.compile/torch.export); in "
+    "order to use this operator with those APIs you'll need to add a fake impl. Please see the following for next "
+    "steps:  https://pytorch.org/tutorials/advanced/custom_ops_landing_page.html"
+)
+
+
 class _Custom:
     """An operator that was defined in Python: its schema, and what runs it."""
 
@@ -53,7 +61,9 @@ class _Custom:
         self.vmap: Any = None
         self.backward: Any = None
         self.setup_context: Any = None
+        self.missing: Any = None  # dispatch key -> the error where no kernel is for it
         self.checks_aliases = False
+        self.definition: Any = None
         self.overload: Any = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -75,21 +85,45 @@ class _Custom:
         bound = [list(v) if isinstance(v, tuple) else v for v in bound]
         tensors = [t for v in bound for t in (v if isinstance(v, list) else [v]) if isinstance(t, torch.Tensor)]
         recorded = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
-        kernel = self.kernel(tensors)
+        if recorded and "Autograd" in self.kernels:
+            return self.run(self.kernels["Autograd"], bound, tensors)
+        kernel = self.shown if self.asked(tensors) else self.kernel(tensors)
         if not recorded or kernel is self.kernels.get(_COMPOSITE[0]) and not self.checks_aliases:
             return self.run(kernel, bound, tensors)
-        if "Autograd" in self.kernels:
-            return self.run(self.kernels["Autograd"], bound, tensors)
+        from ._core import c_names
+
+        if c_names._fallback[0] == "nothing" and self.backward is None and not self.checks_aliases:
+            return self.run(kernel, bound, tensors)
         return self.recorded(kernel, bound, tensors)
+
+    def asked(self, tensors: list[Any]) -> bool:
+        """Whether a mode, or the class of an argument, says what the operator does. What is composed has no say."""
+        composed = _COMPOSITE[0] in self.kernels and not self.checks_aliases
+        classes = not _modes._off[0] and any(t._dispatches for t in tensors)
+        return bool(_modes.stack or classes) and not composed
+
+    def shown(self, *args: Any, **kwargs: Any) -> Any:
+        return _modes.call(self.overload, args, kwargs)
 
     def kernel(self, tensors: list[Any]) -> Any:
         """The function for the device of the arguments."""
         device = tensors[0].device.type if tensors else "cpu"
+        if not tensors and "BackendSelect" in self.kernels:
+            return self.kernels["BackendSelect"]
         if device == "meta" and self.fake is not None:
             return self.fake
+        if device == "meta" and self.checks_aliases:
+            raise RuntimeError(
+                "There was no fake impl registered for %r. This is necessary for torch.compile/export/fx tracing to "
+                "work. Please use `%s.register_fake` to add an fake impl." % (self.definition, self.definition._name)
+            )
         for key in (_KEYS.get(device, device.upper()), *_COMPOSITE):
             if self.kernels.get(key, fallthrough_kernel) is not fallthrough_kernel:
                 return self.kernels[key]
+        if device == "meta":
+            raise NotImplementedError(_NO_META % self.parsed.name)
+        if self.missing is not None:
+            raise self.missing(_KEYS.get(device, device) if tensors else "Undefined")
         raise NotImplementedError(
             "Could not run '%s' with arguments from the '%s' backend. torch.library.impl and register_kernel give it a "
             "kernel; it has those for: [%s]" % (self.parsed.name, _KEYS.get(device, device), ", ".join(self.kernels))
@@ -333,7 +367,9 @@ def define(qualname: Any, schema: Any, *, lib: Library | None = None, tags: Any 
             'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "%s"'
             % schema
         )
-    _define(namespace, name + schema, tags if isinstance(tags, (list, tuple)) else (tags,))
+    made = _define(namespace, name + schema, tags if isinstance(tags, (list, tuple)) else (tags,))
+    if lib is not None:
+        lib._names.append((name, made.parsed.overload_name or "default"))
 
 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
@@ -366,7 +402,12 @@ def register_fake(op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel:
     def register(fn: Any) -> Any:
         key = _undefined(op)
         if key is None:
-            _custom(op).fake = fn
+            made = _custom(op)
+            if isinstance(op, str) and made.fake is None:
+                from ._custom_op.impl import check_no_meta
+
+                check_no_meta(op, made, False)
+            made.fake = fn
         else:
             _early_fakes[key] = fn
         return fn
@@ -396,7 +437,14 @@ def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, l
 
 
 def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Any = None) -> Any:
-    raise NotImplementedError("torchlite does not call __torch_dispatch__, so it has no rules for its classes")
+    """Gives an operator what it does where a mode or a class would be asked: func(mode or class, func, types, args,
+    kwargs)."""
+
+    def register(fn: Any) -> Any:
+        _custom(op).overload.python_key_table[torch_dispatch_class] = fn
+        return fn
+
+    return register if func is None else register(func)
 
 
 def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
@@ -404,7 +452,13 @@ def register_vmap(op: Any, func: Any = None, /, *, lib: Any = None) -> Any:
     the examples along `in_dims`. Without one the operator runs once per example."""
 
     def register(fn: Any) -> Any:
-        _custom(op).vmap = fn
+        made = _custom(op)
+        if _named_tensors(made.parsed):
+            raise NotImplementedError(
+                "register_vmap with kwarg-only Tensor args. In the original definition of the op, please make your "
+                "tensors not kwarg-only. Got: %s" % made.parsed
+            )
+        made.vmap = fn
         return fn
 
     return register if func is None else register(func)
@@ -549,7 +603,7 @@ class CustomOpDef:
         if table:
             table.pop("default", None)  # the same name again, in a notebook
         self._custom = _define(namespace, name + schema, tags)
-        self._custom.checks_aliases = True
+        self._custom.checks_aliases, self._custom.definition = True, self
         self._opoverload = self._custom.overload
 
     @property
@@ -629,48 +683,31 @@ def custom_op(
     return inner if fn is None else inner(fn)
 
 
-_CHECKS = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic")
-
-
 def opcheck(
     op: Any,
     args: Sequence[Any],
     kwargs: Any = None,
     *,
-    test_utils: Any = _CHECKS,
+    test_utils: Any = ("test_schema", "test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"),
     raise_exception: bool = True,
     atol: Any = None,
     rtol: Any = None,
-) -> dict[str, str]:
-    """Calls an operator and looks whether it does what its schema says: arguments that are not marked stay as they are,
-    and results share no memory with them. The other tests of PyTorch's need its tracers; they pass here."""
-    made = op if isinstance(op, (_ops.OpOverload, CustomOpDef)) else getattr(op, "default", None)
-    if made is None:
-        raise ValueError("opcheck(op, ...): op must be instance of torch._ops.OpOverload, got %s" % type(op))
-    overload = made._opoverload if isinstance(made, CustomOpDef) else made
-    utils: Iterable[str] = (test_utils,) if isinstance(test_utils, str) else test_utils
-    unknown = set(utils) - set(_CHECKS)
-    if unknown:
-        raise ValueError("opcheck: unknown tests %s, there are %s" % (sorted(unknown), list(_CHECKS)))
-    results = {name: "SUCCESS" for name in utils}
-    if "test_schema" in results:
-        error = _schema_error(overload, tuple(args), kwargs or {}, atol, rtol)
-        if error is not None:
-            if raise_exception:
-                raise error
-            results["test_schema"] = error
-    return results
+) -> dict[str, Any]:
+    """Calls an operator and looks whether it is what it says.
+
+    test_schema: arguments that are not marked stay as they are, and results share no memory with them.
+    test_autograd_registration: gradients are registered as such, and not made by the kernel. test_faketensor: what
+    register_fake says of shapes and dtypes is true. test_aot_dispatch_static, test_aot_dispatch_dynamic: its traced
+    graph gives the same results and gradients; both trace for the sizes given. Returns "SUCCESS" or the error of each;
+    with raise_exception the first error is an OpCheckError."""
+    from ._library import opchecks
+
+    return opchecks.run(op, args, kwargs or {}, test_utils, raise_exception, atol, rtol)
 
 
-def _schema_error(overload: Any, args: tuple[Any, ...], kwargs: dict[str, Any], atol: Any, rtol: Any) -> Any:
-    named = {a.name: v for a, v in zip(overload._schema.arguments, args)} | kwargs
-    marked = {a.name for a in overload._schema.arguments if a.is_write}
-    before = {n: v.detach().clone() for n, v in named.items() if isinstance(v, torch.Tensor)}
-    overload(*args, **kwargs)
-    for name, old in before.items():
-        if name not in marked and not torch.equal(old.nan_to_num(), named[name].detach().nan_to_num()):
-            return RuntimeError("Argument %s is not defined as mutable but was mutated" % name)
-    return None
+def impl_abstract(qualname: Any, func: Any = None, *, lib: Any = None, _stacklevel: int = 1) -> Any:
+    """register_fake by its older name."""
+    return register_fake(qualname, func, lib=lib)
 
 
 for _class in (Library, CustomOpDef):

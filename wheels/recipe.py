@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tokenize
+from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -100,23 +101,45 @@ def torch_dist_info(target: Target) -> dict[str, bytes]:
     }
 
 
-def _is_private(node: ast.AST) -> bool:
+# nothing in them is called by a page
+_INSIDE = tuple(
+    "torchlite/" + name
+    for name in """webgpu/plan/ webgpu/lazy/ autograd/_engine. autograd/_formal. autograd/_inplace. autograd/_node.
+    autograd/_saved. _functorch/batched. _functorch/custom. _functorch/drawing. _functorch/places. _functorch/products.
+    _functorch/rules. _functorch/shapes. _core/arg_errors. _core/absent _core/composed. _core/dispatch
+    _core/function_schema. _core/limited. _core/override _core/view_replay. _core/wrappers. _custom_op/""".split()
+)
+
+
+def _is_private(node: ast.AST, file: str) -> bool:
     """Whether nobody asks for its help: what is decorated may be public by another name, as the ops are."""
+    if file.startswith(_INSIDE):
+        return True
     name = getattr(node, "name", "")
     return name.startswith("_") and not name.endswith("__") and not getattr(node, "decorator_list", None)
 
 
-def shortened(source: bytes) -> bytes:
-    """A Python file without what nobody reads in a page: comments, the docstrings of private functions and classes,
-    the types of parameters and results, and what only a type checker reads. The lines stay where they are, for
-    tracebacks. Annotations in classes stay: named tuples are made of them."""
+def _in_private_module(name: str) -> bool:
+    """Whether a file is a module that no page asks for its help: a part of its path begins with an underscore."""
+    parts = pathlib.PurePosixPath(name).parts
+    return name.startswith(_INSIDE) or any(part[0] == "_" and part[:2] != "__" for part in parts)
+
+
+def shortened(source: bytes, name: str = "") -> bytes:
+    """The Python file `name` without what nobody reads in a page: comments, the docstrings of private functions,
+    classes and modules, the types of parameters and results, and what only a type checker reads. The lines stay where
+    they are, for tracebacks. Annotations in classes stay: named tuples are made of them."""
     lines = source.split(b"\n")
     cuts: list[tuple[int, int, int, int, bytes]] = []
-    for node in ast.walk(ast.parse(source)):
+    tree = ast.parse(source)
+    if _in_private_module(name) and ast.get_docstring(tree, clean=False) is not None:
+        head: Any = tree.body[0]
+        cuts.append((head.lineno, head.col_offset, head.end_lineno, head.end_col_offset, b'""'))
+    for node in ast.walk(tree):
         if isinstance(node, ast.arg) and node.annotation is not None:
             end = (node.annotation.end_lineno, node.annotation.end_col_offset)
             cuts.append((node.lineno, node.col_offset + len(node.arg.encode()), *end, b""))  # type: ignore[arg-type]
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and _is_private(node):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and _is_private(node, name):
             text = node.body[0]
             if ast.get_docstring(node, clean=False) is not None:
                 end = (text.end_lineno, text.end_col_offset)
@@ -260,7 +283,7 @@ def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | Non
     """Writes the wheel for one Pyodide generation."""
     # no type checker in a page
     files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}
-    files = {n: shortened(b) if n.endswith(".py") else b for n, b in files.items()}
+    files = {n: shortened(b, n) if n.endswith(".py") else b for n, b in files.items()}
     has_bytecode = False
     with native_build.locked():
         files |= wasm_files(ROOT / ".build" / "out", strict)

@@ -261,3 +261,16 @@ def test_what_nobody_reads_in_a_page_is_left_out():
     assert names["_declared"].__doc__ == "An op, by another name."
     assert not names["_inside"].__doc__ and not names["_Kept"].__doc__ and not names["shown"]().__doc__
     assert shorter.count("\n") == source.count("\n") and "but this" not in shorter and "why" not in shorter
+
+
+@pytest.mark.parametrize(
+    "name, kept", [("torchlite/_core/a.py", False), ("torchlite/nn/_a.py", False), ("torchlite/nn/__init__.py", True)]
+)
+def test_private_modules_lose_their_own_docstring(name, kept):
+    source = '"""What it is\nfor."""\nfrom __future__ import annotations\ndef shown():\n    """For everybody."""\n'
+    names: dict = {}
+    shorter = recipe.shortened(source.encode(), name).decode()
+    exec(compile(shorter, "module", "exec", dont_inherit=True), names)
+    assert bool(names["__doc__"]) is kept and names["shown"].__doc__ == "For everybody."
+    assert shorter.count("\n") == source.count("\n")
+    assert '"""' not in recipe.shortened(source.encode(), "torchlite/webgpu/plan/a.py").decode()

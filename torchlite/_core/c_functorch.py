@@ -109,6 +109,10 @@ def get_unwrapped(tensor: Any) -> Any:
     """The tensor of all examples that one of vmap stands for."""
     if not _modes.is_mapped(tensor):
         raise RuntimeError("No wrappers present!")
+    if tensor.requires_grad and tensor._batched:  # with its history, which is the wrapper's
+        from .._functorch.batched import leave
+
+        return leave(tensor, tensor._level)
     return tensor._value
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import Any
 
+from .. import _C
 from .dispatch_modes import DisableTorchDispatch as _DisableTorchDispatch  # noqa: F401
 from .future import collect_all as _collect_all  # noqa: F401
 
@@ -145,3 +146,57 @@ class _functions:
     @staticmethod
     def UndefinedGrad() -> Any:
         return _undefined
+
+
+class _AutoDispatchBelowAutograd:
+    """From its making to its end, or in a with block: nothing is recorded, so that an operator runs its kernel."""
+
+    def __init__(self) -> None:
+        self._before: Any = _C.GradMode(False)
+        self._before.__enter__()
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: Any) -> None:
+        self.__del__()
+
+    def __del__(self) -> None:
+        before, self._before = self._before, None
+        if before is not None:
+            before.__exit__(None, None, None)
+
+
+_fallback = ["warn"]  # what becomes of the results of an operator that says nothing of gradients
+
+
+def _get_autograd_fallback_mode() -> str:
+    """ "warn": they require a gradient, which is an error; "nothing": they are what the kernel makes of them."""
+    return _fallback[0]
+
+
+def _set_autograd_fallback_mode(mode: str) -> None:
+    """The same, set."""
+    _fallback[0] = mode
+
+
+def _dispatch_has_kernel_for_dispatch_key(name: str, dispatch_key: str) -> bool:
+    """Whether an operator has a function of its own for a dispatch key."""
+    from .._library.utils import lookup_op
+
+    op = lookup_op(name)
+    custom = op._entry
+    if not hasattr(custom, "kernels"):
+        return op.has_kernel_for_dispatch_key(dispatch_key)
+    if dispatch_key.startswith("Autograd") and (custom.checks_aliases or custom.backward is not None):
+        return True
+    return dispatch_key in custom.kernels or dispatch_key == "Meta" and custom.fake is not None
+
+
+def _jit_get_schemas_for_operator(name: str) -> list[Any]:
+    """The schemas of an operator, "aten::add"."""
+    import torchlite as torch
+
+    space, _, short = name.partition("::")
+    packet = getattr(getattr(torch.ops, space), short)
+    return [getattr(packet, overload)._schema for overload in packet.overloads()]

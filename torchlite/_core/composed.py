@@ -50,4 +50,33 @@ def log_softmax(x: Any, dim: int, dtype: Any = None) -> Any:
     return _aten()._log_softmax.default(x if dtype is None else x.to(dtype), dim, False)
 
 
-BODIES: dict[str, Any] = {"linear": linear, "matmul": matmul, "softmax.int": softmax, "log_softmax.int": log_softmax}
+def _convolution(
+    x: Any, weight: Any, bias: Any, transposed: bool, output_padding: Any, groups: int, *lists: Any
+) -> Any:
+    n = weight.dim() - 2
+    if x.dim() not in (n + 1, n + 2) or any(isinstance(v, str) for v in lists):
+        return NotImplemented
+    stride, padding, dilation, more = ([*v] * n if len(v) == 1 else [*v] for v in (*lists, output_padding))
+    given = x if x.dim() == n + 2 else x.unsqueeze(0)
+    result = _aten().convolution.default(given, weight, bias, stride, padding, dilation, transposed, more, groups)
+    return result if x.dim() == n + 2 else result.squeeze(0)
+
+
+def conv(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Any:
+    return _convolution(x, weight, bias, False, (0,), groups, stride, padding, dilation)
+
+
+def conv_transpose(
+    x: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: int, dilation: Any
+) -> Any:
+    return _convolution(x, weight, bias, True, output_padding, groups, stride, padding, dilation)
+
+
+BODIES: dict[str, Any] = {
+    "linear": linear,
+    "matmul": matmul,
+    "softmax.int": softmax,
+    "log_softmax.int": log_softmax,
+    **dict.fromkeys(("conv1d", "conv2d", "conv2d.default", "conv3d"), conv),
+    **dict.fromkeys(("conv_transpose1d", "conv_transpose2d.input", "conv_transpose3d.input"), conv_transpose),
+}

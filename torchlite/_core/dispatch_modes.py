@@ -55,6 +55,7 @@ _COMPOSED = frozenset(
 # what PyTorch's functions hand on for these: a number goes to the overload for tensors
 _SHOWN_AS = {
     "_to_dtype": ("_to_copy", "default"),
+    "_t2": ("t", "default"),
     "_im2col": ("im2col", "default"),
     "_col2im": ("col2im", "default"),
     "add.Scalar": ("add", "Tensor"),
@@ -163,11 +164,14 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[An
             while stack:
                 held.append(stack.pop())
                 refresh()
-                result = held[-1].__torch_dispatch__(func, tuple(classes), args, kwargs)
+                rule = func.python_key_table.get(type(held[-1])) or type(held[-1]).__torch_dispatch__
+                result = rule(held[-1], func, tuple(classes), args, kwargs)
                 if result is not NotImplemented:
                     return result
             for cls in classes:
-                result = handler_of(cls)(func, tuple(classes), args, kwargs)
+                rule = func.python_key_table.get(cls)
+                given = (func, tuple(classes), args, kwargs)
+                result = handler_of(cls)(*given) if rule is None else rule(cls, *given)
                 if result is not NotImplemented:
                     return result
         raise _refused(func, held, classes)
@@ -211,7 +215,11 @@ def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
         return ov.body(*args) if result is NotImplemented and ov.body is not None else result
     func = _overload(ov, "inplace" if ov.inplace else "")
     if func is None:
-        return NotImplemented if ov.body is None or ov.inplace else ov.body(*args)
+        if ov.body is not None and not ov.inplace:
+            return ov.body(*args)
+        if any(getattr(mode, "sees_all", False) for mode in stack):
+            raise NotImplementedError("%s: PyTorch has no such operator, so that a trace cannot have it" % ov.spec.name)
+        return NotImplemented
     written = args[0] if "(a!) self" in ov.schema else None
     before = written._version if written is not None else 0
     result = call(func, *_arguments(func, ov, args))
@@ -306,7 +314,9 @@ def lift(t: Any) -> Any:
     from .. import _ops
 
     result = call(_ops.ops.aten.lift_fresh.default, (_C.alias(t) if t.requires_grad else t,), {})
-    return result.requires_grad_() if t.requires_grad else result
+    if t.requires_grad:
+        result.requires_grad = True
+    return result
 
 
 def alias(t: Any) -> Any:
@@ -328,6 +338,20 @@ def copy(t: Any, source: Any) -> Any:
     if t._version == before:
         t._bump_version()
     return t
+
+
+def resized(t: Any, size: Any, memory_format: Any) -> bool:
+    """Whether a mode or a tensor's class did t.resize_(size)."""
+    if not stack and (_off[0] or not t._dispatches):
+        return False
+    from .. import _ops
+
+    call(
+        _ops.ops.aten.resize_.default,
+        (t, list(size)),
+        {} if memory_format is None else {"memory_format": memory_format},
+    )
+    return True
 
 
 def fill(t: Any, value: Any) -> Any:

@@ -147,6 +147,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 "requires_grad_(): argument 'requires_grad' (position 1) must be bool, not %s"
                 % type(requires_grad).__name__
             )
+        _outside_transforms(
+            "requires_grad_()", "Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)"
+        )
         if requires_grad and self.is_leaf and not (self.dtype.is_floating_point or self.dtype.is_complex):
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
         self.requires_grad = requires_grad
@@ -174,6 +177,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             if not self.requires_grad:
                 raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
             return
+        _outside_transforms("retain_grad()", "Tensor.retain_grad()")
         import weakref
 
         if node.retain is None:
@@ -477,6 +481,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise RuntimeError("cannot resize variables that require grad")
         if memory_format is _device.preserve_format:
             raise RuntimeError("Unsupported memory formatPreserve")
+        from . import dispatch_modes
+
+        if dispatch_modes.resized(self, sizes, memory_format):
+            return self
         if tuple(self.shape) != tuple(sizes):
             before = self.untyped_storage().nbytes()
             _C.resize(self, tuple(sizes))
@@ -740,6 +748,18 @@ def _plain_torch_function(
 _plain_torch_function._tl_plain = True  # type: ignore[attr-defined]
 _C._disabled_torch_function_impl = staticmethod(_plain_torch_function)
 _C._disabled_torch_dispatch_impl = Tensor.__torch_dispatch__ = staticmethod(_plain_torch_function)
+
+
+def _outside_transforms(name: str, what: str) -> None:
+    """An error inside a function that vmap or a transform of torch.func calls."""
+    from . import c_functorch
+
+    if _C.func_level() or c_functorch.get_dynamic_layer_stack_depth():
+        raise RuntimeError(
+            "You are attempting to call %s inside of a function being transformed by a functorch transform. This is "
+            "unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or "
+            "call %s outside of a function being transformed instead." % (what, name)
+        )
 
 
 def _instance(cls: type, source: Any) -> Any:

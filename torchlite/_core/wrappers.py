@@ -86,7 +86,8 @@ def deep_copy(t: Any, memo: dict[int, Any]) -> Any:
         )
     memo[id(t)] = made
     if t.requires_grad:
-        made = made.detach().requires_grad_() if made.grad_fn is not None else made.requires_grad_()
+        made = made.detach() if made.grad_fn is not None else made
+        made.requires_grad = True
     if t.grad is not None:
         made.grad = t.grad.__deepcopy__(memo)
     for name in copyreg._slotnames(type(t)):  # type: ignore[attr-defined]

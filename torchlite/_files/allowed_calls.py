@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from codecs import encode
 from pickle import UnpicklingError
+import math
 
 import torchlite as torch
 from torchlite import _utils, serialization as _s, storage as _storage
@@ -162,6 +163,21 @@ def _meta(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
     return func(*args)
 
 
+def _wrapper(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
+    """(class, dtype, size, strides, offset, layout, device, whether it requires a gradient); the user allowed the
+    class."""
+    _need(len(args) == 8 and isinstance(args[0], type) and issubclass(args[0], torch.Tensor), func, args)
+    _need(type(args[1]) is torch.dtype and type(args[4]) is int and 0 <= args[4] < 2**63, func, args)
+    _need(type(args[5]) is torch.layout and type(args[6]) is torch.device and type(args[7]) in _FLAGS, func, args)
+    _shape(args[2], func, args)
+    _shape(args[3], func, args)
+    _need(len(args[2]) == len(args[3]) and all(0 <= n < 2**40 for n in (*args[2], *args[3])), func, args)
+    _need(
+        math.prod(n or 1 for n in args[2]) < 2**40 and sum(n * s for n, s in zip(args[2], args[3])) < 2**50, func, args
+    )
+    return func(*args)
+
+
 def _sparse(func: Any, args: tuple[Any, ...], budget: Budget, keys: Any) -> Any:
     """(layout, (its tensors, size, perhaps whether it is coalesced)); the indices are looked at as it is made."""
     _need(len(args) == 2 and type(args[0]) is torch.layout and type(args[1]) is tuple, func, args)
@@ -213,7 +229,7 @@ def _from_type(func: Callable[..., Any], args: tuple[Any, ...], budget: Budget, 
     if getattr(cls, "__setstate__", None) is getattr(torch.Tensor, "__setstate__", None):
         _state(state, func, args, budget)
     if id(build) in _RULES:
-        _need(_RULES[id(build)] in (_rebuild, _rebuild_parameter, _to_device, _meta), func, args)
+        _need(_RULES[id(build)] in (_rebuild, _rebuild_parameter, _to_device, _meta, _wrapper), func, args)
         result = _RULES[id(build)](build, inner, budget, keys)
         return func(lambda: result, cls, (), state)
     return func(build, cls, inner, state)  # one that the user allowed; the unpickler has looked
@@ -243,6 +259,7 @@ _RULES = {
         (_utils._rebuild_tensor_v2, _rebuild),
         (_utils._rebuild_tensor_v3, _rebuild),
         (_utils._rebuild_meta_tensor_no_storage, _meta),
+        (_utils._rebuild_wrapper_subclass, _wrapper),
         (_utils._rebuild_device_tensor_from_cpu_tensor, _to_device),
         (_utils._rebuild_device_tensor_from_numpy, _to_device),
         (_utils._rebuild_sparse_tensor, _sparse),

@@ -72,6 +72,7 @@ def _default_allowed() -> dict[str, Any]:
         "_rebuild_tensor_v3",
         "_rebuild_sparse_tensor",
         "_rebuild_meta_tensor_no_storage",
+        "_rebuild_wrapper_subclass",
         "_rebuild_device_tensor_from_cpu_tensor",
         "_rebuild_device_tensor_from_numpy",
     ):

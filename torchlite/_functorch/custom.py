@@ -84,6 +84,37 @@ def _wrapped(out: Any, out_dims: Any, level: Level) -> Any:
     return tree_unflatten([t if d is None else enter(t, d, level) for t, d in zip(flat, dims)], spec)
 
 
+# ---- higher-order operators ------------------------------------------------------------------------------------------
+class VmapInterpreter:
+    """What the rule of a HigherOrderOperator is told of the running vmap."""
+
+    def __init__(self, level: Level) -> None:
+        self._level = level
+
+    def level(self) -> int:
+        return self._level.depth
+
+    def batch_size(self) -> int:
+        return self._level.size
+
+    def randomness(self) -> str:
+        return self._level.randomness
+
+    def lower(self) -> Any:
+        """A context without this vmap."""
+        return without(self._level)
+
+
+def higher_order(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """op(*args, **kwargs) by its rule for vmap; NotImplemented where no vmap has a say."""
+    level = batched.innermost(tree_flatten((args, kwargs))[0])
+    if level is None:
+        return NotImplemented
+    if "Vmap" not in op.functorch_table:
+        raise RuntimeError("%s has no rule for vmap: op.py_impl(torch._C._functorch.TransformType.Vmap)" % op.name())
+    return op.functorch_table["Vmap"](VmapInterpreter(level), *args, **kwargs)
+
+
 # ---- operators of torch.library --------------------------------------------------------------------------------------
 def operator(call: Any, rule: Any, args: tuple[Any, ...], kwargs: dict[str, Any], level: Level) -> Any:
     """call(*args, **kwargs): by the rule of register_vmap, or once per example."""

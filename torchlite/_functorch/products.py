@@ -95,11 +95,12 @@ def _linear(call: Call) -> Any:
 def _folded(t: Any, dim: int) -> Any:
     """(size, a, b, ...): the examples in front of the dim `dim`, and both as one."""
     moved = t.movedim(0, dim)
-    return moved.reshape(*moved.shape[:dim], -1, *moved.shape[dim + 2 :])
+    shape = moved.shape
+    return moved.reshape(*shape[:dim], shape[dim] * shape[dim + 1], *shape[dim + 2 :])
 
 
 def _unfolded(t: Any, dim: int, size: int) -> Any:
-    return t.unflatten(dim, (size, -1)).movedim(dim, 0)
+    return t.unflatten(dim, (size, t.shape[dim] // max(size, 1))).movedim(dim, 0)
 
 
 @rule("convolution")
@@ -185,6 +186,8 @@ def _convolution_backward(call: Call) -> Any:
     if mask[2]:
         summed = call.full(grad)
         found[2] = summed.sum([1, *range(3, summed.dim())])
+        if not found[2].shape[1]:  # of an input without channels the result has none either
+            found[2] = found[2].new_zeros(call.size, weight.shape[1] * groups if transposed else weight.shape[0])
     if mask[1] or mask[0] and found[0] is None:
         got = torch.convolution_backward(
             _folded(call.full(grad), 1),
@@ -228,7 +231,7 @@ def _image(call: Call) -> Any:
             args[call.at(name)] = (call.size * old[0], *old[1:]) if joined else (call.size, *old)
     result = call.run(*args)
     results = result if isinstance(result, tuple) else (result,)
-    split = tuple(r.unflatten(0, (call.size, -1)) if joined else r for r in results)
+    split = tuple(_unfolded(r, 0, call.size) if joined else r for r in results)
     return split if isinstance(result, tuple) else split[0]
 
 

@@ -7,8 +7,10 @@ from .fake_tensor import (
     UnsupportedFakeTensorException,
     UnsupportedOperatorException,
 )
+from .fake_utils import CrossRefFakeMode
 
 __all__ = [
+    "CrossRefFakeMode",
     "DynamicOutputShapeException",
     "FakeTensor",
     "FakeTensorMode",

@@ -10,6 +10,7 @@ from torchlite.utils import _pytree as pytree
 from torchlite.utils._python_dispatch import TorchDispatchMode
 
 from .. import _C
+from ..autograd._node import as_leaf
 from .._core import tensor_str as _tensor_str, wrappers as _wrappers
 
 aten = torch.ops.aten
@@ -105,7 +106,7 @@ class FakeTensor(torch.Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if id(self) not in memo:
-            made: Any = self.detach().clone().requires_grad_(self.requires_grad)
+            made: Any = as_leaf(self.detach().clone(), self.requires_grad)
             if getattr(self, "_is_param", False):
                 made._is_param = True
             memo[id(self)] = made
@@ -165,7 +166,7 @@ class FakeTensorMode(TorchDispatchMode):
             elem.set_(extent.untyped_storage(), tensor.storage_offset(), tensor.shape, tensor.stride())
             if tensor.is_conj() or tensor.is_neg():
                 elem._conj_bit, elem._neg_bit = tensor.is_conj(), tensor.is_neg()
-            fake = FakeTensor(self, elem.requires_grad_(tensor.requires_grad), tensor.device)
+            fake = FakeTensor(self, as_leaf(elem, tensor.requires_grad), tensor.device)
         if isinstance(tensor, torch.nn.Parameter):
             fake._is_param = True
         if tensor.grad is not None:
@@ -276,6 +277,8 @@ class FakeTensorMode(TorchDispatchMode):
     @staticmethod
     def _reason(func: Any, error: Exception) -> Exception:
         text = str(error)
+        if func._defined_in_python and "no fake impl or Meta kernel" in text:
+            return UnsupportedOperatorException(func)
         if "Meta tensors" in text or "how many elements a mask selects" in text:
             name = func._schema.name.rpartition(":")[2]
             if name == "index":

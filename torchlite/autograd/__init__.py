@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _C
 from . import _engine, _inplace, _node, forward_ad, function, grad_mode, graph
-from ._node import edge
+from ._node import as_leaf, edge
 from .function import Function
 from .grad_mode import (
     _force_original_view_tracking,
@@ -115,7 +115,7 @@ def _meta_of(like: Any) -> Any:
     import torchlite as torch
 
     shape, dtype, device = like
-    return torch.zeros((), dtype=dtype, device=device).expand(shape).requires_grad_()
+    return as_leaf(torch.zeros((), dtype=dtype, device=device).expand(shape))
 
 
 def _make_grads(outputs: Any, grads: Any, batched: Any = False) -> Any:
@@ -332,7 +332,7 @@ def grad(
                     if is_grads_batched
                     else torch.zeros_like(t.detach())
                 )
-                g.requires_grad_(bool(create_graph))
+                g.requires_grad = bool(create_graph)
             elif not allow_unused:
                 raise RuntimeError(
                     f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
@@ -387,7 +387,7 @@ class Variable(metaclass=_VariableMeta):
             raise TypeError("Variable data has to be a tensor, but got %s" % type(data).__name__)
         if requires_grad and not (data.is_floating_point() or data.is_complex()):
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-        return data.detach().requires_grad_(requires_grad)
+        return as_leaf(data.detach(), requires_grad)
 
 
 def is_grad_enabled() -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 import torchlite as torch
 
 from . import forward_ad
+from ._node import as_leaf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,7 +221,7 @@ def _tangents(fn: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, u: Ten
     def dual(t: Any) -> Any:
         if not (isinstance(t, torch.Tensor) and t.requires_grad):
             return t
-        return forward_ad.make_dual(t.detach().requires_grad_(), u.reshape(t.shape) if t is x else torch.zeros_like(t))
+        return forward_ad.make_dual(as_leaf(t.detach()), u.reshape(t.shape) if t is x else torch.zeros_like(t))
 
     with forward_ad.dual_level():
         duals = [dual(t) for t in inputs]
@@ -253,7 +254,7 @@ def _check_forward(func: Callable[..., Any], inputs: tuple[Any, ...], o: _Option
 
 def _check_undefined_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
     """An input without a tangent counts as one whose tangent is zeros."""
-    inputs = tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, torch.Tensor) else x for x in inputs)
+    inputs = tuple(as_leaf(x.detach(), x.requires_grad) if isinstance(x, torch.Tensor) else x for x in inputs)
     us = {
         i: torch.randn_like(x).detach() for i, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.requires_grad
     }

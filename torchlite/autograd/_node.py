@@ -759,6 +759,15 @@ def record(ov: Overload, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
     return out
 
 
+def as_leaf(t: Any, wants: bool = True) -> Any:
+    """The tensor, which requires a gradient from now on, or not. requires_grad_() is refused inside functions that
+    vmap or a transform of torch.func calls; this is for what torchlite itself does there."""
+    if wants and not (t.dtype.is_floating_point or t.dtype.is_complex):
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+    t.requires_grad = wants
+    return t
+
+
 def set_view_base(out: Tensor, source: Tensor) -> None:
     """Sets the base of a recorded view: the base of what it is a view of."""
     base = out._base = source if source._base is None else source._base

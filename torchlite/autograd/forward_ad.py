@@ -278,7 +278,7 @@ def _fresh(t: Tensor, taped: bool) -> Tensor:
     """t as an input of its own: a gradient stops there; taped: it goes on into t's history in second derivatives."""
     if taped and t.requires_grad:
         return torch.ops.functions.alias(t)
-    return t.detach().requires_grad_()
+    return _node.as_leaf(t.detach())
 
 
 def keep_tangent(t: Tensor, same: Tensor, copied: bool = False) -> None:
@@ -323,7 +323,7 @@ def _run_derived(ov: Overload, args: tuple[Any, ...], found: dict[int, Tensor]) 
 def _push(ov: Overload, outs: list[Tensor], pairs: list[tuple[Tensor, Any]], taped: bool) -> list[Tensor | None]:
     """J t of each output, from v -> J^T v, which is linear in v: any v will do, and ones are far from special cases."""
     made = [t for t in outs if t.requires_grad]
-    vs = [torch.ones_like(t).detach().requires_grad_() for t in made]
+    vs = [_node.as_leaf(torch.ones_like(t).detach()) for t in made]
     taped = taped and any(p.grad_fn is not None or x.requires_grad for p, x in pairs)
     pushed: Any = [None] * len(made)
     try:

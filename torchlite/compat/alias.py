@@ -9,6 +9,7 @@ import importlib
 import sys
 from typing import Any
 from importlib.machinery import ModuleSpec
+from types import ModuleType
 
 REAL = "torchlite"
 ALIAS = "torch"
@@ -62,6 +63,36 @@ class _Finder:
         return spec
 
 
+# functorch is a package of PyTorch's wheel. These modules are there as soon as torchlite has the name torch, so that no
+# other functorch is taken, and load what they have when they are asked for it.
+_FUNCTORCH = {"functorch": "deprecated", "functorch.experimental": "experimental", "functorch.compile": "compilers"}
+
+
+class _Functorch(ModuleType):
+    """A module of functorch: the names of a module of torchlite._functorch."""
+
+    def __getattr__(self, name):
+        if name.startswith("__") and name != "__version__":
+            raise AttributeError(name)
+        source = importlib.import_module(f"{REAL}._functorch.{_FUNCTORCH[self.__name__]}")
+        try:
+            return getattr(source, name)
+        except AttributeError:
+            raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'") from None
+
+    def __dir__(self):
+        return importlib.import_module(f"{REAL}._functorch.{_FUNCTORCH[self.__name__]}").__all__
+
+
+def _make_functorch():
+    for name in _FUNCTORCH:
+        module = sys.modules[name] = _Functorch(name)
+        module.__spec__ = ModuleSpec(name, None, is_package=True)
+        module.__path__ = []
+        if "." in name:
+            setattr(sys.modules["functorch"], name.partition(".")[2], module)
+
+
 def installed():
     """Whether `import torch` gives torchlite."""
     return sys.modules.get(ALIAS) is sys.modules.get(REAL) and _Finder in sys.meta_path
@@ -85,6 +116,8 @@ def install():
         if name == REAL or name.startswith(REAL + "."):
             sys.modules[ALIAS + name[len(REAL) :]] = module
     _name_functions(ALIAS)
+    if not isinstance(sys.modules.get("functorch"), _Functorch):
+        _make_functorch()
     return real
 
 
@@ -102,6 +135,8 @@ def uninstall():
     _name_functions(REAL)
     if _Finder in sys.meta_path:
         sys.meta_path.remove(_Finder)
+    for name in _FUNCTORCH:
+        sys.modules.pop(name, None)
     for name in list(sys.modules):
         if name == ALIAS or name.startswith(ALIAS + "."):
             module = sys.modules[name]

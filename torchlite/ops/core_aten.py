@@ -2,6 +2,7 @@
 
 import torchlite as torch
 
+from ..autograd._node import as_leaf
 from ._declare import op
 
 _OPT = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
@@ -79,6 +80,12 @@ def lift_fresh(self):
     return self.view(self.shape)
 
 
+@_aten("lift_fresh_copy(Tensor self) -> Tensor", samples=lambda t: [(t(2, 3),)])
+def lift_fresh_copy(self):
+    """A copy of such a tensor: what a graph has in the place of lift_fresh, so that its constants stay as they are."""
+    return self.clone()
+
+
 # ---- copies ----------------------------------------------------------------------------------------------------------
 @_aten(
     f"_to_copy(Tensor self, *, {_OPT}, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
@@ -115,6 +122,12 @@ def copy(self, src, non_blocking):
 def resize_(self, size, memory_format):
     """Changes the shape in place; new elements are uninitialised."""
     return self.resize_(size, memory_format=memory_format)
+
+
+@_aten("resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", differentiable=False)
+def resize(self, size, memory_format):
+    """A copy with another shape, as resize_ gives it."""
+    return self.clone().resize_(size, memory_format=memory_format)
 
 
 # ---- layers ----------------------------------------------------------------------------------------------------------
@@ -180,7 +193,7 @@ def adaptive_avg_pool1d(self, output_size):
 def _backward(forward, self, grad_output):
     """The gradient of forward(self), itself recorded where `grad_output` needs that."""
     with torch.enable_grad():
-        x = self.detach().requires_grad_()
+        x = as_leaf(self.detach())
         return torch.autograd.grad(forward(x), x, grad_output, create_graph=grad_output.requires_grad)[0]
 
 

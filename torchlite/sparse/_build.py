@@ -10,6 +10,7 @@ from typing import Any
 
 import torchlite as torch
 
+from ..autograd._node import as_leaf
 from . import _tensor as _t
 
 _INTS = (torch.int32, torch.int64)
@@ -94,7 +95,7 @@ def sparse_coo_tensor(
             raise RuntimeError("cannot set is_coalesced to true if indices correspond to uncoalesced COO tensor")
     made = _assemble(indices, source, size, bool(is_coalesced))
     if requires_grad:
-        made = made.detach().requires_grad_()
+        made = as_leaf(made.detach())
     return made
 
 
@@ -268,7 +269,7 @@ def sparse_compressed_tensor(
         made = FromCompressed.apply(layout, heads, others, source, size)
     else:
         made = _t.compressed(layout, *parts)
-    return made.detach().requires_grad_() if requires_grad else made
+    return as_leaf(made.detach()) if requires_grad else made
 
 
 def _check_compressed(heads: Any, others: Any, mine: int, theirs: int, head_name: str, other_name: str) -> None:

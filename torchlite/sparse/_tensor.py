@@ -141,7 +141,7 @@ def _make(layout: Any, size: Any, parts: tuple[Any, ...], requires_grad: bool) -
     t = _wrappers.make(SparseTensor, size, strides=(0,) * len(size), dtype=values.dtype, device=values.device)
     t._layout, t._parts, t._sorted = layout, parts, False
     if requires_grad:
-        t.requires_grad_()
+        t.requires_grad = True
     return t
 
 

@@ -102,6 +102,10 @@ x = torch.arange(12.).reshape(4, 3) / 7; w = torch.tensor([1., -2., 3.]); i = to
 
 
 @cases("""
+x, w = torch.ones(0, 4, 5, requires_grad=True), torch.ones(2, 4, 3, requires_grad=True); y = F.conv1d(x, w);
+ torch.vmap(lambda g: torch.autograd.grad(y, (x, w), g))(torch.ones(3, *y.shape))
+x, w = torch.ones(2, 0, 5, 5, requires_grad=True), torch.ones(2, 0, 3, 3, requires_grad=True); y = F.conv2d(x, w);
+ torch.vmap(lambda g: torch.autograd.grad(y, (x, w), g))(torch.ones(3, *y.shape))
 tf.vmap(lambda a: a * 2 + w)(x)
 tf.vmap(lambda a, j: a[j], (0, 0))(x, torch.stack([i[:3]] * 4))
 tf.vmap(lambda a: w)(x).stride()
@@ -316,3 +320,10 @@ def test_tensors_tell_their_level():
     torchlite.func.vmap(look)(torchlite.ones(2, 3))
     assert seen == [(True, 1, 0)] and not functorch.is_batchedtensor(torchlite.ones(1))
     assert rules.RULES and not torchlite._C._are_functorch_transforms_active()
+
+
+def test_convolution_without_channels():
+    x, w, b = (torchlite.ones(n, requires_grad=True) for n in ((2, 0, 5), (6, 0, 3), (6,)))
+    y = torchlite.nn.functional.conv1d(x, w, b, groups=3)
+    g = torchlite.vmap(lambda g: torchlite.autograd.grad(y, (x, w, b), g))(torchlite.ones(3, *y.shape))
+    assert [tuple(t.shape) for t in g] == [(3, 2, 0, 5), (3, 6, 0, 3), (3, 6)] and not g[2].any()

@@ -7,6 +7,7 @@ from typing import Any
 
 import torchlite as torch
 from torchlite import Tensor
+from torchlite.autograd._node import as_leaf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ class _PerSample(torch.autograd.Function):
         if ctx.needs_input_grad[2]:
             plain = [v.orig_weight.detach() if isinstance(v, ExpandedWeight) else _copied(v) for v in values]
             with torch.enable_grad():
-                plain[0] = values[0].detach().requires_grad_()
+                plain[0] = as_leaf(values[0].detach())
                 (given,) = torch.autograd.grad(_call(ctx.func, ctx.names, plain), plain[0], grad)
         return None, None, given, *[None] * (len(values) - 1)
 
@@ -158,7 +159,7 @@ def _sample_gradients(
     for sample in range(values[0].shape[dim]):
         plain = [_copied(v) for v in values]
         plain[0] = values[0].detach().narrow(dim, sample, 1)
-        leaves = [values[i].orig_weight.detach().requires_grad_() for i in weights]
+        leaves = [as_leaf(values[i].orig_weight.detach()) for i in weights]
         for i, leaf in zip(weights, leaves):
             plain[i] = leaf
         with torch.enable_grad():

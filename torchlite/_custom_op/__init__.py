@@ -1,0 +1,1 @@
+"""torch._custom_op: operators of one's own, by the functions that torch.library replaced."""

@@ -1,0 +1,1 @@
+"""torch._library: parts of torch.library by the modules that PyTorch has them in."""

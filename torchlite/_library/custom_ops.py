@@ -1,0 +1,3 @@
+from ..library import CustomOpDef, custom_op
+
+__all__ = ["CustomOpDef", "custom_op"]
