@@ -217,6 +217,8 @@ def sum_to_size(self, size):
     """Sums over the dims along which a tensor of `size` was broadcast to this shape."""
     if tuple(self.shape) == tuple(size):
         return self
+    if not len(size):
+        return self.sum()  # no view of a sum, which a gradient of a number would be otherwise
     lead = self.dim() - len(size)
     if lead < 0 or any(s != 1 and s != self.size(i + lead) for i, s in enumerate(size)):
         raise RuntimeError("size {%s} is not expandable to size {%s}." % (list(size), list(self.shape)))

@@ -20,6 +20,9 @@ def test_gradient_of_a_number_shares_memory_as_in_pytorch(call, graph):
 
 
 @cases("""
+x = torch.tensor(2., requires_grad=True); (x * torch.ones(1, 1)).backward(); x.grad._is_view()
+x = torch.tensor(2., requires_grad=True); g, = torch.autograd.grad(x * torch.ones(1, 2), x, torch.ones(1, 2)); g.add_(x)
+torch.ones(1, 1).sum_to_size(())._is_view(), torch.ones(1, 1).sum_to_size(1)._is_view()
 x = torch.ones(2); x.conj_physical_(), x._version
 x = torch.ones(1).expand(3); x.conj_physical_(), x._version
 x = (torch.ones(1) * 1j).expand(3); x.conj_physical_()
@@ -28,5 +31,5 @@ x = torch.ones(2, requires_grad=True) * 1; x.conj_physical_(); x.grad_fn.name(),
 x = torch.tensor([1+2j, 3j], requires_grad=True); y = x * 1; y.conj_physical_(); y.abs().sum().backward(); x.grad
 torch.rms_norm(torch.ones(2, 4, dtype=torch.complex64), (4,), torch.ones(4, dtype=torch.float64)).dtype
 """)
-def test_in_place_conj_and_norm_of_complex_numbers(line):
+def test_alike(line):
     alike(line)
