@@ -1,15 +1,19 @@
 """Serves demos/_site on this machine.
 
-    python demos/serve.py [--port 8000] [--isolated]
+    python demos/serve.py [--port 8000] [--isolated] [--no-browser]
 
+A port that is taken is passed over for the next one. On a desktop the page opens in the browser.
 Any other static server does as well, e.g. `python -m http.server --directory demos/_site`. `--isolated` sends the two
 headers that make pages cross-origin isolated from the first visit on; without it the service worker adds them.
 """
 
 import argparse
+import errno
 import functools
 import http.server
 import os
+import sys
+import webbrowser
 from pathlib import Path
 
 SITE = Path(__file__).resolve().parent / "_site"
@@ -47,15 +51,36 @@ def make_server(port=0, isolated=False, quiet=False, site=SITE):
     return http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(handler, directory=os.fspath(site)))
 
 
+def first_free(port, isolated):
+    """A server on the first port from `port` on that nobody listens on."""
+    for attempt in range(port, port + 50):
+        try:
+            return make_server(attempt, isolated, quiet=True)
+        except OSError as error:
+            if error.errno not in (errno.EADDRINUSE, errno.EACCES):
+                raise
+    raise SystemExit(f"no free port from {port} to {port + 49}: name another with --port")
+
+
+def has_desktop():
+    """Whether somebody sits at this terminal and has a browser with windows."""
+    shown = sys.platform in ("darwin", "win32") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    return bool(shown) and sys.stdout.isatty()
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--port", type=int, default=8000)
     options.add_argument("--isolated", action="store_true", help="send the COOP and COEP headers")
+    options.add_argument("--no-browser", action="store_true", help="only print the address")
     options = options.parse_args()
     if not (SITE / "index.html").exists():
         raise SystemExit("demos/_site is not built: run python demos/build.py first")
-    with make_server(options.port, options.isolated, quiet=True) as server:
-        print(f"http://localhost:{server.server_port}/", flush=True)
+    with first_free(options.port, options.isolated) as server:
+        address = f"http://localhost:{server.server_port}/"
+        print(f"Open {address} in a browser; Ctrl-C ends the server.", flush=True)
+        if has_desktop() and not options.no_browser:
+            webbrowser.open(address)
         try:
             server.serve_forever()
         except KeyboardInterrupt:

@@ -1,0 +1,34 @@
+"""The server of the demo site: a taken port is passed over, and each kind of file has its type."""
+
+import importlib.util
+import pathlib
+import socket
+import threading
+import urllib.request
+
+import pytest
+
+SERVE = pathlib.Path(__file__).resolve().parents[3] / "demos" / "serve.py"
+spec = importlib.util.spec_from_file_location("serve", SERVE)
+serve = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(serve)
+
+
+def test_a_taken_port_is_passed_over():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with serve.first_free(port, False) as server:
+            assert port < server.server_port < port + 50
+
+
+@pytest.mark.parametrize("isolated", [False, True])
+def test_types_and_headers(tmp_path, isolated):
+    (tmp_path / "a.mjs").write_text("1")
+    with serve.make_server(0, isolated, quiet=True, site=tmp_path) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        with urllib.request.urlopen(f"http://127.0.0.1:{server.server_port}/a.mjs") as answer:
+            assert answer.headers["Content-Type"] == "text/javascript"
+            assert answer.headers["Cross-Origin-Embedder-Policy"] == ("require-corp" if isolated else None)
+        server.shutdown()
