@@ -71,6 +71,8 @@ def test_contents(built, target):
             "torch/__init__.py"
         }
         assert not [n for n in names if n.endswith(".pyc") and n[:-1] in names | archived]
+        # so that micropip.freeze() knows that `import torch` is this wheel
+        assert z.read(backend.name_version() + ".dist-info/top_level.txt") == b"torch\ntorchlite\n"
         # a folder whose __init__ is in the archive would be a namespace package
         folders = {str(f) for n in names for f in pathlib.PurePosixPath(n).parents}
         assert not [n for n in archived if n.removesuffix("/__init__.py") in folders]

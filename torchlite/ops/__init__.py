@@ -45,7 +45,7 @@ _later = [
 LATER_METHODS = """_addmm_activation cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf
     erf_ erfc erfc_ erfinv erfinv_ geqrf i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet
     logsumexp lu lu_solve matrix_exp matrix_power median mode mvlgamma mvlgamma_ nanmedian nanquantile norm orgqr ormqr
-    pinverse polygamma polygamma_ qr quantile slogdet std std_mean svd triangular_solve var var_mean istft
+    hash_tensor pinverse polygamma polygamma_ qr quantile slogdet std std_mean svd triangular_solve var var_mean istft
     stft""".split()
 
 

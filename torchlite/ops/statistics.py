@@ -3,10 +3,11 @@
 import math
 
 import torchlite as torch
+from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import bodies, methods, op, python, reference
 from ._out import EXACT, Out, QUANTILE
-from .reduction import _count, _restore, _select_grad, _share_all, _spread
+from .reduction import _count, _dims, _restore, _select_grad, _share_all, _spread
 
 
 # ---- variance --------------------------------------------------------------------------------------------------------
@@ -651,3 +652,60 @@ def corrcoef(self):
     s = (torch.real(d) if d.is_complex() else d).sqrt()
     c = c / s.unsqueeze(-1) / s.unsqueeze(0)
     return torch.complex(torch.real(c).clip(-1, 1), torch.imag(c).clip(-1, 1)) if c.is_complex() else c.clip(-1, 1)
+
+
+# ---- hashes ----------------------------------------------------------------------------------------------------------
+@op(
+    "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
+    out=Out("Expected result to be of dtype uint64, but got {o}"),
+    tags="reduction",
+    grad={},
+    samples=lambda t: [(t(3, 4),), (t(3, 4, 2), (0, 2), {"keepdim": True})],
+)
+def hash_tensor(self, dim=(), keepdim=False, mode=0):
+    """Exclusive or of the elements' bits as uint64, along the dims in `dim` (all when empty): of integers as int64, of
+    floats as float64. mode: 0, the only one."""
+    if mode != 0:
+        raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
+    if self.dtype.is_complex or self.dtype not in _HASHED:
+        raise NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{self.dtype._scalar_type}'")
+    dims = sorted(_dims(tuple(_C.wrap_dim(d, self.dim()) for d in dim) if dim else dim, self.dim()))
+    if len(set(dims)) != len(dims):
+        twice = next(d for d in dims if dims.count(d) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    if not self.numel():
+        if not dim:
+            raise RuntimeError(
+                "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim "
+                "with the 'dim' argument."
+            )
+        for d in dims:
+            if not self.shape[d]:
+                raise IndexError(f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
+    x = self.double().resolve_neg().view(torch.int64) if self.is_floating_point() else self.to(torch.int64)
+    kept = [d for d in range(self.dim()) if d not in dims]
+    if self.dim():
+        x = x.permute(kept + dims)
+    x = x.reshape([self.shape[d] for d in kept] + [-1] if self.numel() else [0, 1])
+    while x.shape[-1] > 1:  # halves, and what is left over
+        half = x.shape[-1] // 2
+        rest = x[..., 2 * half :]
+        x = torch.bitwise_xor(x[..., :half], x[..., half : 2 * half])
+        if rest.shape[-1]:
+            x = torch.cat([x, rest], -1)
+    shape = [1 if d in dims else n for d, n in enumerate(self.shape) if keepdim or d not in dims]
+    return x.reshape(shape).view(torch.uint64)
+
+
+_HASHED = (
+    torch.bool,
+    torch.uint8,
+    torch.int8,
+    torch.int16,
+    torch.int32,
+    torch.int64,
+    torch.float16,
+    torch.bfloat16,
+    torch.float32,
+    torch.float64,
+)
