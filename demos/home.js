@@ -13,6 +13,7 @@ const editor = createEditor($("editor"), { text: snippet, label: "Snippet", onRu
 const offline = prepareOffline();
 
 engine.addEventListener("output", ({ detail }) => output.write(detail.text, detail.stream));
+engine.addEventListener("ask", () => output.ask((text) => engine.answer(text)));
 engine.addEventListener("state", () => {
   $("run").disabled = !["off", "ready"].includes(engine.state);
   $("stop").disabled = engine.state !== "running";

@@ -53,6 +53,7 @@ engine.addEventListener("output", ({ detail }) => {
   output.write(detail.text, detail.stream);
   if (detail.stream !== "left") readLines(detail.text);
 });
+engine.addEventListener("ask", () => output.ask((text) => engine.answer(text)));
 engine.addEventListener("gpu", showGpu);
 engine.addEventListener("losses", ({ detail }) => showLosses(detail));
 $("run").addEventListener("click", run);

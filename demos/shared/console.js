@@ -19,12 +19,14 @@ export class Console {
   #top = null; // says how many lines were dropped
   #end = "\n"; // the last character
   #frame = 0;
+  #form = null;
 
   constructor(element) {
     this.#element = element;
   }
 
   clear() {
+    this.#form = null;
     this.#waiting = [];
     this.#pieces = [];
     this.#lines = this.#dropped = 0;
@@ -51,6 +53,29 @@ export class Console {
     this.#draw();
   }
 
+  /** A line to type into; `answered` gets the text. It goes away with the next output, note or traceback. */
+  ask(answered) {
+    this.#draw();
+    const form = document.createElement("form");
+    const line = document.createElement("input");
+    line.setAttribute("aria-label", "Answer for the script");
+    line.autocomplete = "off";
+    line.spellcheck = false;
+    form.className = "ask";
+    form.append(line);
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      const text = line.value;
+      this.write(`${text}\n`, "in");
+      this.#draw();
+      answered(text);
+    });
+    this.#form = form;
+    this.#element.append(form);
+    this.#settle(true);
+    line.focus();
+  }
+
   /** The last line, which says what is wrong, stands out. */
   traceback(text) {
     this.#draw();
@@ -71,7 +96,7 @@ export class Console {
     const follows = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
     for (const { kind, text } of this.#waiting) {
       const last = this.#pieces.at(-1);
-      const piece = last?.kind === kind && last.size < PIECE ? last : this.#add(kind);
+      const piece = !this.#form && last?.kind === kind && last.size < PIECE ? last : this.#add(kind);
       piece.element.append(text);
       piece.size += text.length;
       const more = count(text);
@@ -100,6 +125,8 @@ export class Console {
   }
 
   #add(kind) {
+    this.#form?.remove();
+    this.#form = null;
     const element = document.createElement("span");
     element.className = kind;
     this.#element.append(element);

@@ -1,7 +1,7 @@
 // Python for a page: start it, run a script, stop it, judge a drawing.
 //
 // Events: "state" (see `state`), "progress" {stage, done, total}, "output" {text, stream}, "losses" {steps, values},
-// "gpu" (see `gpu`).
+// "gpu" (see `gpu`), "ask" (the script waits for answer()).
 
 const PATIENCE = 3000; // ms that Stop waits for Python before it replaces the worker
 
@@ -98,6 +98,11 @@ export class Engine extends EventTarget {
     this.#finishRun = null;
     if (this.state !== "starting") this.#set("ready");
     resolve?.(result);
+  }
+
+  /** What the visitor typed, for the script's input(). */
+  answer(text) {
+    this.#worker.postMessage({ type: "answer", text });
   }
 
   /** Stops the running script: by the shared byte, by a message, and as the last resort by a new worker. */

@@ -8,9 +8,10 @@ The script is not touched. Four things happen around it:
 * the page says whether torch.accelerator shows the GPU to the script;
 * an error is given back as the traceback from the script downwards.
 
-`time.sleep` sleeps in slices, between which a Stop is seen.
+`time.sleep` sleeps in slices, between which a Stop is seen; `input` asks in the page.
 """
 
+import builtins
 import gc
 import json
 import linecache
@@ -43,6 +44,7 @@ def setup(host, folder):
     took = perf_counter() - began
     sys.monitoring.use_tool_id(_TOOL, "torchlite demo")
     time.sleep = _sleep
+    builtins.input = _input
     return json.dumps(
         {
             "python": sys.version.split()[0],
@@ -173,6 +175,21 @@ def _sleep(seconds):
 
 _whole_sleep = time.sleep
 _breath = None  # that of the running script, where Python can wait for a promise
+
+
+def _input(prompt="", /):
+    """builtins.input: the page shows a line to type into. Stop is a KeyboardInterrupt."""
+    from pyodide.ffi import can_run_sync, run_sync
+
+    print(prompt, end="", flush=True)
+    if not can_run_sync():
+        raise OSError(
+            "input() needs a browser in which Python can wait for the page (JSPI, WebAssembly stack switching)"
+        )
+    answer = run_sync(_host.ask())
+    if answer is None:
+        raise KeyboardInterrupt
+    return answer
 
 
 def run(source, name, device, breathe):

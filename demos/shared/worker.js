@@ -10,6 +10,7 @@ let jspi = false; // can Python wait for a promise in this browser?
 let running = false;
 let stopAsked = false;
 let interrupt; // one shared byte, where the page is cross-origin isolated
+let answer; // takes the visitor's answer to input()
 let predictions = []; // drawings to judge, oldest first
 
 const outlet = new Outlet((stream, text) => post("output", { text, stream }));
@@ -26,6 +27,14 @@ const host = {
         resolve(stopAsked ? "stop" : predictions.length ? "predict" : "");
       };
       channel.port2.postMessage(0);
+    }),
+
+  // Resolves to the line that the visitor types; to undefined, which is None in Python, at a Stop.
+  ask: () =>
+    new Promise((resolve) => {
+      outlet.flush();
+      answer = resolve;
+      post("ask");
     }),
 
   losses: (steps, values) => post("losses", { steps, values }),
@@ -169,6 +178,9 @@ self.onmessage = async ({ data }) => {
     run(data);
   } else if (data.type === "stop") {
     stopAsked = running;
+    answer?.(undefined);
+  } else if (data.type === "answer") {
+    answer?.(data.text);
   } else if (data.type === "predict") {
     predictions = predictions.filter((waiting) => waiting.id !== data.id).concat(data);
     if (!running) answerPredictions();

@@ -112,7 +112,8 @@ class Page:
 
     def keys(self, text):
         """Presses keys; names such as {ArrowLeft} stand for special ones."""
-        special = {"{ArrowLeft}": "\ue012", "{ArrowUp}": "\ue013", "{ArrowRight}": "\ue014", "{ArrowDown}": "\ue015"}
+        special = {"{Enter}": "\ue007", "{ArrowLeft}": "\ue012", "{ArrowUp}": "\ue013"}
+        special |= {"{ArrowRight}": "\ue014", "{ArrowDown}": "\ue015"}
         parts = re.findall(r"\{\w+\}|.", text, re.DOTALL)
         actions = [{"type": kind, "value": special.get(part, part)} for part in parts for kind in ("keyDown", "keyUp")]
         self._call(

@@ -194,6 +194,25 @@ def test_stop_what_never_ends(visit, kind, isolated, body):
     page.wait(f"{CONSOLE}.includes('again')", 3)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_input_asks_in_the_page(visit, kind):
+    page = visit(kind, "/digits/index.html")
+    page.wait(READY, 90)
+    run_script(page, "name = input('Who? ')\nprint('hello', name)\nprint('again', input())\n")
+    for word in ("Ada", "Bob"):
+        page.wait("document.activeElement.matches('#console .ask input')", 20)
+        if word == "Ada":
+            page.screenshot(SHOTS / f"{kind}-input.png")
+        page.keys(word + "{Enter}")
+    page.wait(f"{CONSOLE}.includes('Finished in')", 20)
+    assert page.eval(CONSOLE).splitlines()[:4] == ["Who? Ada", "hello Ada", "Bob", "again Bob"]
+    run_script(page, "input('? ')\nprint('on')\n")
+    page.wait("document.activeElement.matches('#console .ask input')", 20)
+    page.click("#stop")
+    page.wait(f"{CONSOLE}.includes('Stopped after')", 3)
+    assert "on" not in page.eval(CONSOLE).split() and page.eval("document.querySelector('.ask') === null")
+
+
 @pytest.mark.parametrize("isolated", [True, False], ids=["isolated", "plain"])
 def test_stop_without_stack_switching(visit, isolated):
     # the interrupt byte where memory can be shared, else a new worker
