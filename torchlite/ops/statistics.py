@@ -682,6 +682,11 @@ def hash_tensor(self, dim=(), keepdim=False, mode=0):
         for d in dims:
             if not self.shape[d]:
                 raise IndexError(f"hash_tensor: Expected reduction dim {d} to have non-zero size.")
+    if self.is_floating_point() and self.device.type == "webgpu":  # which has no float64
+        from ..webgpu.fallback import note
+
+        note("hash_tensor")
+        return torch.hash_tensor(self.cpu(), dim, keepdim=keepdim).to(self.device)
     x = self.double().resolve_neg().view(torch.int64) if self.is_floating_point() else self.to(torch.int64)
     kept = [d for d in range(self.dim()) if d not in dims]
     if self.dim():
