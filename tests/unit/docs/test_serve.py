@@ -3,10 +3,13 @@
 import importlib.util
 import pathlib
 import socket
+import sys
 import threading
 import urllib.request
 
 import pytest
+
+pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="a page cannot listen on a port")
 
 SERVE = pathlib.Path(__file__).resolve().parents[3] / "demos" / "serve.py"
 spec = importlib.util.spec_from_file_location("serve", SERVE)
