@@ -1,12 +1,13 @@
 // The worker's side of printing. Python may print faster than a page can draw; what it prints is put together here, so
 // that neither the page's queue nor its document grows without bound.
 //
-// The first BURST pieces go out at once: an ordinary script's lines are seen while it works. Beyond that rate, pieces
-// are held back until PAUSE has passed since the last message (or the caller flushes), and of what is held back at
-// most ROOM characters are kept, the oldest and the newest lines.
+// The first BURST pieces go out at once and whole: an ordinary script's lines are seen while it works. Beyond that
+// rate, pieces are held back until PAUSE has passed since the last message (or the caller flushes), and of what is held
+// back at most ROOM characters are kept, the oldest and the newest lines, with a word about what is left out.
 
 const BURST = 100; // pieces that may go out at once
 const RATE = 0.5; // more of them, per ms
+const PIECE = 1000; // characters; a longer text counts as several pieces
 const PAUSE = 16; // ms between two messages beyond that
 const ROOM = 8000; // characters kept between two messages, at either end half of them
 
@@ -18,7 +19,8 @@ export class Outlet {
   #held = []; // {stream, text}, neighbours of one stream together
   #size = 0;
   #tokens = BURST;
-  #last = 0;
+  #refilled = 0; // when tokens were added
+  #last = 0; // when something was sent
 
   /** `post(stream, text)` sends; `now()` is the time in ms. */
   constructor(post, now = () => performance.now()) {
@@ -31,18 +33,21 @@ export class Outlet {
     if (last?.stream === stream) last.text += text;
     else this.#held.push({ stream, text });
     this.#size += text.length;
-    if (this.#size > 2 * ROOM) this.#shorten();
     const now = this.#now();
-    this.#tokens = Math.min(BURST, this.#tokens + (now - this.#last) * RATE);
-    if (this.#tokens >= 1) this.#tokens -= 1;
-    else if (now - this.#last < PAUSE) return;
+    this.#tokens = Math.min(BURST, this.#tokens + (now - this.#refilled) * RATE);
+    this.#refilled = now;
+    if (this.#tokens >= 1) {
+      this.#tokens -= Math.max(1, text.length / PIECE);
+    } else {
+      if (this.#size > ROOM) this.#shorten();
+      if (now - this.#last < PAUSE) return;
+    }
     this.flush();
   }
 
   /** Sends what is held back. */
   flush() {
     if (!this.#held.length) return;
-    if (this.#size > ROOM) this.#shorten();
     const held = this.#held;
     this.#held = [];
     this.#size = 0;
@@ -85,7 +90,7 @@ export class Outlet {
       room -= piece.text.length;
       if (start) rest.push({ stream: piece.stream, text: piece.text.slice(0, start) });
     }
-    for (const piece of rest) left += piece.left ?? lines(piece.text);
+    for (const piece of rest) left += piece.left ?? Math.max(1, lines(piece.text));
     this.#held = [...head, ...(left ? [{ stream: "left", text: "", left }] : []), ...tail];
     this.#size = this.#held.reduce((sum, { text }) => sum + text.length, 0);
   }

@@ -166,9 +166,15 @@ def test_printing_leaves_the_page_alive(visit, kind):
     lines = [line for line in shown.splitlines() if line.isdigit()]
     assert lines == sorted(lines, key=int) and 1000 < len(lines) <= 6000
     assert page.eval("window.gap") < 500
+    # one long text and one long line are printed whole
+    run_script(page, "print(*range(4000))\nprint(*(f'row {i:6}' for i in range(3000)), sep='\\n')\n")
+    page.wait(f"{CONSOLE}.includes('Finished in')", 20)
+    shown = page.eval(CONSOLE)
+    assert " ".join(map(str, range(4000))) in shown and "left out" not in shown
+    assert all(f"row {i:6}" in shown for i in range(3000))
     # a few lines are all there, in the order of both streams
     run_script(page, "import sys\nfor i in range(300): print(i, file=(sys.stdout, sys.stderr)[i % 2])\n")
-    page.wait(f"{CONSOLE}.includes('Finished in') && !{CONSOLE}.includes('19999')", 20)
+    page.wait(f"{CONSOLE}.includes('Finished in') && !{CONSOLE}.includes('row')", 20)
     assert page.eval(CONSOLE).splitlines()[:300] == [str(i) for i in range(300)]
 
 

@@ -667,7 +667,7 @@ def hash_tensor(self, dim=(), keepdim=False, mode=0):
     floats as float64. mode: 0, the only one."""
     if mode != 0:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
-    if self.dtype.is_complex or self.dtype not in _HASHED:
+    if self.dtype not in _HASHED:
         raise NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{self.dtype._scalar_type}'")
     dims = sorted(_dims(tuple(_C.wrap_dim(d, self.dim()) for d in dim) if dim else dim, self.dim()))
     if len(set(dims)) != len(dims):
