@@ -2,14 +2,17 @@
 // that neither the page's queue nor its document grows without bound.
 //
 // The first BURST pieces go out at once and whole: an ordinary script's lines are seen while it works. Beyond that
-// rate, pieces are held back until PAUSE has passed since the last message (or the caller flushes), and of what is held
-// back at most ROOM characters are kept, the oldest and the newest lines, with a word about what is left out.
+// rate, pieces are held back until PAUSE has passed since the last message (or the caller flushes). A script that prints
+// much at once is still shown whole: SPARE characters may be held back so. Only of what goes on and on some ROOM
+// characters a message are kept, the oldest and the newest lines, with a word about what is left out.
 
 const BURST = 100; // pieces that may go out at once
 const RATE = 0.5; // more of them, per ms
 const PIECE = 1000; // characters; a longer text counts as several pieces
 const PAUSE = 16; // ms between two messages beyond that
-const ROOM = 8000; // characters kept between two messages, at either end half of them
+const ROOM = 8000; // characters kept between two messages whatever came before; at either end half of them
+const SPARE = 400_000; // more characters that may be kept after a time of quiet
+const REGAIN = 100; // characters of SPARE that come back, per ms
 
 const lines = (text) => text.split("\n").length - 1;
 
@@ -19,6 +22,7 @@ export class Outlet {
   #held = []; // {stream, text}, neighbours of one stream together
   #size = 0;
   #tokens = BURST;
+  #spare = SPARE;
   #refilled = 0; // when tokens were added
   #last = 0; // when something was sent
 
@@ -34,12 +38,16 @@ export class Outlet {
     else this.#held.push({ stream, text });
     this.#size += text.length;
     const now = this.#now();
-    this.#tokens = Math.min(BURST, this.#tokens + (now - this.#refilled) * RATE);
+    const passed = now - this.#refilled;
+    this.#tokens = Math.min(BURST, this.#tokens + passed * RATE);
+    this.#spare = Math.min(SPARE, this.#spare + passed * REGAIN);
     this.#refilled = now;
     if (this.#tokens >= 1) {
       this.#tokens -= Math.max(1, text.length / PIECE);
     } else {
-      if (this.#size > ROOM) this.#shorten();
+      // at twice the room, so that a text is not cut anew at each write
+      const room = ROOM + this.#spare;
+      if (this.#size > 2 * room) this.#shorten(room);
       if (now - this.#last < PAUSE) return;
     }
     this.flush();
@@ -50,6 +58,7 @@ export class Outlet {
     if (!this.#held.length) return;
     const held = this.#held;
     this.#held = [];
+    this.#spare = Math.max(0, this.#spare - this.#size);
     this.#size = 0;
     this.#last = this.#now();
     for (const { stream, text, left } of held) {
@@ -59,8 +68,8 @@ export class Outlet {
   }
 
   /** Keeps whole lines at both ends; how many are left out stands between them. */
-  #shorten() {
-    const half = ROOM / 2;
+  #shorten(size) {
+    const half = size / 2;
     const head = [];
     const tail = [];
     let left = 0;
