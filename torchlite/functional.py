@@ -395,7 +395,7 @@ def typename(obj):
 def broadcast_shapes(*shapes):
     """The shape that tensors of these shapes broadcast to."""
     out: list[int] = []
-    for shape in shapes:
+    for index, shape in enumerate(shapes):
         shape = (shape,) if isinstance(shape, int) else tuple(shape)
         if len(shape) > len(out):
             out = [1] * (len(shape) - len(out)) + out
@@ -405,7 +405,10 @@ def broadcast_shapes(*shapes):
                 raise RuntimeError("Trying to create tensor with negative dimension (%d): (%d)" % (s, s))
             if s != 1 and s != out[-i]:
                 if out[-i] != 1:
-                    raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape")
+                    raise RuntimeError(
+                        "Attempting to broadcast a dimension of length %d at -%d! Mismatching argument at index %d had "
+                        "%s; but expected shape should be broadcastable to %s" % (s, i, index, shape, out)
+                    )
                 out[-i] = s
     return _device.Size(out)
 

@@ -2,9 +2,9 @@
 // that neither the page's queue nor its document grows without bound.
 //
 // The first BURST pieces go out at once and whole: an ordinary script's lines are seen while it works. Beyond that
-// rate, pieces are held back until PAUSE has passed since the last message (or the caller flushes). A script that prints
-// much at once is still shown whole: SPARE characters may be held back so. Only of what goes on and on some ROOM
-// characters a message are kept, the oldest and the newest lines, with a word about what is left out.
+// rate, pieces are held back until PAUSE has passed since the last message (or the caller flushes). A script that
+// prints much at once is still shown whole: up to SPARE characters may be held back. Of output that does not end, each
+// message keeps ROOM characters, the oldest and the newest lines, and says how many lines it leaves out.
 
 const BURST = 100; // pieces that may go out at once
 const RATE = 0.5; // more of them, per ms

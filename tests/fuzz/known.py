@@ -80,10 +80,11 @@ MEANT = [
     ),
     Meant(
         "graph",
-        r"(_with_indices|median|mode|sort|kthvalue|topk|max|min|cummax|cummin)\((?s:.*)\] = t\d",
+        r"(_with_indices\(|(median|mode|sort|kthvalue|topk|max|min|cummax|cummin)\(|dtype=\"(bool|u?int\d+)\")"
+        r"(?s:.*)\] = t\d",
         "PyTorch requires_grad=True.*torchlite requires_grad=False",
         0,
-        "what indices take of a float's history when it is written to them",
+        "what integers take of a float's history when it is written to them",
     ),
     Meant(
         "raises RuntimeError, nothing",
@@ -108,6 +109,48 @@ MEANT = [
     ),
     Meant(
         "raises NotImplementedError, nothing", "", r"PyTorch \"[\w<>]+\" not implemented for 'Complex", 0, "it is here"
+    ),
+    Meant(
+        "raises RuntimeError, nothing",
+        r"convolution_backward\((?s:.*)autograd\.grad\(",
+        "PyTorch element 0 of tensors does not require grad",
+        0,
+        "what is linear in the weights has a graph here, whose gradient is 0",
+    ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"addbmm\(.*out=",
+        "torchlite self and mat2 must have the same dtype",
+        0,
+        "PyTorch's addbmm into an out= of another dtype than self casts self, without a look at what is added",
+    ),
+    Meant(
+        "graph",
+        r"_pool1d\((?s:.*)(split|chunk|unbind)\w*\((?s:.*)requires_grad_\(",
+        "PyTorch requires_grad=False.*torchlite requires_grad=True",
+        0,
+        "PyTorch's pools over one dim are views of those over two: views of them have another base",
+    ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"scaled_dot_product_attention\((?s:.*)detach_\(",
+        "torchlite Trying to use a saved tensor that has been detached in-place",
+        0,
+        "PyTorch's attention keeps scaled copies of what it gets",
+    ),
+    Meant(
+        "raises nothing, NotImplementedError",
+        r"(cummax|cummin)\(",
+        'torchlite "cumm(ax|in)_cpu" not implemented for \'UInt',
+        0,
+        "PyTorch copies a number without dims, whatever its dtype",
+    ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"_pool1d\((?s:.*)requires_grad_\(",
+        "torchlite a view of a leaf Variable that requires grad is being used in an in-place operation",
+        0,
+        "the same, where a later line writes to one",
     ),
     Meant(
         "graph",

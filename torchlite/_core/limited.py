@@ -31,7 +31,8 @@ nnn:where eq ne mul isnan isinf isfinite conj_physical complex polar one_hot
 n-n:multinomial frexp
 -n-:eye eye_m
 bbb:roll repeat repeat_interleave embedding diag_embed fill_diagonal_ constant_pad_nd index pad_circular flip
--bb:index_put index_select masked_select
+nbb:index_select
+-bb:index_put masked_select
 --b:masked_fill index_fill index_copy tril triu
 --w:index_add nonzero nonzero_numpy conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d
 --w:convolution linalg_vector_norm var var_correction std std_correction var_mean std_mean var_mean_correction

@@ -83,6 +83,8 @@ def record_inplace(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     if spec.grad is None and spec.differentiable:
         if spec.body is None:
             raise RuntimeError("derivative for aten::%s_ is not implemented" % spec.name)
+        if callable(spec.inplace):
+            return spec.inplace(*args)
         # Differentiable through its body: compute, then copy in. The ops of the body save the old value, not self.
         return copy_in(self, spec.body(old_value(self), *args[1:]), True)
     rec = _node.recorder(ov)

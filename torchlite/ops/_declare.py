@@ -93,7 +93,7 @@ class Spec:
     samples: Any
     tol: Any
     differentiable: bool
-    inplace: bool
+    inplace: bool | Callable[..., Any]
     out: Out | None
     namespace: str
     alias: tuple[str, ...]
@@ -134,7 +134,7 @@ def op(
     variants: str = "function, method",
     module: str = "",
     alias: Any = (),
-    inplace: bool = False,
+    inplace: bool | Callable[..., Any] = False,
     out: bool | Out = False,
     view: bool = False,
     nondiff: Any = (),

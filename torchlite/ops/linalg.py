@@ -509,6 +509,7 @@ def _qr(A, mode):
 
 @_linalg(
     "qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)",
+    tags="own",
     out=Out(EXACT),
     samples=lambda t: [(t(4, 3),), (t(2, 3, 3),), (t(2, 4),)],
 )

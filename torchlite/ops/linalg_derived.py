@@ -89,7 +89,9 @@ def _slogdet_grad(c, g):
         total = gl
     if total is None:  # the sign of a real determinant: PyTorch gives no gradient, not zeros
         return {"A": None}
-    return {"A": _solve(A.mH, total.unsqueeze(-1).unsqueeze(-1) * _eye_like(A))[0]}
+    right = total.unsqueeze(-1).unsqueeze(-1) * _eye_like(A)
+    # as PyTorch: an error for a singular matrix only where the gradient gets a graph
+    return {"A": torch.linalg.solve(A.mH, right) if torch.is_grad_enabled() else _solve(A.mH, right)[0]}
 
 
 @_hidden(

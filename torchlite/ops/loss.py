@@ -580,7 +580,7 @@ def cosine_embedding_loss(input1, input2, target, margin=0.0, reduction=1):
     if d + 1 != input1.dim() or d + 1 != input2.dim():
         word = "1D target tensor expects 2D input tensors" if d else "0D target tensor expects 1D input tensors"
         raise RuntimeError(f"{word}, but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
-    eps = 1e-12
+    eps = 9.999999960041972e-13  # 1e-12 as a float32, which PyTorch adds to float64 too
     product = (input1 * input2).sum(d)
     size = ((input1 * input1).sum(d) + eps) * ((input2 * input2).sum(d) + eps)
     cos = product / size.sqrt()

@@ -386,12 +386,13 @@ def _no_ints(x):
     _C.check_cast(torch.float32, x.dtype)
 
 
-def _drop(input, p, train, features=False, alpha=False):
+def _drop_terms(input, p, train, features=False, alpha=False):
+    """(factor, summand) of a dropout of the input; None for what changes nothing."""
     _check_p(p)
     if p == 0 or not train or not input.numel():
-        return input
+        return None, None
     if p == 1 and not alpha:
-        return input * torch.zeros((), dtype=input.dtype, device=input.device)
+        return torch.zeros((), dtype=input.dtype, device=input.device), None
     _no_ints(input)
     base = input.detach()
     if features:
@@ -401,36 +402,69 @@ def _drop(input, p, train, features=False, alpha=False):
     if input.is_complex():
         raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{input.dtype._scalar_type}'")
     if not alpha:
-        return input * _dropout_noise(base, p, None)
+        return _dropout_noise(base, p, None), None
     if p == 1:
-        return input * torch.zeros((), dtype=input.dtype, device=input.device)
+        return torch.zeros((), dtype=input.dtype, device=input.device), None
     noise = torch.empty_like(base).bernoulli_(1 - p)
     slope = 1.7580993408473766
     a = 1 / ((slope * slope * p + 1) * (1 - p)) ** 0.5
     b = (noise - 1) * (slope * a)
     b = b + slope * a * p
-    return input * (noise * a) + b
+    return noise * a, b
 
 
-@op("dropout(Tensor input, float p, bool train) -> Tensor", inplace=True, variants="function")
+def _drop(input, p, train, **kind):
+    factor, summand = _drop_terms(input, p, train, **kind)
+    if factor is None:
+        return input
+    return input * factor if summand is None else input * factor + summand
+
+
+def _drop_inplace(**kind):
+    """The recorded in-place form: its nodes are those of mul_ and add_, as in PyTorch."""
+
+    def change(input, p, train):
+        factor, summand = _drop_terms(input, p, train, **kind)
+        if factor is not None:
+            input.mul_(factor)
+        if summand is not None:
+            input.add_(summand)
+        return input
+
+    return change
+
+
+@op("dropout(Tensor input, float p, bool train) -> Tensor", inplace=_drop_inplace(), variants="function")
 def dropout(input, p, train):
     """Zeroes elements with probability `p` while training and scales the others by 1 / (1 - p)."""
     return _drop(input, p, train)
 
 
-@op("feature_dropout(Tensor input, float p, bool train) -> Tensor", inplace=True, variants="function")
+@op(
+    "feature_dropout(Tensor input, float p, bool train) -> Tensor",
+    inplace=_drop_inplace(features=True),
+    variants="function",
+)
 def feature_dropout(input, p, train):
     """Dropout of whole channels: input (N, C, ...)."""
     return _drop(input, p, train, features=True)
 
 
-@op("alpha_dropout(Tensor input, float p, bool train) -> Tensor", inplace=True, variants="function")
+@op(
+    "alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+    inplace=_drop_inplace(alpha=True),
+    variants="function",
+)
 def alpha_dropout(input, p, train):
     """Dropout that keeps mean 0 and variance 1 (for SELU)."""
     return _drop(input, p, train, alpha=True)
 
 
-@op("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", inplace=True, variants="function")
+@op(
+    "feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+    inplace=_drop_inplace(features=True, alpha=True),
+    variants="function",
+)
 def feature_alpha_dropout(input, p, train):
     """Alpha dropout of whole channels: input (N, C, ...)."""
     return _drop(input, p, train, features=True, alpha=True)

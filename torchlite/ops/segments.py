@@ -79,6 +79,7 @@ def _check(data, reduce, lengths, indices, offsets, axis, unsafe):
     "segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, "
     "int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor",
     variants="function",
+    tags="own",
     out=Out(),
     grad={
         "data": lambda c, g: torch.ops.aten._segment_reduce_backward(

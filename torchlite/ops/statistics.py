@@ -658,7 +658,7 @@ def corrcoef(self):
 @op(
     "hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
     out=Out("Expected result to be of dtype uint64, but got {o}"),
-    tags="reduction",
+    tags="reduction own",
     grad={},
     samples=lambda t: [(t(3, 4),), (t(3, 4, 2), (0, 2), {"keepdim": True})],
 )

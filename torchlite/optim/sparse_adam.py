@@ -17,6 +17,8 @@ class SparseAdam(_PerParameter):
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, maximize=False):
         check_lr(lr)
+        if not lr:  # the only optimizer that refuses 0
+            raise ValueError(f"Invalid learning rate: {lr}")
         check_min(eps=eps)
         check_betas(betas)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))

@@ -304,9 +304,9 @@ static int scan(PyObject *o, int depth, Seen *s) {
   } else if (PyFloat_Check(o)) return see(s, tl_default_dtype);
   else if (PyComplex_Check(o)) return see(s, tl_complex_of(tl_default_dtype));
   if (PyUnicode_Check(o) || PyBytes_Check(o)) {
-    const char *type = PyUnicode_Check(o) ? "str" : "bytes";
-    if (depth == 0) PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", type);
-    else PyErr_Format(PyExc_ValueError, "too many dimensions '%s'", type);
+    bool text = PyUnicode_Check(o);
+    if (text && depth && s->dtype < 0) PyErr_SetString(PyExc_ValueError, "too many dimensions 'str'");
+    else PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", text ? "str" : "bytes");
     return -1;
   }
   if (PySequence_Check(o)) {

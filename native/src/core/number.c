@@ -307,7 +307,7 @@ static Py_ssize_t length(TlTensor *t) {
   }
   return (Py_ssize_t)t->shape[0];
 }
-static Py_hash_t hash(PyObject *o) { return (Py_hash_t)((uintptr_t)o >> 4); }
+static Py_hash_t hash(PyObject *o) { return (Py_hash_t)(uintptr_t)o; } /* id(o), as in PyTorch */
 
 static PyObject *subscript(TlTensor *t, PyObject *index) {
   bool plain =

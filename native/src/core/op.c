@@ -122,20 +122,26 @@ static void mark_views(PyObject *r) {
   }
 }
 
-/* Runs an op's body. F_OWN: a result that is a view of a temporary has no base. */
+/* A result that is a view of a temporary gets no base. */
+static void disown(TlTensor *t, const Overload *ov, PyObject *const *a) {
+  bool own = t->base;
+  for (int j = 0; own && j < ov->nparams; j++) own = !TL_CHECK(a[j]) || ((TlTensor *)a[j])->storage != t->storage;
+  if (!own) return;
+  Py_CLEAR(t->base);
+  t->flags &= (uint16_t)~(TL_UNRECORDED | TL_ONE_OF_MANY | TL_OF_INFERENCE);
+}
+
+/* Runs an op's body. F_OWN: no result is a view. */
 static PyObject *run_body(Overload *ov, PyObject *const *a) {
   PyObject *r = PyObject_Vectorcall(ov->body, a, (size_t)ov->nparams, NULL);
   if (!r) return NULL;
   if (ov->flags & F_VIEW) {
     mark_views(r);
   } else if (ov->flags & F_OWN && TL_CHECK(r)) {
-    TlTensor *t = (TlTensor *)r;
-    bool own = t->base;
-    for (int j = 0; own && j < ov->nparams; j++) own = !TL_CHECK(a[j]) || ((TlTensor *)a[j])->storage != t->storage;
-    if (own) {
-      Py_CLEAR(t->base);
-      t->flags &= (uint16_t)~(TL_UNRECORDED | TL_ONE_OF_MANY | TL_OF_INFERENCE);
-    }
+    disown((TlTensor *)r, ov, a);
+  } else if (ov->flags & F_OWN) {
+    for (Py_ssize_t i = 0, n = PyTuple_Check(r) ? PyTuple_Size(r) : 0; i < n; i++)
+      if (TL_CHECK(PyTuple_GetItem(r, i))) disown((TlTensor *)PyTuple_GetItem(r, i), ov, a);
   }
   return r;
 }

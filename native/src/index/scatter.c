@@ -303,6 +303,7 @@ PyObject *tl_k_index_select(const TlKernel *k, PyObject *const *a, Py_ssize_t n,
     PyErr_SetString(PyExc_IndexError, "index_select(): Index is supposed to be a vector");
     return NULL;
   }
+  if (self->ndim < 2 && TL_UNSIGNED >> self->dtype & 1) return tl_not_implemented("index_select", self->dtype);
   if (!self->ndim && index->numel != 1) {
     PyErr_Format(PyExc_RuntimeError, "index_select(): Index to scalar can have only 1 value, got %lld value(s)",
                  (long long)index->numel);

@@ -177,4 +177,8 @@ static inline v4f vm_sincos(v4f x, int phase) {
 }
 static inline v4f vm_sin(v4f x) { return vm_sincos(x, 0); }
 static inline v4f vm_cos(v4f x) { return vm_sincos(x, 1); }
+static inline v4f vm_sinc(v4f x) {
+  v4f p = x * v4_set1(3.14159265f);
+  return v4_select((v4i)(x == v4_set1(0.0f)), v4_set1(1.0f), vm_sin(p) / p);
+}
 #endif

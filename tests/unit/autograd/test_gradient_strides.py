@@ -30,6 +30,9 @@ torch.rsub(torch.ones(1, 2, 2, 2).to(memory_format=torch.channels_last), torch.o
     torch.rsub(torch.ones(2, 2, 1), torch.ones(1, 2, 2, 2).to(memory_format=torch.channels_last))
 torch.ones(()).expand(2, 2) * Z.detach(), Z.detach() * torch.ones(()).expand(2, 2),
     torch.ones((), dtype=torch.int64).expand(2, 2) + B, torch.ones(()).double().expand(2, 2) * B
+[(torch.manual_seed(0), y := A * 1, f(y, 0.5, True), y.grad_fn.name(), G(y), G(y.square()))[3:]
+    for f in (torch.dropout_, torch.feature_dropout_, torch.alpha_dropout_, torch.feature_alpha_dropout_)]
+L = torch.zeros(1, 3).requires_grad_(); [torch.autograd.grad(L.prod(d).sum(), L, create_graph=True) for d in (0, 1)]
 [G(A.prod()), G(A.prod(0)), G((A * torch.tensor([0., 1])).prod())]
 [G(f(A, t, reduction=r)) for f in (F.l1_loss, F.smooth_l1_loss, F.mse_loss, F.huber_loss)
     for r in ('none', 'mean', 'sum') for t in (B, B.contiguous())]

@@ -60,6 +60,9 @@ torch.binary_cross_entropy_with_logits(torch.ones(3)*.1,torch.ones(3)*.4,reducti
 torch.cosine_embedding_loss(torch.ones(2,3),torch.ones(2,3),torch.ones(2),.1,2)
 torch.cosine_embedding_loss(torch.ones(2,3),torch.ones(2,3),torch.ones(2),.1,0)
 torch.cosine_embedding_loss(torch.ones(2,3),torch.ones(2,3),-torch.ones(2))
+t = torch.zeros(2, 3).double().requires_grad_();
+    torch.autograd.grad(torch.cosine_embedding_loss(torch.ones(1, 1).double(), t, -torch.ones(2)), t)[0] - 288675
+torch.cosine_embedding_loss(torch.ones(1,1).double(),torch.zeros(2,3).double()+1e-300,torch.ones(2)).item().hex()
 torch.cosine_embedding_loss(torch.ones(2,3),torch.ones(2,3),torch.ones(2),.1,'sum')
 torch.hinge_embedding_loss(torch.ones(3)*.1,-torch.ones(3))
 torch.hinge_embedding_loss(torch.ones(3)*.1,-torch.ones(3),1.,2)
