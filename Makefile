@@ -51,9 +51,8 @@ format: setup
 wheel: setup
 	$(PY) wheels/make.py $(ARGS)
 
-demo: wheel
-	$(PY) demos/build.py
-	$(PY) demos/serve.py $(ARGS)
+demo:
+	@$(PYTHON) demos/start.py $(ARGS)
 
 fuzz-ops: setup
 	$(PY) tests/fuzz_ops.py --sanitized $(or $(ARGS),--calls 200)

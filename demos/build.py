@@ -15,6 +15,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "wheels"))
+from runtime import npm_packages
+
 HERE = Path(__file__).resolve().parent
 SITE = HERE / "_site"
 MODULES = HERE / "node_modules"
@@ -35,7 +38,7 @@ def main():
     options.add_argument("--wheel", type=Path, help="the torchlite wheel (default: the newest one in wheels/dist)")
     wheel = options.parse_args().wheel or newest_wheel()
 
-    install_modules()
+    npm_packages(HERE)
     shutil.rmtree(SITE, ignore_errors=True)
     runtime = SITE / "runtime"
     runtime.mkdir(parents=True)
@@ -64,16 +67,6 @@ def newest_wheel():
             f"no torchlite wheel for Pyodide in {os.path.relpath(WHEELS)}: build it first, or name one with --wheel"
         )
     return found[-1]
-
-
-def install_modules():
-    """Runs `npm ci` when the lock file has changed since the last time."""
-    mark = MODULES / ".installed"
-    lock = hashlib.sha256((HERE / "package-lock.json").read_bytes()).hexdigest()
-    if mark.exists() and mark.read_text() == lock:
-        return
-    subprocess.run(["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], cwd=HERE, check=True)
-    mark.write_text(lock)
 
 
 def copy_pyodide(target):

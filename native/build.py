@@ -21,6 +21,7 @@ import argparse
 import concurrent.futures
 import contextlib
 import ctypes
+import functools
 import hashlib
 import os
 import pathlib
@@ -29,7 +30,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from typing import Iterator
+from typing import Callable, Iterator
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 NATIVE = ROOT / "native"
@@ -143,6 +144,14 @@ def optimisation(target: Target, where: str) -> list[str]:
     return ["-Os"] if {where, where.partition("/")[0]} & SMALL else []
 
 
+@functools.cache
+def mentions(file: pathlib.Path, src: pathlib.Path, word: str) -> bool:
+    """Whether a file, or one that it includes, has this word."""
+    text = file.read_text()
+    included = (folder / name for name in re.findall(r'#include "(.*)"', text) for folder in (src, file.parent))
+    return word in text or any(mentions(p, src, word) for p in included if p.is_file())
+
+
 def headers_digest(src: pathlib.Path) -> str:
     parts: list[bytes | str] = []
     for folder in (src, NATIVE / "include"):
@@ -150,6 +159,14 @@ def headers_digest(src: pathlib.Path) -> str:
             if p.suffix in (".h", ".inc", ".def"):
                 parts += [place(p, folder), p.read_bytes()]
     return digest(*parts)
+
+
+def python_headers() -> str:
+    """The folder of Python.h; the WASM builds read it too, with a pyconfig.h of their own."""
+    include = sysconfig.get_paths()["include"]
+    if not (pathlib.Path(include) / "Python.h").is_file():
+        raise BuildError(f"{include} has no Python.h: install the development headers of this Python")
+    return include
 
 
 class Target:
@@ -168,12 +185,14 @@ class Target:
     def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
         raise NotImplementedError
 
+    def serving(self, file: pathlib.Path, src: pathlib.Path) -> Target:
+        """The target whose object of a file serves this one."""
+        return self
+
 
 class Host(Target):
     def __init__(self, sanitize: bool = False, coverage: bool = False) -> None:
-        include = sysconfig.get_paths()["include"]
-        if not (pathlib.Path(include) / "Python.h").is_file():
-            raise BuildError(f"{include} has no Python.h: install the development headers of this Python")
+        include = python_headers()
         if sanitize:
             self.name = "host-san"
         elif coverage:
@@ -221,7 +240,7 @@ class Wasm(Target):
 
     def __init__(self, relaxed: bool = False) -> None:
         lib = zig_folder() / "lib"
-        include = sysconfig.get_paths()["include"]
+        include = python_headers()
         self.name = "wasm-relaxed" if relaxed else "wasm"
         self.relaxed = relaxed
         self.compiler = [*zig(), "clang"]
@@ -246,6 +265,10 @@ class Wasm(Target):
             "-isystem",
             str(lib / "libc/include/generic-musl"),
         ]
+
+    def serving(self, file: pathlib.Path, src: pathlib.Path) -> Target:
+        # five of six files are the same in both builds: those that never ask for relaxed instructions
+        return self if not self.relaxed or mentions(file, src, "__wasm_relaxed_simd__") else Wasm()
 
     def compile(self, src: pathlib.Path, obj: pathlib.Path, extra: list[str]) -> str:
         if not self.relaxed:
@@ -307,6 +330,7 @@ def compile_one(
     extra = ["-I", str(src), *optimisation(target, where)]
     key = digest(where, file.read_bytes(), headers, RECIPE, *target.compiler, *target.cflags, *extra)
     folder = ROOT / ".build" / target.name
+    folder.mkdir(parents=True, exist_ok=True)
     stem = where.removesuffix(".c").replace("/", "-")
     obj = folder / f"{stem}.{key}.o"
     if obj.exists():
@@ -345,9 +369,10 @@ def build(
     src: pathlib.Path = SRC,
     last_good: bool = False,
     strict: bool = False,
-    jobs: int = 2,
+    jobs: int = max(2, os.cpu_count() or 1),
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> pathlib.Path:
-    """Compiles every file of `src` and links them to `out`."""
+    """Compiles every file of `src` and links them to `out`. `progress` is told how many files are done, of how many."""
     srcs = sources(src)
     if not srcs:
         raise BuildError(f"no C files in {src}")
@@ -367,12 +392,13 @@ def build(
     errors: list[str] = []
     objects: list[pathlib.Path] = []
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(compile_one, target, s, src, headers, last_good) for s in srcs]
-        for f in futures:
+        futures = [pool.submit(compile_one, target.serving(s, src), s, src, headers, last_good) for s in srcs]
+        for n, f in enumerate(futures, 1):
             try:
                 objects.append(f.result())
             except BuildError as e:
                 errors.append(str(e))
+            progress(n, len(futures))
     if errors:
         raise BuildError("\n".join(errors))
     out.parent.mkdir(parents=True, exist_ok=True)

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import sys
 import tokenize
-from typing import Any
+from typing import Any, Callable
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent
@@ -25,6 +25,7 @@ import runtime
 import wasm_patch
 
 BuildError = native_build.BuildError
+Progress = Callable[[float], None]
 TORCH_VERSION = "2.13.0"
 BRIDGE = "torchlite/webgpu/bridge.js"
 
@@ -67,12 +68,22 @@ _install()
 '''
 
 
-def wasm_files(folder: pathlib.Path, strict: bool = True) -> dict[str, bytes]:
+def no_progress(done: float) -> None:
+    pass
+
+
+def wasm_files(folder: pathlib.Path, strict: bool = True, progress: Progress = no_progress) -> dict[str, bytes]:
     """Both WASM builds of the core (one of them as a difference) and the alias package, as wheel entries."""
-    plain = native_build.build(native_build.Wasm(), folder / "_C.abi3.so", strict=strict).read_bytes()
-    relaxed = native_build.build(
-        native_build.Wasm(relaxed=True), folder / "_C_relaxed.wasm", strict=strict
-    ).read_bytes()
+
+    def build(relaxed: bool, name: str) -> bytes:
+        return native_build.build(
+            native_build.Wasm(relaxed=relaxed),
+            folder / name,
+            strict=strict,
+            progress=lambda n, total: progress((n / total + relaxed) / 2),
+        ).read_bytes()
+
+    plain, relaxed = build(False, "_C.abi3.so"), build(True, "_C_relaxed.wasm")
     return {
         "torch/__init__.py": TORCH_INIT.encode(),
         "torchlite/_C.abi3.so": plain,
@@ -192,7 +203,7 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
             p.parent.mkdir(parents=True, exist_ok=True)
             p.write_bytes(data)
         cmd = [
-            runtime.node(),
+            runtime.node(runtime.TO_BUILD),
             str(HERE / "compile_pyc.mjs"),
             str(runtime.pyodide(target.npm)),
             str(src),
@@ -262,13 +273,13 @@ def bridge_script() -> bytes:
         / (native_build.digest(*(x for p in parts for x in (p.name, p.read_bytes()))) + ".js")
     )
     if not out.exists():
-        runtime.npm_packages(folder)
+        esbuild = runtime.esbuild()
         shutil.rmtree(out.parent, ignore_errors=True)
         fresh = out.with_suffix(".fresh.js")
         done = subprocess.run(
-            [runtime.node(), str(folder / "tools" / "build.mjs"), str(fresh)],
+            [runtime.node(runtime.TO_BUILD), str(folder / "tools" / "build.mjs"), str(fresh)],
             check=False,
-            env=runtime.environment(),
+            env={**runtime.environment(), "ESBUILD": str(esbuild)},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -279,14 +290,16 @@ def bridge_script() -> bytes:
     return out.read_bytes()
 
 
-def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | None = None) -> pathlib.Path:
-    """Writes the wheel for one Pyodide generation."""
+def make(
+    target: Target, out: pathlib.Path, strict: bool = True, tags: str | None = None, progress: Progress = no_progress
+) -> pathlib.Path:
+    """Writes the wheel for one Pyodide generation. `progress` is told which part of the C files is compiled, 0 to 1."""
     # no type checker in a page
     files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}
     files = {n: shortened(b, n) if n.endswith(".py") else b for n, b in files.items()}
     has_bytecode = False
     with native_build.locked():
-        files |= wasm_files(ROOT / ".build" / "out", strict)
+        files |= wasm_files(ROOT / ".build" / "out", strict, progress)
         try:
             for name, bytecode in compiled(target, files, strict).items():
                 # in place of the source, as in Pyodide's own packages: both would be a quarter more to download

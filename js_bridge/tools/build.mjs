@@ -1,11 +1,13 @@
 // Bundles the bridge and holds it to its budget. Without an argument both bundles are made: the ES module, and the
-// script for
-// the wheel (src/api/page.ts). A file name as argument makes one of them: .mjs is the module, .js the script.
-import { build } from "esbuild";
+// script for the wheel (src/api/page.ts). A file name as argument makes one: .mjs is the module, .js the script.
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { gzipSync } from "node:zlib";
+
+// ESBUILD: the folder of esbuild, where it is not among this folder's packages.
+const { ESBUILD } = process.env;
+const { build } = await import(ESBUILD ? pathToFileURL(join(ESBUILD, "lib", "main.js")) : "esbuild");
 
 const BUDGET = 120_000; // bytes, gzip
 const root = join(dirname(fileURLToPath(import.meta.url)), "..");
