@@ -294,8 +294,8 @@ def make(
     target: Target, out: pathlib.Path, strict: bool = True, tags: str | None = None, progress: Progress = no_progress
 ) -> pathlib.Path:
     """Writes the wheel for one Pyodide generation. `progress` is told which part of the C files is compiled, 0 to 1."""
-    # no type checker in a page
-    files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}
+    # no type checker in a page, and no making of lock files
+    files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed", "/lock.py"))}
     files = {n: shortened(b, n) if n.endswith(".py") else b for n, b in files.items()}
     has_bytecode = False
     with native_build.locked():

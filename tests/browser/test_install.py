@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from pages import python, run_async
 
@@ -52,6 +54,44 @@ def load(driver, base):
 def page(driver, site):
     load(driver, site)
     return driver
+
+
+@pytest.fixture(scope="session")
+def with_lock(dist_folder):
+    """Writes a lock file that names torchlite beside the wheels, as `python -m torchlite.lock` does."""
+    from torchlite import lock
+
+    wheels = sorted((dist_folder / "torchlite").glob("*.whl"))
+    made = lock.extend(json.loads((dist_folder / "pyodide-lock.json").read_text()), [str(w) for w in wheels], "..")
+    (dist_folder / "torchlite" / "pyodide-lock.json").write_text(json.dumps(made))
+
+
+BY_NAME = {
+    "imports": 'await pyodide.loadPackagesFromImports("import torch");',
+    "packages": "",
+    "micropip": """await pyodide.loadPackage("micropip");
+        await pyodide.runPythonAsync('import micropip; await micropip.install("torchlite")');""",
+    "torch": """await pyodide.loadPackage("micropip");
+        await pyodide.runPythonAsync('import micropip; await micropip.install("torch>=2")');""",
+}
+
+
+@pytest.mark.parametrize("way", BY_NAME)
+def test_by_name(driver, site, with_lock, way):
+    """From an empty page, without an address or an index: the lock file is all that the page names."""
+    driver.get(site + "/empty.html")
+    options = ', packages: ["torch"]' if way == "packages" else ""
+    run_async(
+        driver,
+        f"""
+      const {{ loadPyodide }} = await import("{site}/dist/pyodide.mjs");
+      const lockFileURL = "{site}/dist/torchlite/pyodide-lock.json";
+      const pyodide = await loadPyodide({{ indexURL: "{site}/dist/", lockFileURL {options} }});
+      {BY_NAME[way]}
+      globalThis.pyodide = pyodide;
+    """,
+    )
+    assert python(driver, "import torch; float(torch.arange(4.).sum())") == 6.0
 
 
 def install(base, *what):
