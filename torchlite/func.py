@@ -76,17 +76,13 @@ _NO_HOOKS = (
 @contextlib.contextmanager
 def _transform(fresh):
     """While a transformed function runs: it may write to its own inputs (`fresh`) and to what it makes itself."""
-    outer, levels = _C.func_level(), []
+    outer, levels = _C.func_level(), [(t, _C.storage_level(t)) for t in fresh]
     try:
-        _C.func_level(outer + 1)
-        for t in fresh:
-            levels.append((t, _C.storage_level(t, outer + 1)))
+        _C.func_level(outer + 1, [(t, outer + 1) for t in fresh])
         with torch.autograd.graph.disable_saved_tensors_hooks(_NO_HOOKS):
             yield
-    finally:
-        for t, level in reversed(levels):
-            _C.storage_level(t, level)
-        _C.func_level(outer)
+    finally:  # one call, since an interrupt comes after a call
+        _C.func_level(outer, levels)
 
 
 def _outside(tensors, fresh):
@@ -112,9 +108,8 @@ def _shown(tree, fresh, keep):
         if not isinstance(t, torch.Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(t)}")
         level = _C.func_level()  # the caller's now: another transform does not write to it
-        old = _C.storage_level(t, level)
-        if old < level:
-            _C.storage_level(t, old)
+        if _C.storage_level(t) > level:
+            _C.func_level(level, [(t, level)])
     return tree_unflatten([t if keep and _outside([t], fresh) else t.detach() for t in leaves], spec)
 
 

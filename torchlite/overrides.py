@@ -11,6 +11,7 @@ import torchlite as torch
 
 from . import _C
 from ._core import override as _override
+from ._core.function_switches import DisableTorchFunctionSubclass, EnableTorchFunction
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -155,17 +156,7 @@ def _pop_mode_temporarily() -> Iterator[Any]:
         _push_mode(old)
 
 
-class _EnableTorchFunction:
-    """Inside, __torch_function__ is called again where it was off."""
-
-    def __enter__(self) -> None:
-        self._old = _C.function_off(0)
-
-    def __exit__(self, *exc: Any) -> None:
-        _C.function_off(self._old)
-
-
-_enable_torch_function = _EnableTorchFunction
+_enable_torch_function = EnableTorchFunction
 
 
 @contextlib.contextmanager
@@ -188,11 +179,8 @@ def redispatch_function(func: Any, types: Any, args: Any, kwargs: Any = None) ->
             return func(*args, **kwargs)
         finally:
             _skipped.clear()
-    old = _C.function_off(max(1, _C.function_state()[0]))
-    try:
+    with DisableTorchFunctionSubclass():
         return func(*args, **kwargs)
-    finally:
-        _C.function_off(old)
 
 
 def _asked_once() -> bool:

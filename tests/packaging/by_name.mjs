@@ -1,5 +1,5 @@
-// node by_name.mjs PYODIDE_DIR LOCK_FILE: finds torchlite by name in four ways, each in a Pyodide of its own, and prints
-// what a sum in each gives.
+// node by_name.mjs PYODIDE_DIR LOCK_FILE: finds torchlite by name in four ways, each in a Pyodide of its own, and
+// prints what a sum in each gives.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 

@@ -50,6 +50,8 @@ def test_the_rest_is_an_error_that_names_the_dtype(name):
         lambda: torch.ones(2, 3, device="webgpu").to(y.dtype),
         lambda: y == y,
         lambda: y * y,
+        lambda: y == 1.5,
+        lambda: torch.eq(y, torch.ones(3, device="webgpu")),
         lambda: y.sum(dtype=torch.float32),
     ):
         with pytest.raises(NotImplementedError, match=name):

@@ -6,23 +6,28 @@ from typing import Any
 
 from .. import _C
 
+_AT_LEAST = 4
 
-class DisableTorchFunctionSubclass:
+
+class DisableTorchFunctionSubclass(_C.GradMode):
     """Inside, __torch_function__ of classes is not called; modes are."""
 
-    _level = 1
-
-    def __enter__(self) -> Any:
-        self._old = _C.function_off(max(self._level, _C.function_state()[0]))
-
-    def __exit__(self, *exc: Any) -> Any:
-        _C.function_off(self._old)
+    def __new__(cls) -> Any:
+        return super().__new__(cls, None, None, _AT_LEAST + 1)
 
 
-class DisableTorchFunction(DisableTorchFunctionSubclass):
+class DisableTorchFunction(_C.GradMode):
     """Inside, neither __torch_function__ of classes nor modes are called."""
 
-    _level = 2
+    def __new__(cls) -> Any:
+        return super().__new__(cls, None, None, 2)
+
+
+class EnableTorchFunction(_C.GradMode):
+    """Inside, __torch_function__ is called again where it was off."""
+
+    def __new__(cls) -> Any:
+        return super().__new__(cls, None, None, 0)
 
 
 DisableTorchFunctionSubclass.__module__ = DisableTorchFunction.__module__ = "torch._C"

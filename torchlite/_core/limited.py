@@ -338,6 +338,8 @@ def run(ov: Any, args: Any) -> Any:
     """The result of a kernel's op, or NotImplemented where the kernel itself shall run."""
     kernel = ov.kernel
     dtype = _given(kernel, args)
+    if dtype is None and _off_cpu(args) is not None:  # no kernel of another device converts such operands
+        dtype = next((t.dtype for t in _tensors(args) if _is_limited(t.dtype)), None)
     if dtype is None:
         return NotImplemented
     bad = _bad_index(ov, args)

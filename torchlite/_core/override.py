@@ -10,6 +10,7 @@ import inspect
 from types import FunctionType, GetSetDescriptorType, MethodDescriptorType, MethodWrapperType
 
 from .. import _C
+from .function_switches import DisableTorchFunctionSubclass
 from .homes import in_cpp, path
 from .tensor import Tensor
 
@@ -210,11 +211,8 @@ def _sorted_arguments(fn: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     try:
         bound = signature.bind(*args, **kwargs)
     except TypeError:
-        old = _C.function_off(2)  # an op would ask here again
-        try:
+        with _C.GradMode(None, None, 2):  # an op would ask here again
             return fn(*args, **kwargs)  # which raises it in its own words
-        finally:
-            _C.function_off(old)
     bound.apply_defaults()
     positional: list[Any] = []
     named: dict[str, Any] = {}
@@ -313,11 +311,8 @@ def operator(name: str, op: Any, this: Any, *rest: Any) -> Any:
     found = overloaded(args, name in _OPERATORS or name == "pow")
     try:
         if not found and not modes_on():
-            old = _C.function_off(2)
-            try:
+            with _C.GradMode(None, None, 2):
                 return public(*args)
-            finally:
-                _C.function_off(old)
         answer = ask(public, found, args, {} if name in _OPERATORS or name == "pow" else None)
     except TypeError:
         if not isinstance(other, _C.TensorBase):
@@ -343,13 +338,10 @@ def nowrap() -> set[Any]:
 
 def default(cls: Any, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Tensor.__torch_function__: runs the function, and gives tensors the class."""
-    old = _C.function_off(max(1, _C.function_state()[0]))
-    try:
+    with DisableTorchFunctionSubclass():
         result = func(*args, **kwargs)
         _C.function_off(2)  # what conversion reads of a tensor is no call of the program's
         return result if func in nowrap() else convert(result, cls)
-    finally:
-        _C.function_off(old)
 
 
 def convert(result: Any, cls: Any) -> Any:

@@ -102,11 +102,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         with _C.GradMode(False):
             t: Tensor = _instance(cls, data.detach() if type(data) is Tensor else data)
         if require_grad:
-            old = _C.function_off(2)  # nobody is asked about a tensor that is being made
-            try:
+            with _C.GradMode(None, None, 2):  # nobody is asked about a tensor that is being made
                 t.requires_grad = True
-            finally:
-                _C.function_off(old)
         return t
 
     @staticmethod

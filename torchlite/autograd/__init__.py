@@ -189,16 +189,17 @@ def _run(
     keys: dict[tuple[Any, int], int] | None = None,
     inputs: list[Tensor] | tuple[Tensor, ...] | None = None,
 ) -> Any:
-    task = graph.Task(roots, inputs)
-    graph.tasks.append(task)
+    # An interrupt comes after a call. So nothing is pushed before `try`, and nothing is called in `finally`.
+    task, tasks, depth = graph.Task(roots, inputs), graph.tasks, len(graph.tasks)
     hooks = list(_node.saved_hooks)
     try:
+        tasks.append(task)
         found = _engine.run(roots, grads, retain_graph, create_graph, keys)
         for callback in task.callbacks:  # one may add others
             callback()
         return found
     finally:
-        graph.tasks.pop()
+        del tasks[depth:]
         _node.saved_hooks[:] = hooks  # without what a hook or a backward entered and did not leave
 
 

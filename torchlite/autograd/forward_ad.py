@@ -104,19 +104,13 @@ class _set_fwd_grad_enabled(_DecoratorContextManager):
         _switch(self.prev)
 
 
-class _Off:
+def _off() -> Any:
     """Context of calls that the core does not hand to `run`."""
-
-    def __enter__(self) -> None:
-        self.old = _C.forward_ad(False)
-
-    def __exit__(self, *exc: Any) -> None:
-        _C.forward_ad(self.old)
+    return _C.GradMode(None, None, -1, False)
 
 
-class _On(_Off):
-    def __enter__(self) -> None:
-        self.old = _C.forward_ad(True)
+def _on() -> Any:
+    return _C.GradMode(None, None, -1, True)
 
 
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
@@ -141,7 +135,7 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             "Making a dual Tensor based on a Tensor that already has a forward gradient at the same level 0 is not "
             "supported."
         )
-    with _Off():
+    with _off():
         out = torch.ops.functions.alias(tensor)
         if tangent.stride() != tensor.stride():
             tangent = tangent.new_empty_strided(tensor.shape, tensor.stride()).copy_(tangent)
@@ -154,7 +148,7 @@ def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTens
     if (_current_level if level is None else level) < 0:
         return UnpackedDualTensor(tensor, None)
     tangent = tangent_of(tensor)
-    with _Off():
+    with _off():
         primal = torch.ops.functions.alias(tensor)
     _set(primal, None)
     return UnpackedDualTensor(primal, tangent)
@@ -202,7 +196,7 @@ def _part(whole: Tensor, base: Tensor, view: Tensor) -> Tensor:
     from ._inplace import _relate, _window, with_signs
 
     place: Any = _Place()
-    with _Off():
+    with _off():
         _relate(place, base, view)
         return with_signs(_window(whole, place.view, place.parts), place.signs)
 
@@ -241,7 +235,7 @@ def _replaced(args: tuple[Any, ...], by: dict[int, Tensor]) -> tuple[Any, ...]:
 def run(ov: Overload, args: tuple[Any, ...]) -> Any:
     """A call of an op while a level is open: its result, with tangents where an argument has one."""
     spec = ov.spec
-    with _Off():
+    with _off():
         found = {id(t): t for t in _tensors(args) if tangent_of(t) is not None}
         if not found:
             return _C.call_overload(ov, args)
@@ -260,7 +254,7 @@ def run(ov: Overload, args: tuple[Any, ...]) -> Any:
                     _set(t, torch.zeros_like(t))
             return out
         if spec.grad is None and ov.body is not None:
-            with _On():
+            with _on():
                 return ov.body(*args)
         return _run_derived(ov, args, found)
 
@@ -285,7 +279,7 @@ def keep_tangent(t: Tensor, same: Tensor, copied: bool = False) -> None:
     """Gives an alias of t the tangent of t; a copy has one of its own, which a change of t in place leaves as it is."""
     tangent = tangent_of(t)
     if tangent is not None:
-        with _Off():
+        with _off():
             _set(same, tangent.clone() if copied else tangent)
 
 
@@ -405,7 +399,7 @@ def push_function(cls: Any, ctx: Any, args: tuple[Any, ...], outs: list[Any]) ->
     tangents = [tangent_of(a) if _is_tensor(a) else None for a in args]
     if all(t is None for t in tangents):
         return
-    with _Off():
+    with _off():
         if ctx.materialize:
             tangents = [
                 torch.zeros_like(a) if t is None and _is_tensor(a) and _continuous(a) else t

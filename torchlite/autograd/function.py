@@ -241,11 +241,9 @@ class Function:
                 if out is not NotImplemented:
                     return out
                 args = custom.lifted(args)
-        asks = _C.function_off(2)  # what follows looks at tensors of any class itself; forward may ask them
-        try:
+        asks = _C.function_state()[0]
+        with _C.GradMode(None, None, 2):  # what follows looks at tensors of any class itself; forward may ask them
             return cls._apply(kind, apart, asks, args, kwargs)
-        finally:
-            _C.function_off(asks)
 
     @classmethod
     def _apply(cls, kind: Any, apart: bool, asks: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -259,18 +257,13 @@ class Function:
         ctx.kinds = kinds
         ctx.needs_input_grad = tuple(k and _C.requires_grad(a) for a, k in zip(args, kinds))
         ctx.input_meta = [(a.shape, a.dtype) if k else None for a, k in zip(args, kinds)]
-        forward_ad = _C.forward_ad(False)
-        _C.function_off(asks)
-        try:
-            with _C.GradMode(False):
-                if apart:
-                    out = cls.forward(*args)
-                    cls.setup_context(ctx, args, out)
-                else:
-                    out = cls.forward(ctx, *args)
-        finally:
-            _C.function_off(2)
-            _C.forward_ad(forward_ad)
+        forward_ad = _C.forward_ad(None)
+        with _C.GradMode(False, None, asks, False):
+            if apart:
+                out = cls.forward(*args)
+                cls.setup_context(ctx, args, out)
+            else:
+                out = cls.forward(ctx, *args)
         outs: Any = out if isinstance(out, tuple) else (out,)
         fixed = _marked(ctx.non_differentiable, "mark_non_differentiable only accepts variable arguments, but got ")
         dirty = _marked(ctx.dirty_tensors, "mark_dirty can only accept variables, but argument ")

@@ -286,19 +286,24 @@ static PyObject *set_inference_mode(PyObject *m, PyObject *a) {
 static PyObject *func_level(PyObject *m, PyObject *args) {
   (void)m;
   uint8_t old = tl_func_level, level = old;
-  if (!PyArg_ParseTuple(args, "|b", &level)) return NULL;
+  PyObject *tensors = NULL;
+  if (!PyArg_ParseTuple(args, "|bO!", &level, &PyList_Type, &tensors)) return NULL;
+  for (Py_ssize_t i = 0, n = tensors ? PyList_Size(tensors) : 0; i < n; i++) {
+    PyObject *t;
+    unsigned char of_storage;
+    if (!PyArg_ParseTuple(PyList_GetItem(tensors, i), "O!b", tl_TensorBase, &t, &of_storage)) return NULL;
+    ((TlTensor *)t)->storage->level = of_storage;
+  }
   tl_func_level = level;
   return PyLong_FromLong(old);
 }
-static PyObject *storage_level(PyObject *m, PyObject *args) {
+static PyObject *storage_level(PyObject *m, PyObject *t) {
   (void)m;
-  PyObject *t;
-  unsigned char level;
-  if (!PyArg_ParseTuple(args, "O!b", tl_TensorBase, &t, &level)) return NULL;
-  TlStorage *s = ((TlTensor *)t)->storage;
-  uint8_t old = s->level;
-  s->level = level;
-  return PyLong_FromLong(old);
+  if (!TL_CHECK(t)) {
+    PyErr_SetString(PyExc_TypeError, "storage_level(): argument must be Tensor");
+    return NULL;
+  }
+  return PyLong_FromLong(((TlTensor *)t)->storage->level);
 }
 static PyObject *default_dtype(PyObject *m, PyObject *a) {
   (void)m;
@@ -363,10 +368,10 @@ PyMethodDef tl_args_functions[] = {
   {"differentiated", (PyCFunction)(void *)differentiated, METH_FASTCALL,
    "differentiated(*tensors): whether a derivative of one of them is recorded or carried along."},
   {"forward_ad", set_forward_ad, METH_O, "forward_ad(on or None): whether calls are looked at for tangents; the old."},
-  {"func_level", func_level, METH_VARARGS, "func_level([new]): how many function transforms run."},
-  {"storage_level", storage_level, METH_VARARGS,
-   "storage_level(tensor, new): in which function transform the tensor's memory was made; sets it, returns the old "
-   "one."},
+  {"func_level", func_level, METH_VARARGS,
+   "func_level([new, [(tensor, level), ...]]): how many function transforms run; sets it, and that of tensors' "
+   "memory."},
+  {"storage_level", storage_level, METH_O, "storage_level(tensor): in which function transform its memory was made."},
   {"set_inference_mode", set_inference_mode, METH_O, "Sets inference mode, returns the old one."},
   {"get_default_dtype", default_dtype, METH_NOARGS, "The dtype of tensors made from Python floats."},
   {0}};

@@ -16,7 +16,7 @@ import pytest
 
 import torchlite as torch
 from torchlite import _C, nn
-from torchlite.autograd import _node
+from torchlite.autograd import _node, graph
 
 HOME = str(pathlib.Path(torch.__file__).parent)
 POINTS = 20  # of each program, spread over its run
@@ -103,6 +103,9 @@ def modes():
         torch.is_inference_mode_enabled(),
         list(_node.saved_hooks),
         list(_node.anomaly),
+        list(graph.tasks),
+        _C.function_state(),
+        _C.forward_ad(None),
         _C.func_level(),
         torch.get_default_dtype(),
     )
@@ -195,6 +198,40 @@ def interrupt_return(n, run):
     )
 
 
+def interrupt_call(n, run):
+    """Interrupted where the n-th call of a function in C, from the library's Python, has returned."""
+    left = [n]
+
+    def look(frame, kind, arg):
+        code = frame.f_code  # as above, none between __enter__ and its block
+        if kind == "c_return" and left[0] and code.co_filename.startswith(HOME) and code.co_name != "__enter__":
+            left[0] -= 1
+            if not left[0]:
+                raise KeyboardInterrupt
+
+    old = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        run()
+    finally:
+        sys.setprofile(old)
+    return left[0]
+
+
+class Kind(torch.Tensor):
+    pass
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
 CALLS = {
     "optimizer": lambda: Training("mlp", "Adam").step(),
     "differentiable optimizer": lambda: torch.optim.SGD([nn.Parameter(torch.ones(2))], 0.1, differentiable=True).step(),
@@ -207,17 +244,23 @@ CALLS = {
     ),
     "clip": lambda: nn.utils.clip_grad_norm_([nn.Parameter(torch.ones(2))], 1.0),
     "func": lambda: torch.func.grad(lambda x: (x * x).sum())(torch.ones(2)),
+    "jvp": lambda: torch.func.jvp(lambda x: x * x, (torch.ones(2),), (torch.ones(2),)),
+    "vmap": lambda: torch.vmap(lambda x: (x * x).sum())(torch.ones(2, 3)),
+    "parameter": lambda: nn.Parameter(torch.ones(2)),
+    "subclass": lambda: Kind(torch.ones(2)) * 2 + torch.ones(2),
+    "function": lambda: Twice.apply(torch.ones(2, requires_grad=True)).sum().backward(),
 }
 
 
+@pytest.mark.parametrize("strike", [interrupt_return, interrupt_call])
 @pytest.mark.parametrize("name", CALLS)
-def test_modes_after_an_interrupted_return(name):
+def test_modes_after_an_interrupted_return(name, strike):
     many, run, before = 1 << 30, CALLS[name], modes()
     run()
-    points = many - interrupt_return(many, run)
+    points = many - strike(many, run)
     for n in sorted({1 + i * (points - 1) // 59 for i in range(60)}):
         try:
-            interrupt_return(n, run)
+            strike(n, run)
         except KeyboardInterrupt:
             pass
         assert modes() == before, n
