@@ -59,6 +59,11 @@ def test_the_rest_is_an_error_that_names_the_dtype(name):
 @pytest.mark.parametrize("name", ["uint16", "uint32", "uint64"])
 def test_what_the_cpu_promotes_to_float(name):
     y, ones = made(name).to("webgpu"), torch.ones(3, device="webgpu")
-    for f in (lambda: y == 1.5, lambda: y < ones, lambda: torch.minimum(y, ones), lambda: torch.where(y > 1, ones, 0.0)):
+    for f in (
+        lambda: y == 1.5,
+        lambda: y < ones,
+        lambda: torch.minimum(y, ones),
+        lambda: torch.where(y > 1, ones, 0.0),
+    ):
         with pytest.raises(NotImplementedError, match=name):
             f()
