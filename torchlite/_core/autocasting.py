@@ -118,8 +118,8 @@ def overload(ov: Any, args: Any = None) -> Any:
         return not ov.inplace and (name in LISTED or own)
     if name not in LISTED:
         return args
-    _C.autocast(False)
     try:
+        _C.autocast(False)
         dtype = _dtype_for(name, args)
         return args if dtype is None else tuple(_cast(a, dtype) for a in args)
     finally:
@@ -131,8 +131,8 @@ def function(fn: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     name = getattr(fn, "__name__", "")
     if name not in _FUNCTIONS:
         return NotImplemented
-    _C.autocast(False)
     try:
+        _C.autocast(False)
         dtype = _dtypes.float32
         return fn(*(_cast(a, dtype) for a in args), **{k: _cast(v, dtype) for k, v in kwargs.items()})
     finally:

@@ -64,8 +64,8 @@ def get_printoptions() -> dict[str, int | None]:
 def printoptions(**kwargs: Any) -> Iterator[Any]:
     """Changes the print options inside a `with` block."""
     before: dict[str, Any] = get_printoptions()
-    set_printoptions(**kwargs)
     try:
+        set_printoptions(**kwargs)
         yield
     finally:
         set_printoptions(**before)

@@ -165,11 +165,12 @@ def allow_mutation_on_saved_tensors() -> Iterator[Any]:
         return context.copies[key]
 
     with saved_tensors_hooks(pack, unpack):
-        _mutating.append(context)
+        depth = len(_mutating)
         try:
+            _mutating.append(context)
             yield context
         finally:
-            _mutating.remove(context)
+            del _mutating[depth:]
             context.clear()
 
 

@@ -216,11 +216,12 @@ _early_stop: list[bool] = []  # what the surrounding set_checkpoint_early_stop()
 def set_checkpoint_early_stop(enable):
     """Inside, checkpoint() stops its second runs as soon as all saved tensors are there again, or never,
     whatever its early_stop says."""
-    _early_stop.append(enable)
+    depth = len(_early_stop)
     try:
+        _early_stop.append(enable)
         yield
     finally:
-        _early_stop.pop()
+        del _early_stop[depth:]
 
 
 def checkpoint(
