@@ -119,6 +119,11 @@ static inline int tl_coalesce(int n, const int *order, const int64_t *shape, int
   return m;
 }
 
+/* Words of a kernel over a coalesced grid, outermost dim first, as a list; a grid of n = 0 dims has one of size 1. */
+PyObject *tl_grid_words(int n, const int64_t *sizes); /* new: how many elements, and the sizes */
+int tl_append_kept(PyObject *list, int n, const int *keep, const int64_t *strides); /* an operand's strides */
+int tl_append_int(PyObject *list, int64_t v);
+
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 /* PyTorch's checks of a tensor that is to be written. -1 with its message: elements that share memory; memory that is
  * shared with t, both dense. 1: memory may be shared with t. 0: none is, or t has the same elements in the same places.
