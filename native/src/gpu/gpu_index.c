@@ -24,8 +24,8 @@ static int parse_part(PyObject *o, int ndim, Part *p) {
   return -1;
 }
 
-/* A group of parts fills the result from `start` on along dim. Its grid is coalesced, but dims before dim stay apart, so
- * that one coordinate (of `scale` elements for each step along dim) tells the parts from each other. */
+/* A group of parts fills the result from `start` on along dim. Its grid is coalesced, but dims before dim stay apart,
+ * so that one coordinate (of `scale` elements for each step along dim) tells the parts from each other. */
 static PyObject *join_parts(PyObject *handles, const Part *parts, int nparts, int dim, int ndim, const int64_t *shape,
                             int64_t start) {
   int64_t group[TL_MAX_DIMS], out[TL_MAX_DIMS], sizes[TL_MAX_DIMS], length = 0, scale = 1;
@@ -178,7 +178,8 @@ static PyMethodDef functions[] = {
    "join_parts(tensors, dim, stack): ([(buffer, strides over the result, offset, length along dim)], dim from 0 on, "
    "shape of the result); None where dim or the shapes are wrong. The tensors are of one dtype, on webgpu."},
   {"join_words", (PyCFunction)(void *)f_join_words, METH_FASTCALL,
-   "join_words(parts, dim, shape, start): (dims of the grid, the one along which parts follow each other, where the next "
+   "join_words(parts, dim, shape, start): (dims of the grid, the one along which parts follow each other, where the "
+   "next "
    "group starts, handles, words) of a kernel that writes parts side by side along dim of a result of this shape."},
   {"gather_words", (PyCFunction)(void *)f_gather_words, METH_FASTCALL,
    "gather_words(tensor, dim, index): (dim from 0 on, dims of the grid, extent of dim, words); None where dim or the "
