@@ -55,8 +55,8 @@ static PyObject *join_parts(PyObject *handles, const Part *parts, int nparts, in
          tl_append_int(words, (begin += parts[i].length) * scale) == 0;
   }
   ok = ok && tl_append_int(words, start * out[dim]) == 0 && tl_append_kept(words, n, keep, out) == 0;
-  PyObject *r =
-    ok ? Py_BuildValue("(iiLOO)", n ? n : 1, n ? n - 1 - at : 0, (long long)(start + length), handles, words) : NULL;
+  int dims = n ? n : 1, apart = n ? n - 1 - at : 0;
+  PyObject *r = ok ? Py_BuildValue("(iiLOO)", dims, apart, (long long)(start + length), handles, words) : NULL;
   Py_XDECREF(words);
   return r;
 }
@@ -115,8 +115,9 @@ static PyObject *f_join_parts(PyObject *m, PyObject *const *a, Py_ssize_t nargs)
     }
     right = t->ndim == ndim;
     for (int d = 0; d < ndim && right; d++) right = t->shape[d] == shape[d] || (!stack && d == dim);
-    int64_t length = stack ? 1 : right ? t->shape[dim] : 0;
-    if (!right || !length) continue;
+    if (!right) break;
+    int64_t length = stack ? 1 : t->shape[dim];
+    if (!length) continue;
     memcpy(strides, t->strides, sizeof *strides * (size_t)dim);
     strides[dim] = 0;
     memcpy(strides + dim + stack, t->strides + dim, sizeof *strides * (size_t)(ndim - dim));
@@ -147,7 +148,7 @@ static PyObject *f_gather_words(PyObject *m, PyObject *const *a, Py_ssize_t narg
     return PyErr_Format(PyExc_TypeError, "gather_words(tensor, dim, index tensor)");
   const TlTensor *t = (const TlTensor *)a[0], *index = (const TlTensor *)a[2];
   int64_t own[TL_MAX_DIMS] = {0}, sizes[TL_MAX_DIMS];
-  int keep[TL_MAX_DIMS], nd = t->ndim ? t->ndim : 1, n = 0;
+  int keep[TL_MAX_DIMS], nd = t->ndim ? t->ndim : 1;
   if (!PyLong_CheckExact(a[1])) Py_RETURN_NONE;
   long long dim = PyLong_AsLongLong(a[1]);
   if (dim == -1 && PyErr_Occurred()) return NULL;
@@ -162,7 +163,7 @@ static PyObject *f_gather_words(PyObject *m, PyObject *const *a, Py_ssize_t narg
     }
   }
   const int64_t *rows[] = {own, index->strides};
-  n = tl_coalesce(index->ndim, NULL, index->shape, 2, rows, NULL, sizes, keep);
+  int n = tl_coalesce(index->ndim, NULL, index->shape, 2, rows, NULL, sizes, keep);
   int64_t extent = t->ndim ? t->shape[dim] : 1, step = t->ndim ? t->strides[dim] : 0;
   PyObject *words = tl_grid_words(n, sizes), *r = NULL;
   if (words && tl_append_int(words, t->offset) == 0 && tl_append_kept(words, n, keep, own) == 0 &&
