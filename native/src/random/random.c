@@ -10,9 +10,8 @@ enum { RANDOM, RANDOM_TO, RANDOM_FROM };
 enum { EXPONENTIAL, GEOMETRIC, CAUCHY, LOG_NORMAL };
 
 static PyObject *number_error(const char *format, double v) {
-  PyObject *f = PyFloat_FromDouble(v), *text = NULL;
+  PyObject *text = NULL;
   char *s = PyOS_double_to_string(v, 'g', 6, 0, NULL);
-  Py_XDECREF(f);
   if (s) text = PyUnicode_FromFormat(format, s);
   PyMem_Free(s);
   if (text) PyErr_SetObject(PyExc_RuntimeError, text);
@@ -22,7 +21,7 @@ static PyObject *number_error(const char *format, double v) {
 
 static PyObject *done(int rc, PyObject *self) { return rc < 0 ? NULL : Py_NewRef(self); }
 
-/* complex tensors are pairs of reals */
+/* t, or a complex t as pairs of reals */
 static TlTensor *as_real(TlTensor *t) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   TlTensor *v;
@@ -125,7 +124,7 @@ static const char *c_type(tl_dtype d) {
   return names[d];
 }
 
-/* v, moved by the dtype's step at |v| towards `step` when v + step rounds to the wrong side of v */
+/* The nearest integer, from v on in the direction of `step` (1 or -1), that dtype d represents; as PyTorch finds it. */
 static int64_t representable(int64_t v, int step, tl_dtype d, int digits) {
   int64_t moved = tl_wrap_add(v, step);
   double next = (double)moved;
