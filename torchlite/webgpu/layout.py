@@ -3,8 +3,8 @@
 Kernels write their results in the usual order of dims. Which other order the CPU's result has depends on the strides
 of the arguments (channels last, transposed matrices), by rules that differ from op to op and belong to the CPU's
 kernels. So the CPU's kernel is asked, on small tensors laid out alike, once for each combination of shapes and strides,
-and only where an argument is laid out in an unusual way. The elements are then moved to their places by an expression,
-which an element-wise consumer of the same order takes in.
+and only where an argument is laid out in an unusual way. An expression then moves the elements to their places;
+it is fused into an element-wise consumer with the same order of dims.
 """
 
 from __future__ import annotations

@@ -90,11 +90,10 @@ export interface WorkerOptions {
   /** How often a waiting caller looks whether the GPU worker is alive, in ms. */
   readonly tick?: number;
   /**
-   * Ticks without a sign of life after which it is taken for dead; its event loop may stand still while something is
-   * compiled.
+   * Ticks without a beat after which the worker counts as dead. Its event loop may stop for a while when it compiles.
    */
   readonly silent?: number;
-  /** Ticks after which a caller no longer waits though there are signs of life. */
+  /** Ticks after which a caller stops waiting even if the worker's beat goes on. */
   readonly patient?: number;
 }
 
@@ -146,7 +145,7 @@ export function errorOf({ name, message }: SentError): Error {
   return Object.assign(new Error(message), { name });
 }
 
-/** A bridge for a caller elsewhere: the first failure of what was posted takes the place of the next answer. */
+/** A bridge with its caller in another thread. The first failure of a posted call takes the place of the next answer. */
 export class Served {
   readonly bridge: PageBridge;
   #failure: { readonly error: unknown } | null = null;

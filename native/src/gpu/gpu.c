@@ -338,7 +338,7 @@ int gpu_limit_pinned(void) {
       b = b->next;
       continue;
     }
-    if (!gpu_ready(b)) { /* it stays pending, and whoever reads it gets the error; only interrupts are raised now */
+    if (!gpu_ready(b)) { /* it stays pending, and a read raises the error; only interrupts are raised now */
       if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
       PyErr_Clear();
       return 0;
