@@ -145,7 +145,7 @@ export function errorOf({ name, message }: SentError): Error {
   return Object.assign(new Error(message), { name });
 }
 
-/** A bridge with its caller in another thread. The first failure of a posted call takes the place of the next answer. */
+/** A bridge with its caller in another thread. A posted call's first failure takes the place of the next answer. */
 export class Served {
   readonly bridge: PageBridge;
   #failure: { readonly error: unknown } | null = null;
