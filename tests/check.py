@@ -182,6 +182,32 @@ def c_unused(fix: bool) -> bool:
     return good
 
 
+# folders in which no name is PyTorch's
+OWN_NAMES = ("torchlite/webgpu/", "torchlite/ops/", "torchlite/_files/", "native/", "wheels/", "demos/", "tests/")
+
+
+def python_unused(fix: bool) -> bool:
+    """Functions, classes and constants of a module that no file names but by their definition. A decorator may use
+    what it decorates; pip and pytest find their hooks by name."""
+    hooks = re.compile(r"__\w+__|test_\w+|pytest_\w+|build_\w+|get_requires_\w+|collect_ignore")
+    suffixes = (".py", ".c", ".h", ".inc", ".ts", ".mjs", ".js", ".html", ".toml", ".md", "Makefile")
+    text = {name: (ROOT / name).read_text(errors="replace") for name in source_files(*suffixes)}
+    named = collections.Counter(word for t in text.values() for word in re.findall(r"\w+", t))
+    good = True
+    for name in (n for n in text if n.endswith(".py") and n.startswith(OWN_NAMES)):
+        for node in ast.parse(text[name]).body:
+            defined: list[str] = []
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.decorator_list:
+                defined = [node.name]
+            elif isinstance(node, ast.Assign):
+                defined = [t.id for t in node.targets if isinstance(t, ast.Name)]
+            for word in defined:
+                if named[word] == 1 and not hooks.fullmatch(word):
+                    print(f"{name}:{node.lineno}: nothing uses {word}")
+                    good = False
+    return good
+
+
 def lint(fix: bool) -> bool:
     return run(PY, "-m", "ruff", "check", *(["--fix"] if fix else []), ".")
 
@@ -216,6 +242,7 @@ CHECKS: dict[str, Callable[[bool], bool]] = {
     "line lengths": line_lengths,
     "C prototypes": c_prototypes,
     "unused C names": c_unused,
+    "unused Python names": python_unused,
     "nested conditions": nested_conditions,
     "ruff": lint,
     "mypy": types,

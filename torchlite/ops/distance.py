@@ -64,13 +64,6 @@ def _norms(d, p):
     return torch.linalg.vector_norm(d, p, -1)
 
 
-def _check_pairs(x, name):
-    if not x.is_floating_point():
-        raise RuntimeError(
-            f"{name} only supports floating-point dtypes, {name.split('()')[0]} got: {x.dtype._scalar_type}"
-        )
-
-
 @op(
     "_cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
     variants="function",
