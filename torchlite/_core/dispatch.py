@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _C
 from . import device as _device, dispatch_modes as _modes, out as _out
+from .errors import output_shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -194,9 +195,7 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
             _C.check_overlap(o)
         else:
             if "pointwise" in spec.tags and any(o is t for t in ins):  # as in place, where nothing grows
-                raise RuntimeError(
-                    "output with shape %s doesn't match the broadcast shape %s" % (list(o.shape), list(r.shape))
-                )
+                raise output_shape(o.shape, r.shape)
             if "apart" in tags and any(o is t for t in ins):  # an input without elements, which has some now
                 raise _shared_memory()
             if o.numel():
