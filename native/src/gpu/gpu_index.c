@@ -36,27 +36,30 @@ static PyObject *join_parts(PyObject *handles, const Part *parts, int nparts, in
   memcpy(group, shape, sizeof *group * (size_t)ndim);
   for (int i = 0; i < nparts; i++) {
     rows[i + 1] = parts[i].strides;
-    length += parts[i].length;
+    length = tl_wrap_add(length, parts[i].length);
   }
   group[dim] = length;
   for (int d = 0; d < ndim; d++) side[d] = d >= dim;
   int n = tl_coalesce(ndim, NULL, group, nparts + 1, rows, side, sizes, keep), at = n - 1;
   if (length > 1) {
     while (keep[at] < dim) at--;
-    for (int d = dim + 1; d <= keep[at]; d++) scale *= group[d];
+    for (int d = dim + 1; d <= keep[at]; d++) scale = tl_wrap_mul(scale, group[d]);
   } else if (n) scale = sizes[at]; /* one slice: it is all of the group */
   PyObject *words = tl_grid_words(n, sizes);
   int64_t begin = 0;
   bool ok = words != NULL;
   for (int i = 0; ok && i < nparts; i++) {
     int64_t step = n ? parts[i].strides[keep[at]] : 0;
-    ok = tl_append_int(words, parts[i].offset - begin * scale * step) == 0 &&
-         tl_append_kept(words, n, keep, parts[i].strides) == 0 &&
-         tl_append_int(words, (begin += parts[i].length) * scale) == 0;
+    ok = tl_append_int(
+           words, tl_wrap_add(parts[i].offset, tl_wrap_mul(tl_wrap_mul(step, -1), tl_wrap_mul(begin, scale)))) == 0 &&
+         tl_append_kept(words, n, keep, parts[i].strides) == 0;
+    begin = tl_wrap_add(begin, parts[i].length);
+    ok = ok && tl_append_int(words, tl_wrap_mul(begin, scale)) == 0;
   }
-  ok = ok && tl_append_int(words, start * out[dim]) == 0 && tl_append_kept(words, n, keep, out) == 0;
+  ok = ok && tl_append_int(words, tl_wrap_mul(start, out[dim])) == 0 && tl_append_kept(words, n, keep, out) == 0;
   int dims = n ? n : 1, apart = n ? n - 1 - at : 0;
-  PyObject *r = ok ? Py_BuildValue("(iiLOO)", dims, apart, (long long)(start + length), handles, words) : NULL;
+  PyObject *r =
+    ok ? Py_BuildValue("(iiLOO)", dims, apart, (long long)tl_wrap_add(start, length), handles, words) : NULL;
   Py_XDECREF(words);
   return r;
 }
@@ -104,7 +107,9 @@ static PyObject *f_join_parts(PyObject *m, PyObject *const *a, Py_ssize_t nargs)
   for (Py_ssize_t i = 0; ok && right && i < n; i++) {
     PyObject *o = list ? PyList_GetItem(a[0], i) : PyTuple_GetItem(a[0], i);
     const TlTensor *t = (const TlTensor *)o;
-    if (!TL_CHECK(o) || (!stack && t->ndim == 1 && t->shape[0] == 0)) continue;
+    ok = TL_CHECK(o) && t->storage->owner && Py_TYPE(t->storage->owner) == tl_Buffer;
+    if (!ok) PyErr_SetString(PyExc_TypeError, "join_parts: expected tensors on webgpu");
+    if (!ok || (!stack && t->ndim == 1 && t->shape[0] == 0)) continue;
     if (ndim < 0) { /* the first one says which dims there are */
       int dims = t->ndim + stack;
       right = dim >= -dims && dim < dims && dims <= TL_MAX_DIMS;
@@ -125,7 +130,7 @@ static PyObject *f_join_parts(PyObject *m, PyObject *const *a, Py_ssize_t nargs)
                                    (long long)t->offset, (long long)length);
     ok = part && PyList_Append(parts, part) == 0;
     Py_XDECREF(part);
-    total += length;
+    total = tl_wrap_add(total, length);
   }
   if (ok && right && ndim < 0) { /* all are left out */
     shape[ndim = 0] = dim = 0;
