@@ -26,9 +26,10 @@ sys.path.insert(0, str(ROOT / "wheels"))
 import runtime
 
 
-def tracked(*suffixes: str) -> list[str]:
-    """The files of the repository that end so, but for those that no hand writes."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+def source_files(*suffixes: str) -> list[str]:
+    """The files of the repository that end so, new ones too, but for those that no hand writes."""
+    cmd = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(cmd, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [f for f in listed.split("\0") if f.endswith(suffixes) and not f.endswith(".pyi") and (ROOT / f).exists()]
 
 
@@ -47,13 +48,13 @@ def python_format(fix: bool) -> bool:
 
 def c_format(fix: bool) -> bool:
     return run(
-        str(TOOLS / "clang-format"), *(["-i"] if fix else ["--dry-run", "--Werror"]), *tracked(".c", ".h", ".inc")
+        str(TOOLS / "clang-format"), *(["-i"] if fix else ["--dry-run", "--Werror"]), *source_files(".c", ".h", ".inc")
     )
 
 
 def js_format(fix: bool) -> bool:
     folder = ROOT / "js_bridge"
-    files = [os.path.relpath(ROOT / f, folder) for f in tracked(".ts", ".mjs", ".js", ".css") if "/lib/" not in f]
+    files = [os.path.relpath(ROOT / f, folder) for f in source_files(".ts", ".mjs", ".js", ".css") if "/lib/" not in f]
     config = ["--config", ".prettierrc.json", "--log-level", "warn"]
     return run(node_tool("prettier"), "--write" if fix else "--check", *config, *files, cwd=folder)
 
@@ -65,7 +66,7 @@ def line_lengths(fix: bool) -> bool:
     """
     good = True
     code = (".py", ".c", ".h", ".inc", ".ts", ".mts", ".mjs", ".js", ".css", ".html", ".sh", ".toml", ".ci/run")
-    for name in tracked(*code, "Makefile", ".md"):
+    for name in source_files(*code, "Makefile", ".md"):
         if name == "demos/docs/support.md":
             continue
         for number, line in enumerate((ROOT / name).read_text().splitlines(), 1):
@@ -79,18 +80,18 @@ def line_lengths(fix: bool) -> bool:
 def nested_conditions(fix: bool) -> bool:
     """Conditional expressions within the branches of another: `if` and `elif` read better."""
     good = True
-    for name in tracked(".py"):
+    for name in source_files(".py"):
         for node in ast.walk(ast.parse((ROOT / name).read_text())):
             if isinstance(node, ast.IfExp):
                 inner = (part for branch in (node.body, node.orelse) for part in ast.walk(branch))
                 if any(isinstance(part, ast.IfExp) for part in inner):
                     print(f"{name}:{node.lineno}: a conditional expression within another")
                     good = False
-    for name in tracked(".c", ".h", ".inc"):
+    for name in source_files(".c", ".h", ".inc"):
         for line in c_nested_conditions((ROOT / name).read_text()):
             print(f"{name}:{line}: a conditional expression within another")
             good = False
-    bridge = [f for f in tracked(".ts", ".mjs") if f.startswith("js_bridge/")]
+    bridge = [f for f in source_files(".ts", ".mjs") if f.startswith("js_bridge/")]
     runtime.npm_packages(ROOT / "js_bridge")
     return run("node", "js_bridge/tools/conditions.mjs", *bridge) and good
 
@@ -136,7 +137,7 @@ def c_prototypes(fix: bool) -> bool:
         re.M,
     )
     good = True
-    for name in tracked(".c"):
+    for name in source_files(".c"):
         text = (ROOT / name).read_text()
         for found in declared.finditer(text):
             if "__asm__" in found[0]:  # a function of the platform that no header has
@@ -160,7 +161,7 @@ def c_unused(fix: bool) -> bool:
 
     Macros that paste names (cz_##name) use all that begin so.
     """
-    sources = [name for name in tracked(".c", ".h", ".inc") if not name.startswith("native/include/")]
+    sources = [name for name in source_files(".c", ".h", ".inc") if not name.startswith("native/include/")]
     code = {name: c_code((ROOT / name).read_text()) for name in sources}
     inline = re.compile(r"^static inline [\w ]+[ *](\w+)\(", re.M)
     external = re.compile(r"^(?!static\b|typedef\b|return\b|else\b|#)[A-Za-z_][\w ]*[ *](\w+)\([^;{}]*\)\s*\{", re.M)
@@ -169,15 +170,41 @@ def c_unused(fix: bool) -> bool:
     named = collections.Counter(word for text in code.values() for word in re.findall(r"\w+", prototype.sub("", text)))
     pasted = tuple({prefix for text in code.values() for prefix in re.findall(r"\b([A-Za-z]\w*_)\s*##", text)})
     # an include guard; what the headers of Python and of the platform read
-    elsewhere = re.compile(r"TL_\w+_H|PY_SSIZE_T_CLEAN|PyInit__C")
+    external_names = re.compile(r"TL_\w+_H|PY_SSIZE_T_CLEAN|PyInit__C")
     good = True
     for name, text in code.items():
         function = inline if name.endswith(".h") else external
         for found in (*function.finditer(text), *macro.finditer(text)):
-            if named[found[1]] > 1 or found[1].startswith(pasted) or elsewhere.fullmatch(found[1]):
+            if named[found[1]] > 1 or found[1].startswith(pasted) or external_names.fullmatch(found[1]):
                 continue
             print(f"{name}:{text.count(chr(10), 0, found.start()) + 1}: nothing uses {found[1]}")
             good = False
+    return good
+
+
+# folders in which no name is PyTorch's
+OWN_NAMES = ("torchlite/webgpu/", "torchlite/ops/", "torchlite/_files/", "native/", "wheels/", "demos/", "tests/")
+
+
+def python_unused(fix: bool) -> bool:
+    """Functions, classes and constants of a module that no file names but by their definition. A decorator may use
+    what it decorates; pip and pytest find their hooks by name."""
+    hooks = re.compile(r"__\w+__|test_\w+|pytest_\w+|build_\w+|get_requires_\w+|collect_ignore")
+    suffixes = (".py", ".c", ".h", ".inc", ".ts", ".mjs", ".js", ".html", ".toml", ".md", "Makefile")
+    text = {name: (ROOT / name).read_text(errors="replace") for name in source_files(*suffixes)}
+    named = collections.Counter(word for t in text.values() for word in re.findall(r"\w+", t))
+    good = True
+    for name in (n for n in text if n.endswith(".py") and n.startswith(OWN_NAMES)):
+        for node in ast.parse(text[name]).body:
+            defined: list[str] = []
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and not node.decorator_list:
+                defined = [node.name]
+            elif isinstance(node, ast.Assign):
+                defined = [t.id for t in node.targets if isinstance(t, ast.Name)]
+            for word in defined:
+                if named[word] == 1 and not hooks.fullmatch(word):
+                    print(f"{name}:{node.lineno}: nothing uses {word}")
+                    good = False
     return good
 
 
@@ -215,6 +242,7 @@ CHECKS: dict[str, Callable[[bool], bool]] = {
     "line lengths": line_lengths,
     "C prototypes": c_prototypes,
     "unused C names": c_unused,
+    "unused Python names": python_unused,
     "nested conditions": nested_conditions,
     "ruff": lint,
     "mypy": types,

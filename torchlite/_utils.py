@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def _tensor_in(storage: Any, dtype: Any, offset: int, size: tuple[int, ...], stride: tuple[int, ...]) -> Tensor:
-    """A tensor over part of a storage. The numbers come from a file, so nothing about them is taken for granted."""
+    """A tensor over part of a storage. The numbers come from a file, so all of them are checked."""
     size, stride = tuple(size), tuple(stride)
     needed, count = offset + 1, 1
     for n, step in zip(size, stride):

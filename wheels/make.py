@@ -60,7 +60,7 @@ def report(wheel: pathlib.Path) -> int:
 
 
 def bridge_size(wheel: pathlib.Path) -> int:
-    """What the WebGPU script takes in a wheel."""
+    """Bytes that the WebGPU script takes in a wheel."""
     with zipfile.ZipFile(wheel) as z:
         return sum(i.compress_size for i in z.infolist() if i.filename == recipe.BRIDGE)
 

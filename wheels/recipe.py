@@ -319,8 +319,8 @@ def make(
 
 
 def squeeze(data: bytes) -> bytes:
-    """Deflate by zopfli: what it takes in a few seconds more is some 3 % less to download for every page. It is kept
-    by content, as most files of a wheel are those of the last one. Without the package zopfli it is zlib's."""
+    """Deflate by zopfli: some seconds of work, and every page downloads 3 % less. Results are kept by content, since
+    most files of a wheel do not change from build to build. Without the package zopfli: zlib."""
     try:
         import zopfli.zlib  # type: ignore[import-untyped]
     except ImportError:

@@ -2,7 +2,7 @@
 
     python demos/docs/public_names.py
 
-It runs real PyTorch in a process of its own, and needs it in the same environment. A name is public if it stands in the
+It runs real PyTorch in a process of its own, and needs it in the same environment. A name is public if it is in the
 module's __all__; or, without one, if it has no underscore in front and its __module__ is that module (for a package:
 any of PyTorch's, since packages collect what their modules have). PyTorch's test_public_bindings.py has the same rule.
 Modules with an underscore in their path are private. Those of PRIVATE are listed too: packages import from them.

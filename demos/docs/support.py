@@ -3,11 +3,10 @@ and for which dtypes its recorded answers agree.
 
     python demos/docs/support.py [--measure] [--webgpu FILE]
 
-What the declarations say is read from them. What was measured stands in measured.json;
---measure makes that file anew, with the yardsticks in the folder conformance of TORCHLITE_SHARED (default:
-../shared), which take about ten seconds. --webgpu takes in what
-`python tests/webgpu/conformance.py --where chromium --dtypes float32 --out FILE` (or another place than chromium)
-wrote.
+Part of it comes from the declarations, the measured part from measured.json. --measure writes that file anew, with the
+yardsticks in the folder conformance of TORCHLITE_SHARED (default: ../shared); it takes about ten seconds. --webgpu adds
+the file that `python tests/webgpu/conformance.py --where chromium --dtypes float32 --out FILE` wrote (or another place
+than chromium).
 """
 
 from __future__ import annotations
@@ -230,8 +229,8 @@ def page(m: dict[str, Any]) -> str:
         "",
         "Public names of PyTorch that exist here (hardware-specific and internal names left out). "
         "That a name exists does not say that every argument of it is supported. "
-        f"All other public names of PyTorch ({sum(map(len, left.values()))} in {len(left)} modules) can be imported, "
-        "and are an error that says so when they are used: they stand in "
+        f"All other public names of PyTorch ({sum(map(len, left.values()))} in {len(left)} modules) can be imported; "
+        "using one is an error that says so. They are listed in "
         "[absent.txt](../../torchlite/_core/absent.txt).",
         "",
     ]

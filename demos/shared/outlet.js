@@ -1,10 +1,10 @@
-// The worker's side of printing. Python may print faster than a page can draw; what it prints is put together here, so
-// that neither the page's queue nor its document grows without bound.
+// The worker's side of printing. Python may print faster than a page can draw. So the worker collects what is printed,
+// and neither the page's queue nor its document grows without bound.
 //
-// The first BURST pieces go out at once and whole: an ordinary script's lines are seen while it works. Beyond that
-// rate, pieces are held back until PAUSE has passed since the last message (or the caller flushes). A script that
-// prints much at once is still shown whole: up to SPARE characters may be held back. Of output that does not end, each
-// message keeps ROOM characters, the oldest and the newest lines, and says how many lines it leaves out.
+// The first BURST pieces go out at once and whole: one sees an ordinary script's lines while it works. Beyond that rate
+// pieces wait until PAUSE has passed since the last message, or until the caller flushes. Up to SPARE characters may
+// wait, so a script that prints much at once is still shown whole. Of printing that goes on and on, a message keeps
+// about ROOM characters: the oldest and the newest lines, with a note of what is left out between them.
 
 const BURST = 100; // pieces that may go out at once
 const RATE = 0.5; // more of them, per ms

@@ -1,4 +1,4 @@
-// Failures on order, for tests: the n-th call of a kind to the GPU goes wrong as browsers let it go wrong.
+// Failures on demand, for tests: the n-th call of a kind to the GPU fails as it does in browsers.
 const KINDS = {
   lost: [
     "createBuffer",
@@ -9,9 +9,9 @@ const KINDS = {
     "submit",
     "mapAsync",
   ],
-  memory: ["createBuffer"], // told late, by an error scope
+  memory: ["createBuffer"], // reported late, by an error scope
   pipeline: ["createShaderModule"], // does not compile
-  batch: ["submit"], // is not accepted, which is told late
+  batch: ["submit"], // is refused, which is reported late
   map: ["mapAsync"], // is rejected
   // an exception at once
   thrown: ["createBuffer", "createBindGroup", "createCommandEncoder", "createComputePipeline", "writeBuffer", "submit"],
@@ -45,10 +45,10 @@ function watch(made) {
   for (const name of ["writeBuffer", "submit"]) strike(queue, name);
   const pop = made.popErrorScope.bind(made);
   made.popErrorScope = () => {
-    const told = pop();
-    if (full === 0) return told;
+    const reported = pop();
+    if (full === 0) return reported;
     full--;
-    return told.then(() => new GPUOutOfMemoryError("there is none"));
+    return reported.then(() => new GPUOutOfMemoryError("there is none"));
   };
 }
 

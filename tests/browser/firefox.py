@@ -158,9 +158,6 @@ class FirefoxBiDi:
         value = result["result"].get("value")
         return None if value is None else json.loads(value)
 
-    def get_log(self, kind: str) -> list[dict[str, str]]:
-        return [{"level": "SEVERE", "message": line} for line in self.log]
-
     def screenshot(self) -> bytes:
         import base64
 

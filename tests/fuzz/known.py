@@ -1,6 +1,6 @@
-"""The differences from PyTorch that are meant, each with its reason. Everything else is a finding.
+"""The intended differences from PyTorch, each with its reason. Every other difference is a finding.
 
-Those of numbers stand in known_values.py."""
+Differences in numbers are in known_values.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MEANT = [
         r"mish_backward\(",
         "PyTorch .*same dtype",
         0,
-        "the same, where a later line wants one dtype",
+        "mish_backward's dtype (above), met by a later line that wants one dtype",
     ),
     Meant(
         "raises NotImplementedError, RuntimeError",
@@ -31,14 +31,14 @@ MEANT = [
         r"conj\((?s:.*)masked_fill_\((?s:.*)autograd\.grad\(",
         "PyTorch requires_grad=True, is_leaf=True.*torchlite requires_grad=False",
         0,
-        "a gradient that is the given one, which PyTorch lets require a gradient of its own",
+        "the gradient is the given tensor itself, and PyTorch makes it require a gradient",
     ),
     Meant(
         "raises NotImplementedError, RuntimeError",
         r"linalg\.solve\(",
         'PyTorch "lu_cpu".*torchlite .*Low precision',
         0,
-        "16 bits are refused in one of two places, each with a text of its own",
+        "both refuse 16 bits; two checks have texts of their own, and another one comes first",
     ),
     Meant("raises RuntimeError, nothing", "gelu_backward", "itensor_view_from_dense", 0, "PyTorch's oneDNN path"),
     Meant(
@@ -69,7 +69,7 @@ MEANT = [
         r"linalg\.lu\((?s:.*)requires_grad_\(\)",
         "torchlite None",
         0,
-        "a permutation that the op kept has no gradient here, also when it is told to require one later",
+        "a permutation made by the op gets no gradient here, even if it is set to require one later",
     ),
     Meant(
         "raises nothing, RuntimeError",
@@ -84,14 +84,14 @@ MEANT = [
         r"(?s:.*)\] = t\d",
         "PyTorch requires_grad=True.*torchlite requires_grad=False",
         0,
-        "what integers take of a float's history when it is written to them",
+        "integers have no history here; in PyTorch they get that of a float that is written to them",
     ),
     Meant(
         "raises RuntimeError, nothing",
         r"(chunk|split|unbind)\w*\((?s:.*)out=",
         "PyTorch Output \\d of \\w+ is a view and its base or another view of its base has been modified inplace",
         0,
-        "PyTorch keeps a view for its shape only, and asks for its history all the same",
+        "PyTorch saves a view only for its shape, but checks its history too",
     ),
     Meant(
         "raises RuntimeError, nothing",
@@ -108,7 +108,11 @@ MEANT = [
         "a call with two mistakes: PyTorch names the shape, torchlite the index",
     ),
     Meant(
-        "raises NotImplementedError, nothing", "", r"PyTorch \"[\w<>]+\" not implemented for 'Complex", 0, "it is here"
+        "raises NotImplementedError, nothing",
+        "",
+        r"PyTorch \"[\w<>]+\" not implemented for 'Complex",
+        0,
+        "the op takes complex numbers here",
     ),
     Meant(
         "raises RuntimeError, nothing",
@@ -157,7 +161,7 @@ MEANT = [
         "convolution_backward",
         "PyTorch requires_grad=False.*torchlite requires_grad=True",
         0,
-        "what is linear in the weights has a graph here, whose gradient is 0",
+        "linear in the weights: here the gradient has a graph, whose own gradient is 0",
     ),
     Meant(
         "graph",
@@ -187,7 +191,7 @@ MEANT = [
         "",
         "PyTorch .* is not supported for complex.*, torchlite unsupported operation: more than one element",
         0,
-        "both refuse a complex tensor whose elements share memory, which check comes first differs",
+        "both refuse a complex tensor whose elements share memory; another check comes first",
     ),
     Meant(
         "stride",
@@ -203,7 +207,7 @@ MEANT = [
         "",
         r"PyTorch ZeroDivisionError",
         0,
-        "an integer divisor that only the GPU sees is not looked at, as on other GPUs",
+        "an integer divisor that only the GPU knows is not checked, as on other GPUs",
         device="webgpu",
     ),
     Meant(
@@ -211,21 +215,21 @@ MEANT = [
         "",
         "PyTorch one of the variables needed for gradient computation has been modified by an inplace",
         0,
-        "where nothing that was overwritten is needed here, the gradient is right and given",
+        "the overwritten tensor is not needed here, so the gradient is right",
     ),
     Meant(
         r"raises (RuntimeError|NotImplementedError), \w+",
         "",
         r"PyTorch (derivative for aten::\w+|the derivative for '.*') is not implemented",
         0,
-        "it has one here, or what was overwritten is noticed first",
+        "the op has a derivative here, or the overwritten tensor is noticed first",
     ),
     Meant(
         r"raises \w+Error, \w+Error",
         "",
         r"not implemented for 'Complex|Please use torch.sgn instead",
         0,
-        "both refuse complex numbers, which check comes first differs",
+        "both refuse complex numbers; another check comes first",
     ),
     Meant(
         "raises RuntimeError, nothing",
@@ -291,14 +295,14 @@ MEANT = [
         "index_put_",
         r"PyTorch Index put requires the source and destination dtypes match.*torchlite index \d+ is out of bounds",
         0,
-        "both refuse: which is looked at first differs",
+        "a call with two mistakes; another check comes first",
     ),
     Meant(
         "raises nothing, RuntimeError",
         r"conv\w*\(",
         r"torchlite Input type \(.*\) and bias type \(.*\) should be the same",
         0,
-        "PyTorch looks at the bias in some of its convolutions only",
+        "PyTorch checks the bias in some of its convolutions only",
     ),
     Meant(
         "raises RuntimeError, nothing",
@@ -319,28 +323,28 @@ MEANT = [
         r"detach_\((?s:.*)(view_as_complex|view_as_real|real|imag)\b",
         "PyTorch requires_grad=False, is_leaf=True, grad_fn=False, torchlite requires_grad=True",
         0,
-        "the same, of parts of complex numbers: what PyTorch has after that error",
+        "the state that PyTorch is in after that internal error, of parts of complex numbers",
     ),
     Meant(
         "raises RuntimeError, nothing",
         r"conj\((?s:.*)\.(un)?squeeze_\(|conj\((?s:.*)\.(t|transpose|swapaxes|swapdims)_\(",
         "PyTorch Function .* returned an invalid gradient at index",
         0,
-        "the same, of a conjugate view",
+        "the internal error of a view that was changed in place, of a conjugate view",
     ),
     Meant(
         "raises RuntimeError, nothing",
         "binary_cross_entropy_with_logits",
         "PyTorch The function .* is not differentiable with respect to argument 'weight'",
         0,
-        "it has a gradient here",
+        "the weight has a gradient here",
     ),
     Meant(
         "raises nothing, RuntimeError",
         r"rms_norm\(|scaled_dot_product_attention\(",
         "torchlite one of the variables needed for gradient computation has been modified by an inplace operation",
         0,
-        "what is saved here is the input of the norm, or the attention's result: to change it is an error",
+        "the norm's input or the attention's result is saved here, so changing it is an error",
     ),
     Meant(
         "raises nothing, RuntimeError",
@@ -355,14 +359,14 @@ MEANT = [
         r"(linear|conv\dd|pool1d\w*)\((?s:.*)detach_",
         "PyTorch Can't detach views in-place",
         0,
-        "the same views",
+        "PyTorch's result is a view of a result in more dims; here it is a tensor of its own",
     ),
     Meant(
         "raises (nothing|RuntimeError), (nothing|RuntimeError)|type|graph",
         r"\[[^]]*\] = t\d+|fill_\(",
         r"PyTorch (nothing, torchlite .*does not require grad|Output \d+ of \w+ is a view and its base)",
         0,
-        "a number that requires a gradient, written to whole numbers, makes these require one in PyTorch",
+        "in PyTorch, integers require a gradient once a number that requires one is written to them",
     ),
     Meant(
         "raises RuntimeError, nothing",
@@ -406,21 +410,21 @@ MEANT = [
         "",
         "PyTorch Autograd not support dtype",
         0,
-        "the same history, which PyTorch's next op on the integers does not expect",
+        "integers with a history (above), which PyTorch's next op does not expect",
     ),
     Meant(
         "graph",
         "",
         r"\(integers\)",
         0,
-        "what a tensor of integers takes of a float's history when one number is written to it",
+        "integers have no history here; in PyTorch they get that of a number that is written to them",
     ),
     Meant(
         "raises nothing, RuntimeError",
         r"dtype=\"(u?int\d+|bool)\"(?s:.*)\] = t\d",
         "torchlite cannot register a hook on a tensor that doesn't require gradient",
         0,
-        "the same, where what was computed of those integers gets a hook",
+        "integers without a history (above), and a hook on what was computed from them",
     ),
     Meant(
         "raises RuntimeError, nothing",
@@ -434,7 +438,7 @@ MEANT = [
         r"inv\(|solve\(|matrix_power\(.*, -\d",
         "singular|not invertible",
         0,
-        "the last pivot of a singular matrix rounds to 0 or to what is left of a difference",
+        "the last pivot of a singular matrix is 0, or the rounding error of a difference",
     ),
     Meant(
         "(grad's )?stride",
@@ -448,14 +452,14 @@ MEANT = [
         "",
         r"PyTorch \w+ does not support automatic differentiation for outputs with complex dtype",
         0,
-        "it has a gradient here",
+        "its result has a gradient here",
     ),
     Meant(
         "graph",
         r"native_group_norm|native_layer_norm|native_batch_norm",
         "",
         0,
-        "the saved statistics of a norm have no gradient here",
+        "a norm's saved statistics have no gradient here",
     ),
     Meant(
         "raises nothing, RuntimeError",
@@ -464,7 +468,7 @@ MEANT = [
         "can't retain_grad on Tensor that has requires_grad=False|"
         "One of the differentiated Tensors does not require grad|element 0 of tensors does not require grad)",
         0,
-        "the same, where such statistics get a hook, or their gradient is asked for: PyTorch's is silently missing",
+        "such statistics get a hook, or their gradient is asked for: it is silently missing in PyTorch",
     ),
     Meant(
         "raises nothing, NotImplementedError",
@@ -478,7 +482,7 @@ MEANT = [
         r"abs|atan2|avg_pool|batch_norm|copysign|div|/|elu|inv|layer_norm|logcumsumexp|square|\*\*|pow",
         "",
         0,
-        "a second gradient lies as PyTorch's formula of the first one leaves it; the formula here is another",
+        "the layout of a second gradient follows from the formula of the first one, which differs here",
         order=2,
     ),
     Meant(
@@ -494,7 +498,7 @@ MEANT = [
         r'dtype="u?int',
         "",
         0,
-        "PyTorch records what a float wrote into whole numbers, and stops with an internal assert in backward",
+        "PyTorch records a float that is written to integers, and fails with an internal assert in backward",
     ),
     Meant(
         "(grad's )?stride, unused",
@@ -517,7 +521,7 @@ def order(d: Any, lines: list[str]) -> int:
             depth.update(dict.fromkeys(found, most + 1))
         elif ".backward(" in line:
             depth.update({n + ".grad": most + 1 for n in [*depth, *names]})
-        else:  # what is written to is not told from what is read
+        else:  # variables that are written and those that are read are treated alike
             depth.update(dict.fromkeys(names, most))
     return depth.get(d.name, 0)
 
@@ -535,5 +539,5 @@ def justified(d: Any, lines: list[str], device: str) -> bool:
     )
 
 
-# what the fixed programs of the tests leave out until it is done: `make fuzz` shows it
+# lines that the fixed programs of the tests leave out as long as a finding is open; `make fuzz` has them
 NOT_YET: dict[str, set[str]] = {"cpu": set(), "webgpu": set()}

@@ -1,5 +1,5 @@
-"""Makes a program with a difference smaller:
-fewer lines, smaller shapes, plainer inputs, while the kind of difference stays."""
+"""Shrinks a program whose results differ from PyTorch's: fewer lines, smaller shapes, simpler inputs, as long as the
+same kind of difference remains."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FILL = re.compile(r"fill\((\d+)((?:, \d+)*)((?:, \w+=[^,()]+)*)\)")
 
 
 def fewer_lines(lines: list[str], keeps: Keeps) -> list[str]:
-    """Delta debugging: leaves out ever smaller runs of lines."""
+    """Delta debugging: leaves out runs of lines, in rounds of ever shorter runs."""
     size = max(1, len(lines) // 2)
     while True:
         i = len(lines)
@@ -59,7 +59,7 @@ def plainer(line: str) -> Iterator[str]:
 
 
 def smaller_shapes(text: str) -> Iterator[str]:
-    """The whole program with one size made smaller everywhere, or one input made plainer."""
+    """The whole program with one size made smaller everywhere, or one input made simpler."""
     sizes = sorted({int(s) for m in FILL.finditer(text) for s in m[2].split(", ") if s}, reverse=True)
     for old in sizes:
         for new in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""The core's own functions, types and fields, called with anything: what stands in torchlite._C and is no op."""
+"""The core's own functions, types and fields, called with anything: all that torchlite._C has beside ops."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import torchlite as torch
 from declared import bind, calls, declared_function, ident, tensors
 from torchlite.ops import specs
 
-# Kernel rows whose op is a primitive: one without a body. Who gives one a body lowers the number; it never rises.
+# Kernel rows whose op is a primitive: an op without a body. Lower the number when you give one a body; never raise it.
 WITHOUT_A_BODY = 52
 
 INF, NAN = math.inf, math.nan

@@ -191,9 +191,6 @@ class RemoteBridge:
     def set_timing(self, on: bool) -> bool:
         return bool(self._call("setTiming", on))
 
-    def reset_stats(self) -> None:
-        self._call("resetStats")
-
     def times_now(self) -> list[dict[str, Any]]:
         return self.times()
 

@@ -1,5 +1,5 @@
-"""Kernels and their times in torch.profiler, and torch.webgpu.debug. The software adapter has timestamps;
-that a device without them is told is shown on one that is opened without, and by a bridge that refuses."""
+"""Kernels and their times in torch.profiler, and torch.webgpu.debug. The software adapter has timestamps. Two tests
+show the warning where they are missing: on a device that is opened without them, and with a bridge that refuses."""
 
 import json
 import os
@@ -190,7 +190,7 @@ def test_a_device_without_the_feature():
 
 
 def test_errors_of_the_program(bridge):
-    """An index error that the GPU found is told at the end of a recording too, which ends all the same."""
+    """An index error that the GPU found is also raised at the end of a recording, which ends all the same."""
     x, i = torch.ones(4, device="webgpu"), torch.tensor([0, 9], device="webgpu")
     i = i + torch.zeros(2, dtype=torch.int64, device="webgpu")
     i = torch.sort(i)[0]

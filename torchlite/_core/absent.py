@@ -147,9 +147,6 @@ def _class(name: str, module: str) -> type:
     return type(name, (), {"__new__": new, "__class_getitem__": classmethod(item), "__module__": module})
 
 
-make_class = _class  # for names of private modules, which are not in the table
-
-
 # what programs ask before they use something: the true answer is no
 _ANSWERS = {
     "is_available": False,

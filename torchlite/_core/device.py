@@ -276,7 +276,7 @@ if TYPE_CHECKING:  # said here for modules that are checked before this one
 strided, sparse_coo, sparse_csr, sparse_csc, sparse_bsr, sparse_bsc, _mkldnn, jagged = LAYOUTS = layout._family(
     "strided", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "_mkldnn", "jagged"
 )
-contiguous_format, preserve_format, channels_last, channels_last_3d = MEMORY_FORMATS = memory_format._family(
+contiguous_format, preserve_format, channels_last, channels_last_3d = memory_format._family(
     "contiguous_format", "preserve_format", "channels_last", "channels_last_3d"
 )
 (

@@ -8,6 +8,7 @@ from typing import Any
 
 from .. import _C
 from . import device as _device, dispatch_modes as _modes, out as _out
+from .errors import output_shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -47,17 +48,18 @@ _TENSORS, _DEVICE, _LAYOUT = (0, 1), 9, 11  # kinds of parameters in native/src/
 
 
 def dispatch_other(ov: Any, args: Any) -> Any:
-    """Looks at device and layout arguments.
-    A tensor where the layout is a sparse one: the result. The arguments to run with on another device, its name filled
-    in where it was left to torch.set_default_device; None where the CPU is meant."""
-    elsewhere = False
-    like = any(p[3] in _TENSORS for p in ov.params)  # the device of a result is that of the tensors then
+    """Handles the device and layout arguments of a call.
+
+    Returns None if the op runs on the CPU; the arguments to run it with if on another device, with the device of
+    torch.set_default_device filled in; the result itself, a tensor, if the layout is a sparse one."""
+    off_cpu = False
+    like = any(p[3] in _TENSORS for p in ov.params)  # the result is on the device of these tensors
     for i, (p, a) in enumerate(zip(ov.params, args)):
         if p[3] == _DEVICE and not (a is None and like):
             device: Any = _device.device(a) if a is not None else _device.default()
             _device.require_available(device)
             if device.type != "cpu":
-                elsewhere = True
+                off_cpu = True
             if device.type == "meta":
                 device = _device.device("meta")  # an index means nothing there
             if device is not a and (a is not None or device.type != "cpu"):
@@ -66,11 +68,11 @@ def dispatch_other(ov: Any, args: Any) -> Any:
             from ..sparse._build import factory
 
             return factory(ov, args)
-    if not elsewhere:
+    if not off_cpu:
         for t in _tensors(args):
             if not t.is_cpu:
                 return args
-    return args if elsewhere else None
+    return args if off_cpu else None
 
 
 def no_meta(name: str) -> NotImplementedError:
@@ -193,9 +195,7 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
             _C.check_overlap(o)
         else:
             if "pointwise" in spec.tags and any(o is t for t in ins):  # as in place, where nothing grows
-                raise RuntimeError(
-                    "output with shape %s doesn't match the broadcast shape %s" % (list(o.shape), list(r.shape))
-                )
+                raise output_shape(o.shape, r.shape)
             if "apart" in tags and any(o is t for t in ins):  # an input without elements, which has some now
                 raise _shared_memory()
             if o.numel():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 
 from .. import _C
+from .errors import not_implemented
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -289,7 +290,7 @@ class iinfo(_info):
         ):
             raise TypeError("torch.iinfo() requires an integer input type. Use torch.finfo to handle 'torch.iinfo'")
         if type_.name.startswith("q"):
-            raise NotImplementedError("\"dtype\" not implemented for '%s'" % type_._scalar_type)
+            raise not_implemented("dtype", type_)
         if type_ is bool:
             raise TypeError("torch.bool is not supported by torch.iinfo")
         bits = 8 * type_.itemsize

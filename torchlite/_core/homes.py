@@ -1,4 +1,4 @@
-"""Where PyTorch has a function that torchlite has elsewhere: overrides, graphs and pickles see that place."""
+"""PyTorch's modules of functions that torchlite keeps in others: overrides, graphs and pickles name PyTorch's."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import torchlite as torch
 
 from .. import _C
+from .errors import not_implemented
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ def _refused(kernel: str, dtype: DType, args: Any) -> NotImplementedError:
         name = _clamp_name(kernel, args)
     elif kernel.endswith("softmax") and args[1] % max(args[0].dim(), 1) != max(args[0].dim(), 1) - 1:
         name = name.replace("lastdim_", "")
-    return NotImplementedError("\"%s\" not implemented for '%s'" % (name, dtype._scalar_type))
+    return not_implemented(name, dtype)
 
 
 def _turns_innermost(t: Tensor, dims: Any) -> bool:

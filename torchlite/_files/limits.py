@@ -64,7 +64,7 @@ def too_deep() -> Any:
 
 
 def check_shared(obj: Any, size: int) -> None:
-    """An error where containers that stand in obj more than once make it so large that printing
+    """An error where containers that occur in obj more than once make it so large that printing
     or comparing it does not end."""
     limit, sizes, path = TEXT_FACTOR * size + TEXT_FREE, {}, []
 

@@ -1,4 +1,4 @@
-"""What torch.serialization's functions set for later calls of save and load."""
+"""Options of torch.save and torch.load that functions of torch.serialization set."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from typing import Any
 
 
 class LoadEndianness(enum.Enum):
-    """The order of bytes in files that do not say it."""
+    """The byte order of files without a record of it."""
 
     NATIVE = 1
     LITTLE = 2
     BIG = 3
 
 
-MAP_SHARED, MAP_PRIVATE = 1, 2  # as mmap has them on Linux, and where there is no such module
+MAP_SHARED, MAP_PRIVATE = 1, 2  # mmap's values on Linux; platforms without mmap have them too
 _load_endianness: LoadEndianness | None = None
 _compute_crc32 = True
 _mmap_flags = MAP_PRIVATE
 
 
 def get_default_load_endianness() -> LoadEndianness | None:
-    """The order of bytes in files without a record of it; None: as LITTLE."""
+    """The byte order that torch.load assumes for files without a record of it; None: LITTLE."""
     return _load_endianness
 
 
 def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
-    """Sets the order of bytes that torch.load takes files without a record of it to have."""
+    """Sets the byte order that torch.load assumes for files without a record of it."""
     global _load_endianness
     if endianness is not None and not isinstance(endianness, LoadEndianness):
         raise TypeError("Invalid argument type in function set_default_load_endianness")
@@ -35,7 +35,7 @@ def set_default_load_endianness(endianness: LoadEndianness | None) -> None:
 
 
 def assumed_byteorder() -> str:
-    """ "little" or "big", of a file that does not say."""
+    """The byte order of a file without a record of it: "little" or "big"."""
     if _load_endianness is LoadEndianness.NATIVE:
         return sys.byteorder
     return "big" if _load_endianness is LoadEndianness.BIG else "little"
@@ -47,8 +47,8 @@ def get_crc32_options() -> bool:
 
 
 def set_crc32_options(compute_crc32: bool) -> None:
-    """Whether torch.save computes the checksums of records. Without them other programs may refuse the file, torch.load
-    does not."""
+    """Sets whether torch.save computes the checksums of records. A file without them may be refused by other programs,
+    not by torch.load."""
     global _compute_crc32
     _compute_crc32 = compute_crc32
 

@@ -16,7 +16,7 @@ _MORE = " For more details, please see https://pytorch.org/docs/main/notes/exten
 
 
 class VmapInfo(NamedTuple):
-    """What a `vmap` staticmethod is told: how many examples there are, and vmap's option `randomness`."""
+    """The argument `info` of a `vmap` staticmethod: the number of examples, and vmap's option `randomness`."""
 
     batch_size: int
     randomness: str
@@ -86,7 +86,7 @@ def _wrapped(out: Any, out_dims: Any, level: Level) -> Any:
 
 # ---- higher-order operators ------------------------------------------------------------------------------------------
 class VmapInterpreter:
-    """What the rule of a HigherOrderOperator is told of the running vmap."""
+    """What the rule of a HigherOrderOperator gets about the running vmap."""
 
     def __init__(self, level: Level) -> None:
         self._level = level

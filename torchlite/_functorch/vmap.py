@@ -235,7 +235,7 @@ def vmap(
     """A function that maps `func` over a dim of its inputs: nested tuples, lists and dicts of tensors.
 
     in_dims: the dim of each input that is mapped over; None for one that is the same for all calls. out_dims: where the
-    mapped dim stands in each output. randomness: whether random ops give "different" numbers for each example, the
+    mapped dim is in each output. randomness: whether random ops give "different" numbers for each example, the
     "same", or are an "error". chunk_size: how many examples run at once; all by default."""
     _check_randomness_arg(randomness)
     if not (chunk_size is None or chunk_size > 0):

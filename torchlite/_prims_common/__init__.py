@@ -326,10 +326,6 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
     return tuple(numel // known if n == -1 else n for n in shape)
 
 
-def dim_arg_is_none(dim: Any) -> bool:
-    return dim is None
-
-
 def mask_tensor(mask: Any, t: Any) -> Any:
     """t where mask is true, else 0."""
     return torch.where(mask, t, torch.zeros((), dtype=t.dtype, device=t.device))

@@ -1,4 +1,4 @@
-"""Names of functions and types in generated code: PyTorch's, also where torchlite keeps a function elsewhere."""
+"""Names of functions and types in generated code: PyTorch's names, wherever torchlite keeps the function."""
 
 from __future__ import annotations
 

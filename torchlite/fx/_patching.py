@@ -84,7 +84,7 @@ class _Patch:
 
 
 class _Patcher:
-    """All that one trace has put elsewhere."""
+    """All attributes that one trace has replaced."""
 
     def __init__(self) -> None:
         self.patches_made: list[_Patch] = []

@@ -306,7 +306,7 @@ def methods() -> Any:
 
 
 def python(*functions: Callable[..., Any], method: bool = True) -> None:
-    """Makes plain Python functions part of torch (and of Tensor): those whose results depend on their flags."""
+    """Makes plain Python functions part of torch (and of Tensor). Their number of results depends on the arguments."""
     for fn in functions:
         _functions.setdefault("", {})[fn.__name__] = fn
         if method:

@@ -3,6 +3,7 @@
 import struct
 
 import torchlite as torch
+from .._core.errors import not_implemented
 from ._declare import op
 from ._out import FOUND, Out, SCALAR_TYPE
 from .binary import _in_dtype
@@ -667,7 +668,7 @@ def tanh_backward(grad_output, output):
 def glu(self, dim=-1):
     """a * sigmoid(b), where a and b are the halves of self along dim."""
     if not self.is_floating_point():
-        raise NotImplementedError(f"\"glu_cpu\" not implemented for '{self.dtype._scalar_type}'")
+        raise not_implemented("glu_cpu", self.dtype)
     if self.dim() == 0:
         raise RuntimeError("glu does not support 0-dimensional tensors")
     n = self.size(dim)

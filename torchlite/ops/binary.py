@@ -3,6 +3,7 @@
 import math
 
 import torchlite as torch
+from .._core.errors import not_implemented
 from ._declare import formulas, op
 from ._out import Out
 
@@ -377,7 +378,7 @@ def ldexp(self, other):
     if not self.is_floating_point() or other.is_floating_point() or other.is_complex():
         return torch.mul(self, torch.pow(2.0, other))
     if other.dtype is torch.bool:
-        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+        raise not_implemented("ldexp_cpu_exp", torch.bool)
     wide = torch.float64 if self.dtype is torch.float64 else torch.float32
     most = 1018 if wide is torch.float64 else 122  # 2**most and 2**-most are normal numbers
     n = other.to(wide).clamp(-4 * most, 4 * most)

@@ -4,6 +4,7 @@ import torchlite as torch
 
 from .. import _C
 from .._core import device as _device, dispatch as _dispatch, dispatch_modes as _modes
+from .._core.errors import output_shape
 from ._declare import op
 
 
@@ -189,10 +190,7 @@ def copy_(self, src, non_blocking):
     if self is not src:
         _C.check_overlap(self, src)
     if src.dim() > self.dim():
-        raise RuntimeError(
-            "output with shape %s doesn't match the broadcast shape %s"
-            % (list(self.shape), list(torch.broadcast_shapes(self.shape, src.shape)))
-        )
+        raise output_shape(self.shape, torch.broadcast_shapes(self.shape, src.shape))
     _warn_of_complex(self, src)
     if (
         _C.is_grad_enabled()

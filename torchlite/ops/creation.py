@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 
+from .._core.errors import not_implemented
 from ._declare import op, reference
 from ._out import Out
 from .copying import _channels_last_strides
@@ -466,7 +467,7 @@ def _upper(row, col, offset):
 
 def _indices(t, name, dtype, device):
     if dtype == torch.bool or (dtype is not None and dtype.is_complex):
-        raise NotImplementedError(f"\"{name}\" not implemented for '{dtype._scalar_type}'")
+        raise not_implemented(name, dtype)
     if dtype is not None and dtype != torch.int64:
         t = t.to(dtype)
     return t if device is None else t.to(device)

@@ -3,6 +3,7 @@
 import math
 
 import torchlite as torch
+from .._core.errors import not_implemented
 from ._declare import op, python
 from ._out import EXACT, Out
 
@@ -64,13 +65,6 @@ def _norms(d, p):
     return torch.linalg.vector_norm(d, p, -1)
 
 
-def _check_pairs(x, name):
-    if not x.is_floating_point():
-        raise RuntimeError(
-            f"{name} only supports floating-point dtypes, {name.split('()')[0]} got: {x.dtype._scalar_type}"
-        )
-
-
 @op(
     "_cdist(Tensor x1, Tensor x2, float p=2, int? compute_mode=None) -> Tensor",
     variants="function",
@@ -97,7 +91,7 @@ def _cdist(x1, x2, p=2.0, compute_mode=None):
         return _root_of_squares(square.clamp_min(0))
     if x1.numel() and x2.numel():
         if x1.dtype not in (torch.float32, torch.float64):
-            raise NotImplementedError(f"\"cdist\" not implemented for '{x1.dtype._scalar_type}'")
+            raise not_implemented("cdist", x1.dtype)
         if x1.dtype != x2.dtype:
             raise RuntimeError(f"expected scalar type {x1.dtype._scalar_type} but found {x2.dtype._scalar_type}")
     if p == math.inf and x1.size(-1) == 0:
@@ -129,7 +123,7 @@ def pdist(self, p=2.0):
         raise RuntimeError("pdist only supports non-negative p values")
     n = self.size(0)
     if n > 1 and self.size(1) and self.dtype not in (torch.float32, torch.float64):
-        raise NotImplementedError(f"\"pdist\" not implemented for '{self.dtype._scalar_type}'")
+        raise not_implemented("pdist", self.dtype)
     at = torch.triu_indices(n, n, 1, device=self.device)
     return _norms(self[at[0]] - self[at[1]], p)
 

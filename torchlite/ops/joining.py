@@ -2,6 +2,7 @@
 
 import torchlite as torch
 
+from .._core.errors import not_implemented
 from .. import _C
 
 from ._declare import bodies, op, public, reference
@@ -393,7 +394,7 @@ def trace(self):
     if self.dim() != 2:
         raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {self.dim()}")
     if self.dtype == torch.bool:
-        raise NotImplementedError("\"trace\" not implemented for 'Bool'")
+        raise not_implemented("trace", torch.bool)
     return self.diagonal().sum()
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import torchlite as torch
 
+from .._core.errors import not_implemented, not_square
 from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import _functions, op, reference
@@ -40,9 +41,7 @@ def _matrix(name, x, arg="A"):
 def _square(name, x):
     _matrix(name, x)
     if x.shape[-1] != x.shape[-2]:
-        raise RuntimeError(
-            f"{name}: A must be batches of square matrices, but they are {x.shape[-2]} by {x.shape[-1]} matrices"
-        )
+        raise not_square(x, name)
 
 
 def _floating(name, x, low=True):
@@ -54,7 +53,7 @@ def _floating(name, x, low=True):
 
 def _no_half(kernel, x, floating=False):
     if x.dtype in (torch.float16, torch.bfloat16) or (floating and not (x.is_floating_point() or x.is_complex())):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype._scalar_type}'")
+        raise not_implemented(kernel, x.dtype)
 
 
 def _failed(name, info, text):
@@ -206,9 +205,7 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
         )
     _b_and_A(self, A)
     if A.shape[-1] != A.shape[-2]:
-        raise RuntimeError(
-            f"A must be batches of square matrices, but they are {A.shape[-2]} by {A.shape[-1]} matrices"
-        )
+        raise not_square(A)
     if A.shape[-1] != self.shape[-2]:
         raise RuntimeError(
             "Incompatible matrix sizes for triangular_solve: each A matrix is "
@@ -310,9 +307,7 @@ def cholesky_solve(self, input2, upper=False):
         raise RuntimeError(f"u should have at least 2 dimensions, but has {L.dim()} dimensions instead")
     _b_and_A(B, L)
     if L.shape[-1] != L.shape[-2]:
-        raise RuntimeError(
-            f"A must be batches of square matrices, but they are {L.shape[-2]} by {L.shape[-1]} matrices"
-        )
+        raise not_square(L)
     if L.shape[-1] != B.shape[-2]:
         raise RuntimeError(
             f"Incompatible matrix sizes for cholesky_solve: each A matrix is {L.shape[-1]} by {L.shape[-1]} but "

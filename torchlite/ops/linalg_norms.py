@@ -6,6 +6,7 @@ import torchlite as torch
 
 from .. import _C
 from .._core.dispatch_modes import all_examples
+from .._core.errors import not_square
 from ._declare import op
 from ._out import EXACT, Out, castable
 from .linalg import _hidden, _linalg, _matrix
@@ -134,10 +135,7 @@ def _cond(x, p):
         s = _svd_checked(x, False)[1]
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     if x.shape[-1] != x.shape[-2]:
-        raise RuntimeError(
-            f"linalg.cond(ord={p}): A must be batches of square matrices, but they are {x.shape[-2]} by "
-            f"{x.shape[-1]} matrices"
-        )
+        raise not_square(x, f"linalg.cond(ord={p})")
     if x.numel() == 0:
         return torch.zeros(x.shape[:-2], dtype=x.dtype.to_real(), device=x.device)
     y, info = inv_ex(x)

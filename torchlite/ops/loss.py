@@ -3,6 +3,7 @@
 import math
 
 import torchlite as torch
+from .._core.errors import not_implemented, output_shape
 from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import op, refuse_gradient
@@ -19,12 +20,12 @@ def _reduce(loss, reduction):
 
 def _float_only(x, kernel):
     if not x.is_floating_point():
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype._scalar_type}'")
+        raise not_implemented(kernel, x.dtype)
 
 
 def _full_precision(x, kernel):
     if x.dtype not in (torch.float32, torch.float64):
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype._scalar_type}'")
+        raise not_implemented(kernel, x.dtype)
 
 
 def _to(loss, dtype):
@@ -140,11 +141,9 @@ def huber_loss(self, target, reduction=1, delta=1.0):
 def soft_margin_loss(self, target, reduction=1):
     """log(1 + exp(-target * x))."""
     refuse_gradient("soft_margin_loss", target=target)
-    if torch.broadcast_shapes(self.shape, target.shape) != self.shape:
-        raise RuntimeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-            f"{list(torch.broadcast_shapes(self.shape, target.shape))}"
-        )
+    both = torch.broadcast_shapes(self.shape, target.shape)
+    if both != self.shape:
+        raise output_shape(self.shape, both)
     if not self.is_complex() and (target.is_complex() or not self.is_floating_point()):
         have = target.dtype if target.is_complex() else torch.get_default_dtype()
         _C.check_cast(have, self.dtype)
@@ -626,7 +625,7 @@ def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
         raise RuntimeError("only p == 1 and p == 2 supported")
     _float_only(self, "multi_margin_loss_cpu")
     if self.is_cpu and self.itemsize == 2:
-        raise NotImplementedError(f"\"multi_margin_loss_cpu_kernel\" not implemented for '{self.dtype._scalar_type}'")
+        raise not_implemented("multi_margin_loss_cpu_kernel", self.dtype)
     if self.dim() > 2 or (self.numel() == 0 and self.dim() == 2 and self.size(1) == 0):
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"

@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 
+from .._core.errors import repeated_dim
 from .. import _C
 from ._declare import _functions, bodies, op, reference
 from ._out import ADDMV, EXACT, INPUT_DTYPE, Out
@@ -470,7 +471,7 @@ def _tensordot(self, other, dims_self, dims_other):
             )
         for seen, w in ((da, wx), (db, wy)):
             if w in seen:
-                raise RuntimeError(f"dim {w} appears multiple times in the list of dims")
+                raise repeated_dim(w)
             seen.append(w)
     for x, y in zip(da, db):
         if b.shape[y] == 1:

@@ -4,6 +4,7 @@ import torchlite as torch
 from torchlite import _C
 from torchlite._core.device import suggested_format
 
+from .._core.errors import not_implemented
 from ._declare import op
 from ._out import EXACT, Out
 
@@ -111,7 +112,7 @@ def _safe_softmax(self, dim, dtype=None):
 # ---- layer norm ------------------------------------------------------------------------------------------------------
 def _real_only(x, kernel):
     if x.is_complex():
-        raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype._scalar_type}'")
+        raise not_implemented(kernel, x.dtype)
 
 
 def _tail(x, shape):

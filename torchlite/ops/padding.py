@@ -3,6 +3,7 @@
 import torchlite as torch
 from torchlite._C import suggests_channels_last
 
+from .._core.errors import not_implemented
 from ._declare import bodies, op
 
 
@@ -143,7 +144,7 @@ def _check_nd(x, padding, n, name, reflect):
         outputs = " ".join(f"{c}: {o}" for c, (_, o) in zip(names, sizes))
         raise RuntimeError(f"input ({inputs}) is too small. Calculated output {outputs}")
     if x.dtype == torch.bool:
-        raise NotImplementedError(f"\"{name}\" not implemented for 'Bool'")
+        raise not_implemented(name, torch.bool)
 
 
 def _make(kind, n):

@@ -8,6 +8,7 @@ import torchlite as torch
 from torchlite import _C
 from torchlite._C import suggests_channels_last as _last
 
+from .._core.errors import not_implemented
 from ._declare import _functions, bodies, op
 from ._out import EXACT, Out
 
@@ -429,7 +430,7 @@ def _unpool(self, indices, output_size, n):
             f"({list(self.shape)}) but got indices tensor with shape: {list(indices.shape)}"
         )
     if not self.is_floating_point():
-        raise NotImplementedError(f"\"max_unpool{n}d\" not implemented for '{self.dtype._scalar_type}'")
+        raise not_implemented(f"max_unpool{n}d", self.dtype)
     lead, total = tuple(self.shape[:-n]), math.prod(output_size)
     flat = indices.flatten(-n)
     if flat.numel() and not flat.is_meta and (int(flat.min()) < 0 or int(flat.max()) >= total):
@@ -510,7 +511,7 @@ def _declare_fractional(n):
                 wanted = f"equals to {n}; got {have}." if i == 2 else f"{relation} input {what} size."
                 raise RuntimeError(f"Expect _random_samples.size({i}) " + wanted)
         if not self.is_floating_point():
-            raise NotImplementedError(f"\"{name}_out_frame\" not implemented for '{self.dtype._scalar_type}'")
+            raise not_implemented(f"{name}_out_frame", self.dtype)
         random_samples = random_samples[: x.shape[0]]  # in two dims the last dim comes first
         index = torch.zeros(tuple(x.shape[:2]) + (1,) * (2 * n), dtype=torch.int64, device=x.device)
         for i in range(n):

@@ -3,6 +3,7 @@ on every device."""
 
 import torchlite as torch
 
+from .._core.errors import not_implemented
 from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import op, reference
@@ -275,7 +276,7 @@ def normal_float_float(mean, std, size, generator, dtype, layout, device, pin_me
 def bernoulli(self, generator):
     """1 with the probability that each element of `self` gives, else 0."""
     if self.is_complex() or not self.is_floating_point():
-        raise NotImplementedError(f"\"bernoulli_tensor_cpu_p_\" not implemented for '{self.dtype._scalar_type}'")
+        raise not_implemented("bernoulli_tensor_cpu_p_", self.dtype)
     return torch.empty_like(self, memory_format=torch.contiguous_format).bernoulli_(self, generator=generator)
 
 
@@ -400,7 +401,7 @@ def _drop_terms(input, p, train, features=False, alpha=False):
             raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
         base = base.new_empty(tuple(input.shape[:2]) + (1,) * (input.dim() - 2))
     if input.is_complex():
-        raise NotImplementedError(f"\"bernoulli_scalar_cpu_\" not implemented for '{input.dtype._scalar_type}'")
+        raise not_implemented("bernoulli_scalar_cpu_", input.dtype)
     if not alpha:
         return _dropout_noise(base, p, None), None
     if p == 1:

@@ -1,6 +1,7 @@
 """Reductions: sums, products, extremes, variances, norms, medians."""
 
 import torchlite as torch
+from .._core.errors import not_implemented
 from .._core.dispatch_modes import all_examples
 from ._declare import bodies, op, reference
 from ._out import EXACT, Out, SAME_AS_INPUT, uncastable
@@ -97,7 +98,7 @@ def sum_dim(self, dim, keepdim=False, dtype=None):
 def _nansum_dtype(args, result, out, i):
     if out.is_floating_point() or not result.is_floating_point():
         return None
-    return NotImplementedError(f"\"nansum_cpu\" not implemented for '{out.dtype._scalar_type}'")
+    return not_implemented("nansum_cpu", out.dtype)
 
 
 @op(

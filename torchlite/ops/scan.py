@@ -1,6 +1,7 @@
 """Scans along one dim: cumulative sums, products, extremes, differences, trapezoids."""
 
 import torchlite as torch
+from .._core.errors import repeated_dim
 from .._core.dispatch_modes import all_examples
 from ._declare import op, python, reference
 from ._out import EXACT, Out
@@ -321,7 +322,7 @@ def gradient(input, *, spacing=1, dim=None, edge_order=1):
         for d in [dim] if isinstance(dim, int) else dim:
             x.size(d)
             if d % x.dim() in dims:
-                raise RuntimeError(f"dim {d % x.dim()} appears multiple times in the list of dims")
+                raise repeated_dim(d % x.dim())
             dims.append(d % x.dim())
     if isinstance(spacing, (tuple, list)):
         if len(spacing) != len(dims):

@@ -1,6 +1,7 @@
 """Sorting, selection, unique values, searches and histograms."""
 
 import torchlite as torch
+from .._core.errors import not_implemented
 from ._declare import bodies, op, python, reference
 from ._out import EXACT, Out, SEARCH
 
@@ -226,7 +227,7 @@ def _edges_of(x, bins, range):
 
 def _histogram(x, edges, weight, density):
     if x.dtype not in (torch.float32, torch.float64):
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{x.dtype._scalar_type}'")
+        raise not_implemented("histogram_cpu", x.dtype)
     if weight is not None and weight.dtype != x.dtype:
         raise RuntimeError(
             "torch.histogram(): if weight tensor is provided, input tensor and weight tensor should have the same "
@@ -293,7 +294,7 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
             f"but got {len(range)}"
         )
     if input.dtype not in (torch.float32, torch.float64):
-        raise NotImplementedError(f"\"histogramdd\" not implemented for '{input.dtype._scalar_type}'")
+        raise not_implemented("histogramdd", input.dtype)
     edges = []
     for i, b in enumerate(many):
         if isinstance(b, torch.Tensor):

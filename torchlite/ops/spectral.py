@@ -4,6 +4,7 @@ import math
 
 import torchlite as torch
 
+from .._core.errors import not_implemented
 from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import op
@@ -244,7 +245,7 @@ def _window(name, length, periodic, dtype, layout, device, formula):
     if length < 0:
         raise RuntimeError(f"{name} requires non-negative window_length, got window_length={length}")
     if dtype is not None and dtype.is_complex and length > 1:
-        raise NotImplementedError(f"\"arange_cpu\" not implemented for '{dtype._scalar_type}'")
+        raise not_implemented("arange_cpu", dtype)
     if length < 2:
         return torch.ones(length, dtype=dtype, device=device)
     n = length + 1 if periodic else length

@@ -3,6 +3,7 @@
 import math
 
 import torchlite as torch
+from .._core.errors import not_implemented, repeated_dim
 from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import bodies, methods, op, python, reference
@@ -61,7 +62,7 @@ def _mean_body(x, dim, keepdim):
 
 def _real_only(args, result, out, i):
     if out.is_complex():
-        return NotImplementedError(f"\"std_cpu\" not implemented for '{out.dtype._scalar_type}'")
+        return not_implemented("std_cpu", out.dtype)
     return None
 
 
@@ -668,11 +669,11 @@ def hash_tensor(self, dim=(), keepdim=False, mode=0):
     if mode != 0:
         raise RuntimeError(f"Unknown hash_tensor mode: {mode}")
     if self.dtype not in _HASHED:
-        raise NotImplementedError(f"\"xor_sum_cpu\" not implemented for '{self.dtype._scalar_type}'")
+        raise not_implemented("xor_sum_cpu", self.dtype)
     dims = sorted(_dims(tuple(_C.wrap_dim(d, self.dim()) for d in dim) if dim else dim, self.dim()))
     if len(set(dims)) != len(dims):
         twice = next(d for d in dims if dims.count(d) > 1)
-        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+        raise repeated_dim(twice)
     if not self.numel():
         if not dim:
             raise RuntimeError(

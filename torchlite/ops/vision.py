@@ -9,6 +9,7 @@ from typing import Any
 import torchlite as torch
 from torchlite._core.device import suggested_format
 
+from .._core.errors import not_implemented
 from ._declare import _functions, op
 
 _MODES = {"nearest": 0, "_nearest_exact": 1, "linear": 2, "bilinear": 2, "trilinear": 2, "bicubic": 3, "lanczos": 4}
@@ -57,11 +58,11 @@ def _resize(name, x, mode, output_size, align_corners, antialias, scales, n):
         raise RuntimeError(f"Non-empty {n + 2}D data tensor expected but got a tensor with sizes {list(x.shape)}")
     if antialias:
         if x.dtype not in (torch.float32, torch.float64, torch.uint8):
-            raise NotImplementedError(f"\"compute_index_ranges_weights\" not implemented for '{x.dtype._scalar_type}'")
+            raise not_implemented("compute_index_ranges_weights", x.dtype)
     elif mode in ("linear", "trilinear") and not x.is_floating_point():
-        raise NotImplementedError(f"\"compute_indices_weights_linear\" not implemented for '{x.dtype._scalar_type}'")
+        raise not_implemented("compute_indices_weights_linear", x.dtype)
     elif not (x.is_floating_point() or x.dtype == torch.uint8):
-        raise NotImplementedError(f"\"{name}_channels_last\" not implemented for '{x.dtype._scalar_type}'")
+        raise not_implemented(f"{name}_channels_last", x.dtype)
     return _upsample(x, _MODES[mode], tuple(output_size), align_corners, antialias, scales)
 
 
@@ -243,7 +244,7 @@ def im2col(self, kernel_size, dilation, padding, stride):
             f"as ({blocks[0]}, {blocks[1]}), but its components must be at least one."
         )
     if self.dtype in (torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8):
-        raise NotImplementedError(f"\"im2col_out_cpu\" not implemented for '{self.dtype._scalar_type}'")
+        raise not_implemented("im2col_out_cpu", self.dtype)
     x = self if self.dim() == 4 else self.unsqueeze(0)
     y = _im2col(x, k, d, p, s)
     return y if self.dim() == 4 else y.squeeze(0)
@@ -275,7 +276,7 @@ def col2im(self, output_size, kernel_size, dilation, padding, stride):
         f"padding=({p[0]}, {p[1]}), stride=({s[0]}, {s[1]}), "
     )
     if not (self.is_floating_point() or self.is_complex() or self.dtype == torch.bool):
-        raise NotImplementedError(f"\"col2im_out_cpu\" not implemented for '{self.dtype._scalar_type}'")
+        raise not_implemented("col2im_out_cpu", self.dtype)
     if min(b) < 1:
         raise RuntimeError(
             given
@@ -481,10 +482,7 @@ def _check_grid(x, grid):
                 f"but input has sizes {list(x.shape)} with dimension {i} being empty"
             )
     if not x.is_floating_point():
-        raise NotImplementedError(
-            f'"{"grid_sampler_2d_cpu_kernel_impl" if x.dim() == 4 else "grid_sampler3d_cpu"}" not implemented for '
-            f"'{x.dtype._scalar_type}'"
-        )
+        raise not_implemented("grid_sampler_2d_cpu_kernel_impl" if x.dim() == 4 else "grid_sampler3d_cpu", x.dtype)
 
 
 @op(

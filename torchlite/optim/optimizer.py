@@ -4,7 +4,6 @@ from __future__ import annotations
 
 
 import functools
-import math
 from collections import OrderedDict, defaultdict
 from itertools import chain
 
@@ -94,10 +93,6 @@ def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
             params[i] = torch.view_as_real(p)
             for tensors in state_and_grads:
                 tensors[i] = torch.view_as_real(tensors[i])
-
-
-def _dispatch_sqrt(x: float | Tensor) -> float | Tensor:
-    return x.sqrt() if isinstance(x, torch.Tensor) else math.sqrt(x)
 
 
 def check_lr(lr: float, extra: bool = True) -> None:

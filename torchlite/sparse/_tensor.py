@@ -13,8 +13,6 @@ import torchlite as torch
 
 from .._core import wrappers as _wrappers
 
-COMPRESSED = (torch.sparse_csr, torch.sparse_csc, torch.sparse_bsr, torch.sparse_bsc)
-
 
 class SparseTensor(torch.Tensor):
     """A tensor of layout sparse_coo (indices (sparse_dim, nnz), values (nnz, *dense)) or of a compressed layout (crow

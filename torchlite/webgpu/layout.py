@@ -3,8 +3,8 @@
 Kernels write their results in the usual order of dims. Which other order the CPU's result has depends on the strides
 of the arguments (channels last, transposed matrices), by rules that differ from op to op and belong to the CPU's
 kernels. So the CPU's kernel is asked, on small tensors laid out alike, once for each combination of shapes and strides,
-and only where an argument is laid out in an unusual way. The elements are then moved to their places by an expression,
-which an element-wise consumer of the same order takes in.
+and only where an argument is laid out in an unusual way. An expression then moves the elements to their places;
+it is fused into an element-wise consumer with the same order of dims.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import functools
 import torchlite as torch
 
 from .. import _C
-from .lazy.expression import dense_strides, expression, operand, result
+from .lazy.expression import expression, operand, result
 from .tensors import empty, laid_back
 
 TYPE_CHECKING = False
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .._types import Overload
 
 
-Tensor = _C.TensorBase
+Tensor, natural = _C.TensorBase, _C.natural
 _orders: dict[Any, Any] = {}
 MOST = 4096
 ALL = 1 << 40
@@ -55,16 +55,6 @@ def order_of(shape: Any, strides: Any) -> Any:
     order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
     held = [d for d in order if shape[d] != 1]
     return None if held == sorted(held) else tuple(order)
-
-
-def _usual(args: tuple[Any, ...]) -> bool:
-    for a in args:
-        if isinstance(a, Tensor):
-            if not a.is_contiguous() or 1 in a.shape and a.stride() != dense_strides(a.shape):
-                return False
-        elif type(a) in (list, tuple) and not _usual(a):
-            return False
-    return True
 
 
 def _few(a: Any, images: Any) -> Any:
@@ -106,7 +96,7 @@ def as_on_cpu(images: Any = None, shape: Any = None, last: Any = None, always: b
             if (
                 r is NotImplemented
                 or not always
-                and _usual(args)
+                and natural(args)
                 and (last is None or len(args) <= last or args[last] is not True)
             ):
                 return r

@@ -211,10 +211,6 @@ export class Bridge {
     this.#runtime.pool.resetPeaks();
   }
 
-  resetStats(): void {
-    this.#runtime.profile.reset();
-  }
-
   /** Times every kernel on the GPU; false where the adapter has no timestamps. */
   setTiming(on: boolean): boolean {
     return this.#runtime.profile.setTiming(on);

@@ -56,7 +56,7 @@ export class PageBridge extends Bridge {
     this.execute(Uint32Array.from(command(Op.UPLOAD, handle, offset, byteLength, byteOffset)), false, buffer);
   }
 
-  /** Throws where commands cannot be run. */
+  /** Throws if commands cannot be run. */
   check(): void {
     this.execute(new Uint32Array(0), false);
   }
@@ -65,10 +65,7 @@ export class PageBridge extends Bridge {
     return bit === ReadModeBit.WORKER ? this.workerProblem : super.readProblem(bit);
   }
 
-  /**
-   * Returns when the GPU has done all that was submitted, without a promise: a canvas read waits for what was before
-   * it.
-   */
+  /** Blocks until the GPU has run all that was submitted: a canvas read waits for the commands before it. */
   barrier(): void {
     const handle = 2 ** INDEX_BITS - 1; // the last one; the caller counts from 1
     this.alloc(handle, 16);

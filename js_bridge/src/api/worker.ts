@@ -1,4 +1,4 @@
-/** The GPU worker: it owns the device, and does what Python's worker says. */
+/** The GPU worker: it owns the device, and runs the calls of Python's worker. */
 import { PageBridge } from "./page_bridge";
 import {
   HEAD_BYTES,
@@ -13,7 +13,7 @@ import {
   type Words,
 } from "./worker_calls";
 
-/** A worker's global scope, or what stands for it. */
+/** A worker's global scope, or a test's object in its place. */
 export interface Scope {
   postMessage(message: Answer | Words, transfer: Transferable[]): void;
   onmessage: ((event: MessageEvent<Message>) => void) | null;
@@ -33,9 +33,9 @@ class GpuWorker {
   readonly #shared: boolean;
   readonly #head: Int32Array;
   readonly #data: Uint8Array;
-  /** What was reported last where no memory is shared. */
+  /** Without shared memory: the words that were posted last. */
   #words = "";
-  /** The answer that Python takes piece by piece. */
+  /** An answer of which Python has not taken all pieces yet. */
   #answer = new Uint8Array(0);
 
   constructor({ memory, options, plans, beat }: Start, scope: Scope) {
@@ -98,7 +98,7 @@ class GpuWorker {
     }
   }
 
-  /** What Python sees without asking. */
+  /** Updates the words that Python reads without asking. alive: post them even if they are the same. */
   #publish(alive = false): void {
     const { bridge, failed } = this.#served;
     if (!this.#shared) {

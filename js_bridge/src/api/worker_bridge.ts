@@ -158,11 +158,6 @@ export class WorkerBridge {
     return JSON.stringify({ ...figures, reads: figures["reads"] - this.#blocked, syncReads: this.#blocked });
   }
 
-  resetStats(): void {
-    this.#blocked = 0;
-    this.#now("resetStats");
-  }
-
   /** With what is on its way: here it can be waited for. */
   timesNow(): string {
     return this.#now("times") as string;

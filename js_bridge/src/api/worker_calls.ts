@@ -25,7 +25,7 @@ interface Call {
 
 const NO_SPANS = '{"kernels":[],"rows":[],"lost":0,"pending":0}';
 
-/** PageBridge's methods by name; `complete` says what is not among them. */
+/** PageBridge's methods by name. `complete` checks that none is forgotten. */
 export const CALLS = {
   open: { promise: true },
   reset: { promise: true, gone: false },
@@ -44,7 +44,6 @@ export const CALLS = {
   reason: { gone: "" },
   figures: { gone: "{}" },
   resetPeaks: { gone: null },
-  resetStats: { gone: null },
   setBudget: { gone: null, kept: true },
   setTiming: { gone: false, kept: true },
   watch: { gone: 0, kept: true },
@@ -52,7 +51,7 @@ export const CALLS = {
 } as const satisfies Partial<Record<keyof PageBridge, Call>>;
 
 export type CallName = keyof typeof CALLS;
-/** What WorkerBridge does in a way of its own. */
+/** Methods that WorkerBridge implements itself. */
 type Own =
   | "run"
   | "upload"
@@ -64,7 +63,7 @@ type Own =
   | "readProblem"
   | "timesNow"
   | "spansNow";
-/** What is no business of Python's. */
+/** Methods that Python does not call. */
 type Inner =
   "attach" | "alloc" | "free" | "execute" | "flush" | "assume" | "readSync" | "stats" | "put" | "workerProblem";
 /** A new method of PageBridge fails here until it is in the table or named above. */
@@ -90,11 +89,10 @@ export interface WorkerOptions {
   /** How often a waiting caller looks whether the GPU worker is alive, in ms. */
   readonly tick?: number;
   /**
-   * Ticks without a sign of life after which it is taken for dead; its event loop may stand still while something is
-   * compiled.
+   * Ticks without a beat after which the worker counts as dead. Its event loop may stop for a while when it compiles.
    */
   readonly silent?: number;
-  /** Ticks after which a caller no longer waits though there are signs of life. */
+  /** Ticks after which a caller stops waiting even if the worker's beat goes on. */
   readonly patient?: number;
 }
 
@@ -146,7 +144,7 @@ export function errorOf({ name, message }: SentError): Error {
   return Object.assign(new Error(message), { name });
 }
 
-/** A bridge for a caller elsewhere: the first failure of what was posted takes the place of the next answer. */
+/** A bridge with its caller in another thread. A posted call's first failure takes the place of the next answer. */
 export class Served {
   readonly bridge: PageBridge;
   #failure: { readonly error: unknown } | null = null;

@@ -5,7 +5,7 @@ import type { PoolBuffer } from "./pool";
 import type { Profile } from "./profile";
 import type { Slot } from "./slots";
 
-/** A range of a buffer, and the slot it belongs to where there is one. */
+/** A range of a buffer, and the buffer's slot, if it has one. */
 export interface Binding {
   readonly slot: Slot | null;
   readonly buffer: PoolBuffer;
@@ -25,7 +25,7 @@ interface Entry {
 export class BindGroups {
   readonly #holder: DeviceHolder;
   readonly #profile: Profile;
-  /** By hash; entries with the same hash stand in one list. */
+  /** By hash; entries with the same hash are in one list. */
   readonly #cache = new Map<number, Entry[]>();
   #count = 0;
 

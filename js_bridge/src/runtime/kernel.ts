@@ -5,11 +5,9 @@
  * - `@group(0) @binding(i)`: the storage buffers, in the order in which a plan names them.
  * - `@group(1) @binding(0) var<uniform>`: the uniform words of the dispatch (left out when there are none).
  * - Bindings are sized in multiples of 16 bytes, so that four words may be read at a time up to that border.
- * - A dispatch is linear: the runtime spreads its workgroups over x, y and z, because one dimension takes 65535 at
- *   most.
- *   The kernel's index is
- *   `(wg.x + wg.y * nwg.x + wg.z * nwg.x * nwg.y) * WORKGROUP_SIZE + local_index`, and it must test its bound, because
- *   the box may hold more workgroups than were asked for.
+ * - A dispatch is linear: the runtime spreads its workgroups over x, y and z, because one dimension takes at most
+ *   65535. An invocation's index is `(wg.x + wg.y * nwg.x + wg.z * nwg.x * nwg.y) * WORKGROUP_SIZE + local_index`. The
+ *   kernel must compare it with its bound, because there may be more workgroups than were asked for.
  * - An input whose buffer is also an output of the same dispatch is copied to scratch first (WebGPU forbids the
  *   aliasing), so in-place kernels should have one read_write binding instead.
  */
@@ -21,9 +19,9 @@ export interface KernelSource {
   readonly uniformWords: number;
   /** Optional features that the text needs ("shader-f16", "subgroups"). */
   readonly features?: readonly GPUFeatureName[];
-  /** What the uniform words are, where somebody knows; for those who watch (profile.ts). */
+  /** Names and types of the uniform words, if known, for profile.ts. */
   readonly words?: readonly WordName[];
-  /** Never to be compiled for certain words (specialised.ts): it counts in floats. */
+  /** Never specialised to constant words (specialised.ts): the kernel computes floats from them. */
   readonly general?: boolean;
 }
 
@@ -44,7 +42,7 @@ export interface BuiltKernel {
   readonly general?: boolean;
 }
 
-/** What a text must enable, and WebGPU's names for it. */
+/** WGSL's names of extensions, and WebGPU's names of the features. */
 const FEATURES: Readonly<Record<string, GPUFeatureName>> = { subgroups: "subgroups", f16: "shader-f16" };
 
 export function sourceOf(kernel: BuiltKernel): KernelSource {

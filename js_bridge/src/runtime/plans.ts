@@ -30,11 +30,11 @@ interface Entry {
 }
 
 /**
- * A kernel that does everything a plan asks for: its number, the words its grid depends on, and those that must be
- * multiples of four.
+ * A kernel that does everything a plan asks for: its number, once it is used (its WGSL is made then), the words its
+ * grid depends on, and those that must be multiples of four.
  */
 interface Single {
-  readonly number: number;
+  number?: number;
   readonly kernel: Kernel;
   readonly grid: readonly Word[];
   readonly fours: readonly number[];
@@ -128,7 +128,6 @@ export class Plans {
       singles: (plan.singles ?? []).map(({ kernel, fours }) => {
         const grid = gridNames(kernel);
         return {
-          number: this.#adopt(kernel),
           kernel,
           grid: all.filter((w) => grid.has(w.name)),
           fours: all.filter((w) => fours.includes(w.name)).map((w) => w.at),
@@ -192,6 +191,7 @@ export class Plans {
     for (const single of entry.singles) {
       if (!multiplesOfFour(single.fours, words, from)) continue;
       const groups = product(single.kernel.workgroups(valuesOf(single.grid, words, from)));
+      single.number ??= this.#adopt(single.kernel);
       this.#recorder.dispatch(single.number, bindings, words, from, count, groups);
       return;
     }

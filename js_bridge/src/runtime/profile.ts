@@ -149,11 +149,6 @@ export class Profile {
     while (this.#pending.size > 0) await Promise.all(this.#pending);
   }
 
-  reset(): void {
-    Object.assign(this.counters, zero());
-    this.#times.clear();
-  }
-
   /** Where the next dispatch's pass writes its two timestamps; nothing when the batch is full. */
   timestampWrites(key: string): GPUComputePassTimestampWrites | undefined {
     if (!this.#timing || this.#keys.length >= TIMED) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Records commands into batches and submits them. Order is that of the calls: what the recorder is told first happens
- * first, whether it goes through the command encoder or through the queue.
+ * Records commands into batches and submits them. They take effect in the order of the calls, whether they go through
+ * the command encoder or through the queue.
  */
 import { Aliases } from "./aliases";
 import { Batches } from "./batches";

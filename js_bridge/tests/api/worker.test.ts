@@ -262,7 +262,7 @@ describe.skipIf(!gpu)("GPU worker", () => {
     const die = `const { serve } = torchlite_webgpu;
       torchlite_webgpu.serve = (scope) => { serve(scope); const { onmessage } = scope;
         scope.onmessage = (e) => {
-          if (e.data.name === "resetStats") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+          if (e.data.name === "resetPeaks") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
           // Dawn does not bear that a thread ends while it maps a buffer
           if (e.data.name !== "read" || e.data.ask) onmessage(e);
         }; };`;
@@ -273,7 +273,7 @@ describe.skipIf(!gpu)("GPU worker", () => {
     bridge.claim(1, 16);
     bridge.barrier();
     const pending = problem(() => bridge.read(1, 0, 16));
-    bridge.resetStats(); // never fails, though it was never answered
+    bridge.resetPeaks(); // never fails, though it was never answered
     expect(bridge.state()).toBe(2);
     const silence = `the GPU worker gave no sign of life for ${seconds(20)}`;
     expect(bridge.reason()).toBe(silence);

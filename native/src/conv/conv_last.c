@@ -1,6 +1,6 @@
 /* conv_last.c: convolutions of channels-last memory. Pixels are the rows of a product and channels its columns, so
- * images are read, and results written, in runs of channels. Indices summed over run over taps, then channels, which is
- * the order of a channels-last weight. */
+ * images are read, and results written, in runs of channels. Sums go over the taps and, for each tap, over the
+ * channels: the order of a channels-last weight. */
 #include "conv/conv.h"
 
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
@@ -11,6 +11,9 @@ static void pairs(int32_t *t, const int32_t *off, int64_t taps, int64_t channels
     for (int64_t c = 0; c < channels; c++) *t++ = (int32_t)(off[i] * row + c);
 }
 
+/* xt, yt: channels of x and y in all groups; K: terms of a sum; pix: pixels of y; xp: sizes of x with its padding;
+ * image: elements of such an x; chunk: images that are computed at a time; unit: a single tap, without stride and
+ * padding */
 typedef struct {
   int64_t K, taps, xt, yt, pix, image, chunk, xp[3];
   bool pad, unit;
@@ -52,7 +55,7 @@ static void drop(Plan *q) {
   tl_free(q->rows - q->taps);
   tl_free(q->buf);
 }
-/* nb images of x from n0 on, padded */
+/* nb images of x from number n0 on, with their padding */
 static const char *images(const Plan *q, const TlConv *c, const void *x, int64_t n0, int64_t nb, size_t e) {
   const char *p = (const char *)x + (size_t)(n0 * q->xt * vol(c->x)) * e;
   if (!q->pad) return p;

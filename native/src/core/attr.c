@@ -6,8 +6,8 @@
 
 #define SELF TlTensor *t
 
-/* What a class with a __torch_dispatch__ says of a tensor's geometry, where _make_wrapper_subclass was told to ask it;
- * NULL with no error set: nobody is asked. */
+/* A tensor's geometry from its class's __torch_dispatch__, if _make_wrapper_subclass was called so; NULL without an
+ * exception: the tensor's own geometry counts. */
 static PyObject *asked(SELF, int flag, const char *what) {
   if (!(t->flags & flag) || tl_dispatch_off) return NULL;
   return PyObject_CallFunction(tl_reg.dispatch_geometry, "Os", (PyObject *)t, what);

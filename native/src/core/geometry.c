@@ -288,28 +288,41 @@ static PyObject *coalesce(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   return r;
 }
 
-static int append(PyObject *list, int64_t v) {
+int tl_append_int(PyObject *list, int64_t v) {
   PyObject *o = PyLong_FromLongLong(v);
   int r = o ? PyList_Append(list, o) : -1;
   Py_XDECREF(o);
   return r;
 }
+PyObject *tl_grid_words(int n, const int64_t *sizes) {
+  int64_t count = 1;
+  for (int i = 0; i < n; i++) count = tl_wrap_mul(count, sizes[i]);
+  PyObject *list = PyList_New(0);
+  int r = list ? tl_append_int(list, count) : -1;
+  if (r == 0 && n == 0) r = tl_append_int(list, 1);
+  while (r == 0 && n-- > 0) r = tl_append_int(list, sizes[n]);
+  if (r < 0) Py_CLEAR(list);
+  return list;
+}
+int tl_append_kept(PyObject *list, int n, const int *keep, const int64_t *strides) {
+  int r = n ? 0 : tl_append_int(list, 0);
+  while (r == 0 && n-- > 0) r = tl_append_int(list, strides[keep[n]]);
+  return r;
+}
+
 static PyObject *grid_words(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   Grid g;
-  int64_t n = 1;
   (void)m;
   Py_ssize_t nops = nargs == 2 && PyList_Check(a[1]) ? PyList_Size(a[1]) : -1;
   if (nops < 0 || nops > MOST)
     return PyErr_Format(PyExc_TypeError, "grid_words(shape, list of at most 32 (strides, offset, ...))");
   if (parse_grid(&g, a[0], a[1], true) < 0) return NULL;
-  for (int i = 0; i < g.n; i++) n *= g.sizes[i];
-  PyObject *words = PyList_New(0), *keep = ints_list(g.n, NULL, g.keep);
-  bool ok = words && keep && append(words, n) == 0;
-  for (int i = g.n ? g.n : 1; ok && i-- > 0;) ok = append(words, g.n ? g.sizes[i] : 1) == 0;
+  PyObject *words = tl_grid_words(g.n, g.sizes), *keep = ints_list(g.n, NULL, g.keep);
+  bool ok = words && keep;
   for (Py_ssize_t k = 0; ok && k < nops; k++) {
     PyObject *operand = PyList_GetItem(a[1], k);
-    ok = PyList_Append(words, PyTuple_GetItem(operand, 1)) == 0;
-    for (int i = g.n ? g.n : 1; ok && i-- > 0;) ok = append(words, g.n ? g.strides[k][g.keep[i]] : 0) == 0;
+    ok =
+      PyList_Append(words, PyTuple_GetItem(operand, 1)) == 0 && tl_append_kept(words, g.n, g.keep, g.strides[k]) == 0;
     for (Py_ssize_t i = 2; ok && i < PyTuple_Size(operand); i++)
       ok = PyList_Append(words, PyTuple_GetItem(operand, i)) == 0;
   }
@@ -332,6 +345,20 @@ static PyObject *is_dense(PyObject *m, PyObject *t) {
   (void)m;
   if (!TL_CHECK(t)) return PyErr_Format(PyExc_TypeError, "expected a tensor");
   return PyBool_FromLong(tl_is_dense((TlTensor *)t));
+}
+
+/* Tensors are found in nested tuples and lists too. */
+static bool all_natural(PyObject *o) {
+  if (TL_CHECK(o)) return tl_strides_natural((const TlTensor *)o);
+  bool tuple = PyTuple_CheckExact(o), natural = true;
+  if (!tuple && !PyList_CheckExact(o)) return true;
+  for (Py_ssize_t i = 0; natural && i < PySequence_Size(o); i++)
+    natural = all_natural(tuple ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i));
+  return natural;
+}
+static PyObject *natural(PyObject *m, PyObject *args) {
+  (void)m;
+  return PyBool_FromLong(all_natural(args));
 }
 
 static PyObject *suggests_channels_last(PyObject *m, PyObject *o) {
@@ -359,6 +386,9 @@ static PyMethodDef functions[] = {
    "check_overlap(written tensor, *arguments): PyTorch's errors where elements, or the tensors, share memory"},
   {"is_dense", is_dense, METH_O,
    "is_dense(tensor): whether its elements lie without gaps, in any order of dims, and share no memory"},
+  {"natural", natural, METH_O,
+   "natural(arguments): whether all tensors among them have the strides of a new contiguous tensor, also along dims of "
+   "one element"},
   {"suggests_channels_last", suggests_channels_last, METH_O,
    "suggests_channels_last(tensor or (shape, strides, ...)): whether results of it shall be channels last; of 3 dims "
    "as of an image of height 1"},

@@ -59,7 +59,7 @@ void tl_preserved_strides(const TlTensor *t, int64_t *strides); /* of a copy wit
 bool tl_is_channels_last(const TlTensor *t); /* is_contiguous(memory_format=channels_last[_3d]) */
 bool tl_in_last_order(const TlTensor *t);    /* the same for any number of dims */
 bool tl_suggests_channels_last(const TlTensor *t);
-/* The same; 3 dims count as an image of height 1. */
+/* The same by shape and strides. 3 dims count as an image of height 1. */
 bool tl_suggests_last(int ndim, const int64_t *shape, const int64_t *strides);
 void tl_channels_last_strides(int ndim, const int64_t *shape, int64_t *strides);
 
@@ -78,8 +78,8 @@ static inline void tl_ordering_strides(const TlTensor *t, const int64_t *strides
   for (int d = 0; d < lead; d++) out[d] = 0;
   for (int d = 0; d < t->ndim; d++) out[lead + d] = t->shape[d] == 1 && shape[lead + d] != 1 ? 0 : strides[d];
 }
-/* PyTorch's order of the dims of a result: the first operand that tells two dims apart decides, strides of 0 decide
- * nothing. */
+/* PyTorch's order of the dims of a result. Of two dims, the first operand with different strides for them decides;
+ * strides of 0 decide nothing. */
 void tl_order_dims(int nops, const int64_t (*strides)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order);
 /* The strides of a new result as well. True where its order is that of a contiguous tensor. */
 bool tl_result_strides(int nops, const int64_t (*ops)[TL_MAX_DIMS], int ndim, const int64_t *shape, int *order,
@@ -118,6 +118,11 @@ static inline int tl_coalesce(int n, const int *order, const int64_t *shape, int
   }
   return m;
 }
+
+/* Words of a kernel over a coalesced grid, outermost dim first, as a list; a grid of n = 0 dims has one of size 1. */
+PyObject *tl_grid_words(int n, const int64_t *sizes); /* new: how many elements, and the sizes */
+int tl_append_kept(PyObject *list, int n, const int *keep, const int64_t *strides); /* an operand's strides */
+int tl_append_int(PyObject *list, int64_t v);
 
 /* ---- shared memory ----------------------------------------------------------------------------------------------- */
 /* PyTorch's checks of a tensor that is to be written. -1 with its message: elements that share memory; memory that is

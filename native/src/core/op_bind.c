@@ -93,6 +93,60 @@ bool tl_has_tangent(PyObject *t) {
 TL_THREAD int tl_wrapped_numbers = 1;
 
 /* 1: fits, *v may be replaced by a new reference in *made; 0: does not fit; -1: error */
+static int check_ints(const Param *p, PyObject **v, PyObject **made) {
+  PyObject *o = *v;
+  if (o == Py_None && p->dflt && PyTuple_Check(p->dflt) && !PyTuple_Size(p->dflt)) {
+    *v = p->dflt;
+    return 1;
+  } /* dim=[] takes None too */
+  if (is_int(o) || (!plain_sequence(o) && is_index(o) && !PySequence_Check(o)) || is_int_tensor(o)) {
+    if (!p->size) return 0;
+    PyObject *t = PyTuple_New(p->size), *x = PyNumber_Index(o);
+    if (!t || !x) {
+      Py_XDECREF(t);
+      Py_XDECREF(x);
+      return -1;
+    }
+    for (int i = 0; i < p->size; i++) PyTuple_SetItem(t, i, Py_NewRef(x));
+    Py_DECREF(x);
+    *v = *made = t;
+    return 1;
+  }
+  if (!plain_sequence(o)) return 0;
+  Py_ssize_t n = PyObject_Size(o);
+  bool clean = PyTuple_Check(o);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *x = seq_item(o, i);
+    if (is_int(x)) continue;
+    if (!is_index(x)) return 0;
+    clean = false;
+  }
+  if (clean) return 1;
+  PyObject *t = PyTuple_New(n);
+  if (!t) return -1;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *x = PyNumber_Index(seq_item(o, i));
+    if (!x) {
+      Py_DECREF(t);
+      return -1;
+    }
+    PyTuple_SetItem(t, i, x);
+  }
+  *v = *made = t;
+  return 1;
+}
+static int check_tensors(const Param *p, PyObject **v, PyObject **made) {
+  PyObject *o = *v;
+  if (!plain_sequence(o)) return 0;
+  Py_ssize_t n = PyObject_Size(o);
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *x = seq_item(o, i);
+    if (!TL_CHECK(x) && !(p->kind == K_OPT_TENSORS && x == Py_None)) return 0;
+  }
+  if (PyTuple_Check(o)) return 1;
+  /* a copy: converting a later argument may run code that changes the list */
+  return (*v = *made = PyList_AsTuple(o)) ? 1 : -1;
+}
 static int check(const Param *p, PyObject **v, PyObject **made) {
   PyObject *o = *v;
   *made = NULL;
@@ -115,59 +169,9 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
     if (is_int(o)) return 1;
     if (!is_index(o)) return 0;
     return (*v = *made = PyNumber_Index(o)) ? 1 : -1;
-  case K_INTS: {
-    if (o == Py_None && p->dflt && PyTuple_Check(p->dflt) && !PyTuple_Size(p->dflt)) {
-      *v = p->dflt;
-      return 1;
-    } /* dim=[] takes None too */
-    if (is_int(o) || (!plain_sequence(o) && is_index(o) && !PySequence_Check(o)) || is_int_tensor(o)) {
-      if (!p->size) return 0;
-      PyObject *t = PyTuple_New(p->size), *x = PyNumber_Index(o);
-      if (!t || !x) {
-        Py_XDECREF(t);
-        Py_XDECREF(x);
-        return -1;
-      }
-      for (int i = 0; i < p->size; i++) PyTuple_SetItem(t, i, Py_NewRef(x));
-      Py_DECREF(x);
-      *v = *made = t;
-      return 1;
-    }
-    if (!plain_sequence(o)) return 0;
-    Py_ssize_t n = PyObject_Size(o);
-    bool clean = PyTuple_Check(o);
-    for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject *x = seq_item(o, i);
-      if (is_int(x)) continue;
-      if (!is_index(x)) return 0;
-      clean = false;
-    }
-    if (clean) return 1;
-    PyObject *t = PyTuple_New(n);
-    if (!t) return -1;
-    for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject *x = PyNumber_Index(seq_item(o, i));
-      if (!x) {
-        Py_DECREF(t);
-        return -1;
-      }
-      PyTuple_SetItem(t, i, x);
-    }
-    *v = *made = t;
-    return 1;
-  }
+  case K_INTS: return check_ints(p, v, made);
   case K_TENSORS:
-  case K_OPT_TENSORS: {
-    if (!plain_sequence(o)) return 0;
-    Py_ssize_t n = PyObject_Size(o);
-    for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject *x = seq_item(o, i);
-      if (!TL_CHECK(x) && !(p->kind == K_OPT_TENSORS && x == Py_None)) return 0;
-    }
-    if (PyTuple_Check(o)) return 1;
-    /* a copy: converting a later argument may run code that changes the list */
-    return (*v = *made = PyList_AsTuple(o)) ? 1 : -1;
-  }
+  case K_OPT_TENSORS: return check_tensors(p, v, made);
   case K_FLOAT:
     if (PyFloat_Check(o) || PyLong_Check(o)) return 1;
     if (TL_CHECK(o)) {

@@ -1,6 +1,6 @@
-/* override.c: who is asked instead of a function: classes with a __torch_function__ of their own, and the modes of
- * torch.overrides. Ops ask where their arguments are bound (op.c); Function and Attribute do it for functions written
- * in Python and for the fields of a tensor. The answer itself is Python's: torchlite/_core/override.py. */
+/* override.c: finds what overrides a function: a class with a __torch_function__ of its own, or a mode of
+ * torch.overrides. Ops look for it when they bind their arguments (op.c); Function and Attribute do so for functions
+ * written in Python and for the fields of a tensor. torchlite/_core/override.py makes the call. */
 #include "core/core.h"
 
 TL_THREAD int tl_function_off, tl_function_modes;

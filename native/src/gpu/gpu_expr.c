@@ -147,9 +147,14 @@ static int products_in(PyObject *const *args, int nargs) {
   return n < 255 ? n : 255;
 }
 
-static bool pins_much(const TlNode *n) {
+static int64_t numel_of(const TlNode *n) {
   int64_t numel = 1;
   for (int i = 0; i < n->ndim; i++) numel = tl_wrap_mul(numel, n->shape[i]);
+  return numel;
+}
+
+static bool pins_much(const TlNode *n) {
+  const int64_t numel = numel_of(n);
   for (int i = 0; i < n->nleaves; i++) {
     int64_t nbytes = NODE_LEAVES(n)[i]->buffer->nbytes;
     if (nbytes >= 1 << 20 && nbytes / 8 > numel * tl_itemsize[n->dtype]) return true;
@@ -223,12 +228,6 @@ TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int comput
   return n;
 }
 
-static int64_t numel_of(const TlNode *n) {
-  int64_t numel = 1;
-  for (int i = 0; i < n->ndim; i++) numel = tl_wrap_mul(numel, n->shape[i]);
-  return numel;
-}
-
 PyObject *gpu_run_now(TlNode *n) {
   TlBuffer *b = n->holder ? (TlBuffer *)Py_NewRef(n->holder) : gpu_buffer(numel_of(n) * tl_itemsize[n->dtype]);
   if (!b) return NULL;
@@ -297,8 +296,8 @@ PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *or
 
 /* A lazy tensor: its buffer is pending on the node. */
 PyObject *gpu_result(TlNode *n, tl_dtype dtype, const int *order, const int64_t *strides) {
-  int64_t dense[TL_MAX_DIMS], shape[TL_MAX_DIMS], own[TL_MAX_DIMS], numel = tl_dense_strides(n->ndim, n->shape, dense),
-                                                                    nbytes;
+  int64_t dense[TL_MAX_DIMS], shape[TL_MAX_DIMS], own[TL_MAX_DIMS], nbytes;
+  const int64_t numel = tl_dense_strides(n->ndim, n->shape, dense);
   if (numel < 0) return NULL;
   if (__builtin_mul_overflow(numel, (int64_t)tl_itemsize[dtype], &nbytes)) nbytes = INT64_MAX / 2;
   for (int i = 0; i < n->ndim; i++) {

@@ -1,8 +1,8 @@
-/* gpu_reduce.c: reductions over any dims of any strides, with the element-wise expression that makes their input, where
- * that has not run, in the same kernel.
+/* gpu_reduce.c: reductions over any dims of tensors with any strides. If the tensor is pending, its expression is
+ * computed in the reduction's kernel.
  *
- * A pending tensor is reduced from its expression once. The second time it is computed and kept, so that a tensor which
- * is reduced many times is not computed as often. */
+ * That happens once. At the second reduction the tensor is computed and stored, so that a tensor which is reduced many
+ * times is not computed as often. */
 #include "core/check.h"
 #include "gpu/gpu_graph.h"
 
@@ -12,8 +12,8 @@ enum { AS_IT_IS, ABS, NAN_TO_ZERO, POWER_OF_ABS }; /* what happens to elements b
 typedef struct {
   int nresults, before, ndims;
   struct {
-    uint8_t reduction, dtype; /* its number in the bridge's table, and the result's dtype */
-    int8_t operand;           /* the dtype that elements are brought to; -1: their own */
+    uint8_t reduction, dtype; /* number in the bridge's table; dtype of the result */
+    int8_t operand;           /* the dtype that elements are cast to; -1: their own */
     bool gives_indices;
   } results[MAX_RESULTS];
   int states; /* buffers that the kernels for long rows need beside the inputs */
@@ -30,7 +30,7 @@ typedef struct {
 } Planned;
 
 /* ---- what is asked for ------------------------------------------------------------------------------------------ */
-/* (name, name of the dtype its operand is brought to or None, dtype of the result) */
+/* (name, name of the dtype that its operand is cast to or None, dtype of the result) */
 static int parse_result(Wanted *w, PyObject *o) {
   int buffers, id = PyTuple_Check(o) && PyTuple_Size(o) == 3 ? gpu_reduction(PyTuple_GetItem(o, 0), &buffers) : -1;
   tl_dtype result;
@@ -50,12 +50,12 @@ static int parse_result(Wanted *w, PyObject *o) {
     PyUnicode_CompareWithASCIIString(name, "argmax") == 0 || PyUnicode_CompareWithASCIIString(name, "argmin") == 0;
   return 0;
 }
-/* the results, and at last what happens to elements first: None, "abs", "nan_to_zero" or an exponent */
+/* the results, and in the last place what happens to elements before they are reduced: None, "abs", "nan_to_zero" or an
+ * exponent */
 static int parse(Wanted *w, PyObject *const *a, Py_ssize_t n) {
   Py_ssize_t k = PyTuple_Check(a[3]) ? PyTuple_Size(a[3]) - 1 : 0;
   if (k < 1 || k > MAX_RESULTS || tl_ints(a[1], w->dims, &w->ndims) < 0) {
-    if (!PyErr_Occurred())
-      PyErr_SetString(PyExc_TypeError, "reduce: expected results, and what happens to elements first");
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, "reduce: expected results, and a map of the elements");
     return -1;
   }
   for (Py_ssize_t i = 0; i < k; i++)
@@ -82,7 +82,7 @@ static bool is_reduced(const Wanted *w, int d) {
 }
 
 /* ---- the operand ------------------------------------------------------------------------------------------------ */
-/* an operation over parts, whose references it takes */
+/* an operation over parts; takes over their references */
 static PyObject *operation(const char *name, PyObject *x, PyObject *y, PyObject *z, int dtype, int compute, int ndim,
                            const int64_t *shape) {
   PyObject *args[] = {x, y, z}, *r = NULL;
@@ -92,7 +92,7 @@ static PyObject *operation(const char *name, PyObject *x, PyObject *y, PyObject 
   for (int i = 0; i < 3; i++) Py_XDECREF(args[i]);
   return r;
 }
-/* x after what happens to elements first */
+/* x, after what happens to elements before they are reduced */
 static PyObject *prepared(const Wanted *w, Expr *x, int ndim, const int64_t *shape) {
   PyObject *own = Py_NewRef((PyObject *)x);
   if (w->before == AS_IT_IS) return own;
@@ -116,11 +116,11 @@ static PyObject *prepared(const Wanted *w, Expr *x, int ndim, const int64_t *sha
 
 /* ---- the plan --------------------------------------------------------------------------------------------------- */
 static int64_t distance(int64_t stride) {
-  if (!stride) return INT64_MAX - 1; /* of no neighbours */
+  if (!stride) return INT64_MAX - 1; /* expanded: no neighbours */
   return stride < 0 ? -stride : stride;
 }
-/* Whether neighbours in memory are reduced together rather than side by side, as far as that is worth another kernel.
- */
+/* Whether elements that are reduced together are closer in memory than those of neighbouring results. If the difference
+ * would not pay for another kernel, the answer is yes. */
 static bool inner(const int64_t *strides, int nkept, const int64_t *sizes, const int *kept, int nreduced,
                   const int *reduced) {
   if (!strides || !nkept || !nreduced) return nreduced > 0;
@@ -154,7 +154,7 @@ static bool fuses(const GpuGraph *g) {
   return true;
 }
 
-/* The reduced dims of a graph over `shape` and its kernel: 1; 0 where there is no kernel; -1 with an exception. */
+/* Plans the reduction of a graph over `shape`. 1: planned; 0: no kernel can do it; -1: an exception. */
 static int plan(Planned *p, const Wanted *w, const GpuGraph *g, Expr *const *roots, const int64_t *shape) {
   int64_t dense[TL_MAX_DIMS], sizes[TL_MAX_DIMS], rows = 1, length = 1;
   const int64_t *strides[MAX_INPUTS];
@@ -176,7 +176,7 @@ static int plan(Planned *p, const Wanted *w, const GpuGraph *g, Expr *const *roo
   n = tl_coalesce(n, order, shape, g->nin, strides, group, sizes, keep);
   while (nreduced < n && group[keep[nreduced]]) nreduced++;
   for (int i = 0; i < n; i++) *(i < nreduced ? &length : &rows) *= sizes[i];
-  GpuKey key; /* before Python may run, by a number that is no int or float */
+  GpuKey key; /* complete before gpu_graph_numbers(), which may run Python: places are not valid after that */
   key.n = 0;
   gpu_key_byte(&key, REDUCED);
   gpu_key_byte(&key, n - nreduced);
@@ -217,7 +217,7 @@ static int plan(Planned *p, const Wanted *w, const GpuGraph *g, Expr *const *roo
   return p->plan < 0 ? -1 : 1;
 }
 
-/* The same for an expression x over `shape`; fused: a pending tensor's. What the plan reads is kept by x. */
+/* The same for an expression x over `shape`; fused: it is a pending tensor's. x keeps alive what the plan reads. */
 static int plan_of(Planned *p, const Wanted *w, Expr *x, bool fused, int ndim, const int64_t *shape) {
   Expr *roots[MAX_RESULTS];
   GpuGraph g;
@@ -242,7 +242,7 @@ static int plan_of(Planned *p, const Wanted *w, Expr *x, bool fused, int ndim, c
   return r;
 }
 
-/* a tensor's pending expression, if it goes into this kernel; all of it may be reduced in another shape */
+/* The same for the pending expression n of tensor t. Its shape may be another one if all elements are reduced. */
 static int plan_of_pending(Planned *p, const Wanted *w, const TlTensor *t, TlNode *n) {
   bool same = n->ndim == t->ndim && !memcmp(n->shape, t->shape, sizeof *t->shape * (size_t)t->ndim);
   int64_t numel = 1;
@@ -256,7 +256,8 @@ static int plan_of_pending(Planned *p, const Wanted *w, const TlTensor *t, TlNod
 }
 
 /* ---- the launch ------------------------------------------------------------------------------------------------- */
-/* a tuple of the results; lazy where there is one, in floats: an epilogue may follow in its kernel */
+/* Launches the plan, and returns a tuple of the results. A single result in floats is lazy: an epilogue may be fused.
+ */
 static PyObject *launch(const Planned *p, const Wanted *w, int ndim, const int64_t *shape) {
   tl_dtype dtype = (tl_dtype)w->results[0].dtype;
   if (w->nresults == 1 && tl_is_float(dtype) && p->nreads && p->nreads <= MAX_LEAVES && p->nwords <= MAX_WORDS) {

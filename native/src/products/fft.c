@@ -47,7 +47,7 @@ static int factors(int64_t n, int *f) {
   return n == 1 ? nf : -1;
 }
 
-static bool stopped; /* a signal's exception is set; whoever asked for the transform looks and raises it */
+static bool stopped; /* a signal's exception is set; the caller of the transform checks this and raises it */
 
 /* x and y hold n lines' elements each, B lines interleaved; the result is in the one returned */
 static v2d *stockham(const Plan *p, v2d *x, v2d *y, int64_t B) {

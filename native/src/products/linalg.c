@@ -452,7 +452,8 @@ static bool schur(cd *h, cd *q, int64_t n, cd *v) {
     if (++iter > 300) return false;
     if (tick(4 * n * (hi - lo))) return true;
     cd a = h[(hi - 1) * n + hi - 1], b = h[(hi - 1) * n + hi], c = h[hi * n + hi - 1], d = h[hi * n + hi], shift;
-    if (iter % 11 == 10) shift = (cd){fabs(c.re) + fabs(c.im) + d.re, d.im}; /* now and then a step aside */
+    if (iter % 11 == 10)
+      shift = (cd){fabs(c.re) + fabs(c.im) + d.re, d.im}; /* an exceptional shift now and then, against cycles */
     else { /* the eigenvalue of the last 2 x 2 block nearer to its corner */
       cd half = cscale(csub(a, d), 0.5), root = csqrt_(cadd(cmul(half, half), cmul(b, c)));
       cd mid = cscale(cadd(a, d), 0.5), e1 = cadd(mid, root), e2 = csub(mid, root);

@@ -66,10 +66,80 @@ static int check_weights(const TlTensor *w, int64_t rows, int64_t cols) { /* con
   return 0;
 }
 
+/* o: the columns of the m largest ratios weight / Exp(1) of each row of v; ties keep their order */
+static int largest_ratios(const TlTensor *self, TlGenerator *g, const double *v, int64_t rows, int64_t cols, int64_t m,
+                          int64_t *o) {
+  const tl_dtype d = self->dtype;
+  TlTensor *q = NULL;
+  int rc = -1;
+  TlDist p = {0};
+  TlTensor *e = tl_empty_like(self, d);
+  p.b = -1;
+  if (e && tl_fill_drawn(e, g, &p, tl_draw_exponential) == 0) q = tl_contiguous_as(e, TL_F64);
+  TL_DEC(e);
+  if (!q) goto end;
+  for (int64_t i = 0; i < rows * cols; i++) { /* the ratio, rounded as a division in d is */
+    double *x = (double *)tl_data(q) + i;
+    if (d == TL_F64) *x = v[i] / *x;
+    else {
+      float f = (float)v[i] / (float)*x;
+      uint16_t h;
+      if (d != TL_F32) {
+        tl_cast_contig(d, &h, TL_F32, &f, 1);
+        tl_cast_contig(TL_F32, &f, d, &h, 1);
+      }
+      *x = f;
+    }
+  }
+  for (int64_t row = 0; row < rows; row++) {
+    double *x = (double *)tl_data(q) + row * cols;
+    for (int64_t s = 0; s < m; s++) { /* selection: m is small in practice, and ties keep their order */
+      int64_t best = 0;
+      for (int64_t c = 1; c < cols; c++)
+        if (x[c] > x[best] || x[c] != x[c]) best = c;
+      o[row * m + s] = best;
+      x[best] = -1;
+      if (!(s & 63) && tl_check_interrupt() < 0) goto end;
+    }
+  }
+  rc = 0;
+end:
+  TL_DEC(q);
+  return rc;
+}
+
+/* o: m columns of each row of v, found by a search in its cumulative weights */
+static int search_cumulative(tl_dtype d, TlGenerator *g, const double *v, int64_t rows, int64_t cols, int64_t m,
+                             int64_t *o) {
+  TlTensor *q;
+  if (!(q = tl_empty(TL_F64, 1, &cols))) return -1;
+  for (int64_t row = 0; row < rows; row++) {
+    double *cum = (double *)tl_data(q), total = 0;
+    float ftotal = 0;
+    for (int64_t c = 0; c < cols; c++) {
+      if (d == TL_F64) cum[c] = total += v[row * cols + c];
+      else cum[c] = ftotal += (float)v[row * cols + c];
+    }
+    for (int64_t c = 0; c < cols; c++) cum[c] = d == TL_F64 ? cum[c] / total : (double)((float)cum[c] / ftotal);
+    for (int64_t s = 0; s < m; s++) {
+      double u = tl_draw_d(g);
+      int64_t lo = 0, hi = cols;
+      while (hi - lo > 0) {
+        int64_t mid = lo + (hi - lo) / 2;
+        if (cum[mid] < u) lo = mid + 1;
+        else hi = mid;
+      }
+      o[row * m + s] = lo < cols ? lo : cols - 1;
+    }
+  }
+  TL_DEC(q);
+  return 0;
+}
+
 /* multinomial(self, num_samples, replacement, generator). Without replacement, or for one sample: the largest
  * weight / Exp(1) ratios. With replacement: a search in the cumulative weights. */
 PyObject *tl_k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t na, TlTensor *out) {
-  TlTensor *self = (TlTensor *)a[0], *w = NULL, *q = NULL, *r = NULL;
+  TlTensor *self = (TlTensor *)a[0], *w = NULL, *r = NULL;
   TlGenerator *g = tl_generator(a[3]);
   int64_t m, rows, cols, shape[2], *o;
   int replacement = PyObject_IsTrue(a[2]), ok = 0;
@@ -110,63 +180,10 @@ PyObject *tl_k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t na,
   v = (double *)tl_data(w);
   o = (int64_t *)tl_data(r);
   if (check_weights(w, rows, cols) < 0) goto end;
-  if (!replacement || m == 1) {
-    TlDist p = {0};
-    TlTensor *e = tl_empty_like(self, d);
-    p.b = -1;
-    if (e && tl_fill_drawn(e, g, &p, tl_draw_exponential) == 0) q = tl_contiguous_as(e, TL_F64);
-    TL_DEC(e);
-    if (!q) goto end;
-    for (int64_t i = 0; i < rows * cols; i++) { /* the ratio, rounded as a division in d is */
-      double *x = (double *)tl_data(q) + i;
-      if (d == TL_F64) *x = v[i] / *x;
-      else {
-        float f = (float)v[i] / (float)*x;
-        uint16_t h;
-        if (d != TL_F32) {
-          tl_cast_contig(d, &h, TL_F32, &f, 1);
-          tl_cast_contig(TL_F32, &f, d, &h, 1);
-        }
-        *x = f;
-      }
-    }
-    for (int64_t row = 0; row < rows; row++) {
-      double *x = (double *)tl_data(q) + row * cols;
-      for (int64_t s = 0; s < m; s++) { /* selection: m is small in practice, and ties keep their order */
-        int64_t best = 0;
-        for (int64_t c = 1; c < cols; c++)
-          if (x[c] > x[best] || x[c] != x[c]) best = c;
-        o[row * m + s] = best;
-        x[best] = -1;
-        if (!(s & 63) && tl_check_interrupt() < 0) goto end;
-      }
-    }
-  } else {
-    if (!(q = tl_empty(TL_F64, 1, &cols))) goto end;
-    for (int64_t row = 0; row < rows; row++) {
-      double *cum = (double *)tl_data(q), total = 0;
-      float ftotal = 0;
-      for (int64_t c = 0; c < cols; c++) {
-        if (d == TL_F64) cum[c] = total += v[row * cols + c];
-        else cum[c] = ftotal += (float)v[row * cols + c];
-      }
-      for (int64_t c = 0; c < cols; c++) cum[c] = d == TL_F64 ? cum[c] / total : (double)((float)cum[c] / ftotal);
-      for (int64_t s = 0; s < m; s++) {
-        double u = tl_draw_d(g);
-        int64_t lo = 0, hi = cols;
-        while (hi - lo > 0) {
-          int64_t mid = lo + (hi - lo) / 2;
-          if (cum[mid] < u) lo = mid + 1;
-          else hi = mid;
-        }
-        o[row * m + s] = lo < cols ? lo : cols - 1;
-      }
-    }
-  }
-  ok = 1;
+  if (replacement && m > 1) ok = search_cumulative(d, g, v, rows, cols, m, o) == 0;
+  else ok = largest_ratios(self, g, v, rows, cols, m, o) == 0;
 end:
   TL_DEC(w);
-  TL_DEC(q);
   if (!ok) TL_CLEAR(r);
   return (PyObject *)r;
 }

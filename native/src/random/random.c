@@ -10,9 +10,8 @@ enum { RANDOM, RANDOM_TO, RANDOM_FROM };
 enum { EXPONENTIAL, GEOMETRIC, CAUCHY, LOG_NORMAL };
 
 static PyObject *number_error(const char *format, double v) {
-  PyObject *f = PyFloat_FromDouble(v), *text = NULL;
+  PyObject *text = NULL;
   char *s = PyOS_double_to_string(v, 'g', 6, 0, NULL);
-  Py_XDECREF(f);
   if (s) text = PyUnicode_FromFormat(format, s);
   PyMem_Free(s);
   if (text) PyErr_SetObject(PyExc_RuntimeError, text);
@@ -22,7 +21,7 @@ static PyObject *number_error(const char *format, double v) {
 
 static PyObject *done(int rc, PyObject *self) { return rc < 0 ? NULL : Py_NewRef(self); }
 
-/* complex tensors are pairs of reals */
+/* t, or a complex t as pairs of reals */
 static TlTensor *as_real(TlTensor *t) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   TlTensor *v;
@@ -119,13 +118,7 @@ static PyObject *k_rand(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   return (PyObject *)r;
 }
 
-static const char *c_type(tl_dtype d) {
-  static const char *const names[] = {"bool", "unsigned char", "signed char",   "short", "int",
-                                      "long", "c10::Half",     "c10::BFloat16", "float", "double"};
-  return names[d];
-}
-
-/* v, moved by the dtype's step at |v| towards `step` when v + step rounds to the wrong side of v */
+/* The nearest integer, from v on in the direction of `step` (1 or -1), that dtype d represents; as PyTorch finds it. */
 static int64_t representable(int64_t v, int step, tl_dtype d, int digits) {
   int64_t moved = tl_wrap_add(v, step);
   double next = (double)moved;
@@ -144,9 +137,9 @@ static int64_t representable(int64_t v, int step, tl_dtype d, int digits) {
   return tl_wrap_add(w, step * (INT64_C(1) << (n - digits + 1)));
 }
 
-/* random_(self, generator); random_to(self, to, generator); random_from(self, from, to or None, generator) */
-static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
-  static const double low[] = {0,
+/* of random_, by dtype up to double: the least and the largest bound, the largest value by default, and of floats the
+ * binary digits; these hold all integers up to 2^digits */
+static const double least[] = {0,
                                0,
                                -128,
                                -32768,
@@ -156,85 +149,102 @@ static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
                                -3.3895313892515355e38,
                                -3.4028234663852886e38,
                                -1.7976931348623157e308};
-  static const double high[] = {1,
-                                255,
-                                127,
-                                32767,
-                                2147483647.0,
-                                9223372036854775807.0,
-                                65504,
-                                3.3895313892515355e38,
-                                3.4028234663852886e38,
-                                1.7976931348623157e308};
-  static const int digits[] = {0, 0, 0, 0, 0, 0, 11, 8, 24, 53};
-  TlTensor *self = (TlTensor *)a[0];
-  int64_t from = 0, to = 0;
-  TlDist p = {0};
-  tl_dtype d = self->dtype;
-  (void)n;
-  (void)out;
-  if (tl_is_complex(d)) {
-    PyErr_SetString(PyExc_RuntimeError, "check_random_bounds handles only integral, floating-point and boolean types");
-    return NULL;
+static const double largest[] = {1,
+                                 255,
+                                 127,
+                                 32767,
+                                 2147483647.0,
+                                 9223372036854775807.0,
+                                 65504,
+                                 3.3895313892515355e38,
+                                 3.4028234663852886e38,
+                                 1.7976931348623157e308};
+static const int64_t top[] = {1, 255, 127, 32767, 2147483647, INT64_MAX, 2048, 256, 16777216, INT64_C(1) << 53};
+static const int digits[] = {0, 0, 0, 0, 0, 0, 11, 8, 24, 53};
+
+static int only_reals(const char *name) {
+  PyErr_Format(PyExc_RuntimeError, "%s handles only integral, floating-point and boolean types", name);
+  return -1;
+}
+static int check_bound(const char *name, tl_dtype d, int64_t v) {
+  if ((double)v < least[d] || (double)v > largest[d]) {
+    PyErr_Format(PyExc_RuntimeError, "%s is out of bounds for %s", name, tl_cpp_type[d]);
+    return -1;
   }
-  if (k->id == RANDOM) return done(tl_fill_drawn(self, tl_generator(a[1]), &p, tl_draw_default), a[0]);
-  if (tl_int(a[1], k->id == RANDOM_TO ? &to : &from) < 0) return NULL;
-  if (k->id == RANDOM_FROM && a[2] == Py_None) { /* up to and with the largest value */
-    static const int64_t top[] = {1, 255, 127, 32767, 2147483647, INT64_MAX, 2048, 256, 16777216, INT64_C(1) << 53};
-    if ((double)from < low[d] || (!digits[d] && from > top[d])) {
-      PyErr_Format(PyExc_RuntimeError, "from is out of bounds for %s", c_type(d));
-      return NULL;
-    }
-    if (from >= top[d] && digits[d]) {
-      PyErr_Format(PyExc_RuntimeError,
-                   "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but "
-                   "got from=%lld > to_inc=%lld",
-                   (long long)from, (long long)top[d]);
-      return NULL;
-    }
-    if (from == INT64_MIN) {
-      p.whole = true;
-    } else {
-      p.base = from;
-      p.range = (uint64_t)top[d] - (uint64_t)from + 1;
-    }
-    return done(tl_fill_drawn(self, tl_generator(a[3]), &p, tl_draw_integer), a[0]);
+  return 0;
+}
+static int warn_of_bound(const char *name, tl_dtype d, int64_t v) {
+  const int64_t edge = INT64_C(1) << digits[d];
+  if (v >= -edge && v <= edge) return 0;
+  return PyErr_WarnFormat(PyExc_UserWarning, 1,
+                          "%s is out of bounds [-(2^%d), 2^%d]. Due to precision limitations %s can support discrete "
+                          "uniform distribution only within this range. "
+                          "This warning will become an error in version 1.7 release, please fix the code in advance",
+                          name, digits[d], digits[d], tl_cpp_type[d]);
+}
+
+/* from, up to and including the dtype's largest value */
+static int range_to_top(TlDist *p, tl_dtype d, int64_t from) {
+  if (from == INT64_MIN) { /* all integers of 64 bits */
+    p->whole = true;
+    if (d == TL_I64 || d == TL_F64 || d == TL_F32 || d == TL_BF16) return 0;
+    const char *kernel = "random_full_64_bits_range_kernel_cpu";
+    if (d == TL_BOOL || d == TL_F16 || tl_is_complex(d)) tl_not_implemented(kernel, d);
+    else PyErr_Format(PyExc_RuntimeError, "%s handles only int64, double, float and bfloat16", kernel);
+    return -1;
   }
-  if (k->id == RANDOM_FROM && tl_int(a[2], &to) < 0) return NULL;
+  if (tl_is_complex(d)) return only_reals("random_from_to_impl");
+  if (digits[d]) from = representable(from, 1, d, digits[d]);
+  if (check_bound("from", d, from) < 0) return -1;
+  if (from >= top[d] && digits[d]) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "random_ expects 'from' casted to dtype to be less than or equal to 'to_inc' casted to dtype, but "
+                 "got from=%lld > to_inc=%lld",
+                 (long long)from, (long long)top[d]);
+    return -1;
+  }
+  if (digits[d] && warn_of_bound("from", d, from) < 0) return -1;
+  p->base = from;
+  p->range = (uint64_t)top[d] - (uint64_t)from + 1;
+  return 0;
+}
+
+/* from up to, not including, to */
+static int range_between(TlDist *p, tl_dtype d, int64_t from, int64_t to) {
   if (from >= to) {
     PyErr_Format(PyExc_RuntimeError, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld",
                  (long long)from, (long long)to);
-    return NULL;
+    return -1;
   }
-  if ((double)from < low[d] || (double)from > high[d]) {
-    PyErr_Format(PyExc_RuntimeError, "from is out of bounds for %s", c_type(d));
-    return NULL;
-  }
-  if ((double)(to - 1) < low[d] || (double)(to - 1) > high[d]) {
-    PyErr_Format(PyExc_RuntimeError, "to - 1 is out of bounds for %s", c_type(d));
-    return NULL;
-  }
+  if (tl_is_complex(d)) return only_reals("check_random_bounds");
+  if (check_bound("from", d, from) < 0 || check_bound("to - 1", d, to - 1) < 0) return -1;
   if (digits[d]) {
-    int64_t edge = INT64_C(1) << digits[d];
-    for (int i = 0; i < 2; i++) {
-      int64_t v = i ? to - 1 : from;
-      if ((v < -edge || v > edge) &&
-          PyErr_WarnFormat(PyExc_UserWarning, 1,
-                           "%s is out of bounds [-(2^%d), 2^%d]. Due to precision limitations %s can support discrete "
-                           "uniform distribution only within this range. "
-                           "This warning will become an error in version 1.7 release, please fix the code in advance",
-                           i ? "to - 1" : "from", digits[d], digits[d], c_type(d)) < 0)
-        return NULL;
-    }
-  }
-  if (digits[d]) { /* ends that the dtype cannot tell from their neighbours move inwards */
+    if (warn_of_bound("from", d, from) < 0 || warn_of_bound("to - 1", d, to - 1) < 0) return -1;
     from = representable(from, 1, d, digits[d]);
     to = representable(to, -1, d, digits[d]);
     if (from >= to) to = from + 1; /* one number between them */
   }
-  p.base = from;
-  p.range = (uint64_t)to - (uint64_t)from;
-  return done(tl_fill_drawn(self, tl_generator(a[k->id == RANDOM_FROM ? 3 : 2]), &p, tl_draw_integer), a[0]);
+  p->base = from;
+  p->range = (uint64_t)to - (uint64_t)from;
+  return 0;
+}
+
+/* random_(self, generator); random_to(self, to, generator); random_from(self, from, to or None, generator) */
+static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
+  TlTensor *self = (TlTensor *)a[0];
+  int64_t from = 0, to = 0;
+  TlDist p = {0};
+  tl_dtype d = self->dtype;
+  int rc;
+  (void)out;
+  TlGenerator *g = tl_generator(a[n - 1]);
+  if (k->id == RANDOM && tl_is_complex(d)) return tl_not_implemented("random_kernel_cpu", d);
+  if (k->id == RANDOM) return done(tl_fill_drawn(self, g, &p, tl_draw_default), a[0]);
+  if (tl_int(a[1], k->id == RANDOM_TO ? &to : &from) < 0) return NULL;
+  if (k->id == RANDOM_FROM && a[2] == Py_None) rc = range_to_top(&p, d, from);
+  else if (k->id == RANDOM_FROM && tl_int(a[2], &to) < 0) rc = -1;
+  else rc = range_between(&p, d, from, to);
+  return done(rc < 0 ? rc : tl_fill_drawn(self, g, &p, tl_draw_integer), a[0]);
 }
 
 /* bernoulli_(self, p: float or Tensor, generator): float draws for a float p tensor, double ones otherwise */
@@ -302,11 +312,6 @@ end:
   return done(rc, a[0]);
 }
 
-static const char *cauchy_type(tl_dtype d) {
-  if (d == TL_I64) return "long int";
-  return tl_is_complex(d) ? tl_scalar_type[d] : c_type(d);
-}
-
 /* one or two float parameters: exponential_(lambd), geometric_(p), cauchy_(median, sigma), log_normal_(mean, std) */
 static PyObject *k_continuous(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0];
@@ -339,7 +344,7 @@ static PyObject *k_continuous(const TlKernel *k, PyObject *const *a, Py_ssize_t 
       PyErr_Format(PyExc_RuntimeError,
                    "Cauchy distribution is a continuous probability distribution. dtype must be a floating point but "
                    "you specified %s",
-                   cauchy_type(d));
+                   tl_cpp_type[d]);
       return NULL;
     }
     draw = tl_draw_cauchy;

@@ -26,8 +26,8 @@ static int copy_slice(TlTensor *dst, int dim, int64_t start, TlTensor *src, int6
 /* cat skips these, whatever the rank of the others */
 static bool legacy_empty(const TlTensor *t) { return t->ndim == 1 && t->shape[0] == 0; }
 
-/* whether cat gives channels last: all tensors suggest it; unsqueezed: each with a dim of size 1 at its end first. -1:
- * an error is set */
+/* Whether the result of cat is channels last: if all tensors suggest it. unsqueezed: a dim of size 1 is appended to
+ * each before that. -1: an exception. */
 static int all_channels_last(PyObject *list, Py_ssize_t count, bool unsqueezed) {
   int last = 1;
   for (Py_ssize_t i = 0; i < count && last == 1; i++) {
@@ -79,7 +79,7 @@ static int cat_items(Cat *c) {
   return 0;
 }
 
-/* dims and shape; what a cat adds up along its dim is added by cat_sizes */
+/* Finds the dims and the shape of the result. cat_sizes() adds up the sizes along the dim of a cat. */
 static int cat_dims(Cat *c, int64_t dim) {
   const TlTensor *first = c->first;
   const int nd = first->ndim + c->stack;
@@ -98,6 +98,7 @@ static int cat_dims(Cat *c, int64_t dim) {
   return 0;
 }
 
+/* Checks that tensor number i fits to the others. */
 static int cat_sizes(Cat *c, const TlTensor *t, Py_ssize_t i) {
   const TlTensor *first = c->first;
   if (c->stack) {
@@ -265,7 +266,7 @@ static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   return (PyObject *)r;
 }
 
-/* cur rolled along one dim: a cat of its two parts, which decide on the memory format */
+/* cur rolled along one dim. As in PyTorch it is a cat of two parts, and these decide on the memory format. */
 static TlTensor *roll_dim(TlTensor *cur, int d, int64_t shift) {
   int64_t size = cur->shape[d], s = size ? ((shift % size) + size) % size : 0;
   TlTensor *r, *head = NULL, *tail = NULL;
@@ -352,7 +353,7 @@ static PyObject *k_repeat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, 
     return NULL;
   }
   if (!(r = tl_empty(self->dtype, n, shape)) || !r->numel) return (PyObject *)r;
-  /* dims (repeat, size) pairs of the result, 1s left out; the source has stride 0 along the repeats */
+  /* the result as pairs of dims (repeat, size), without those of size 1; the source has stride 0 along the repeats */
   for (int i = 0; i < n; i++) {
     int d = i - (n - self->ndim);
     int64_t size = d >= 0 ? self->shape[d] : 1;
@@ -578,7 +579,7 @@ static PyObject *k_fill_diagonal(const TlKernel *k, PyObject *const *a, Py_ssize
     TL_DEC(d);
     if (rc < 0) return NULL;
   }
-  if (width < self->shape[0] - 1) tl_bump(self); /* PyTorch fills what is wrapped by a second write */
+  if (width < self->shape[0] - 1) tl_bump(self); /* PyTorch fills the wrapped diagonals in a second write */
   return Py_NewRef(out);
 }
 

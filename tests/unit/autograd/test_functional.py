@@ -50,16 +50,16 @@ VECTORS = {
 }
 
 
-def told(r):
+def described(r):
     if isinstance(r, (tuple, list)):
-        return [type(r).__name__, *map(told, r)]
+        return [type(r).__name__, *map(described, r)]
     return tuple(r.shape), r.requires_grad, [round(v, 9) for v in r.reshape(-1).tolist()]
 
 
 def outcome(m, name, fn, inputs, v, options):
     args = () if v is None else (VECTORS[v](m),)
     try:
-        return told(getattr(m.autograd.functional, name)(FUNCTIONS[fn](m), INPUTS[inputs](m), *args, **options))
+        return described(getattr(m.autograd.functional, name)(FUNCTIONS[fn](m), INPUTS[inputs](m), *args, **options))
     except (RuntimeError, TypeError, AssertionError, NotImplementedError) as e:
         return type(e).__name__, str(e).replace("torchlite.", "torch.")
 

@@ -1,4 +1,5 @@
-"""__torch_function__, on tensors' classes and on any object, and modes: who is asked, with what, what is refused."""
+"""__torch_function__, on tensors' classes and on any object, and modes: which of them is called, with which
+arguments, and what is refused."""
 
 import pytest
 from alike import alike, cases

@@ -212,3 +212,24 @@ def test_layouts():
             ".bernoulli_(torch.full((1,), 0.5))",
         ):
             live(e + f, torch, 5)
+
+
+DTYPES = "bool uint8 int8 int16 int32 int64 float16 bfloat16 float32 float64 complex64".split()
+BOUNDS = "() (5) (0) (-3,3) (2,1) (300,400) (-200,10) (70000,80000) (0,None) (-40000,None) (2**24+5,None) (-2**63,None)"
+
+
+@pytest.mark.parametrize("bounds", [*BOUNDS.split(), "(5,2**60)", "(2048,None)", "(-2**60,2**62)", "(3,2050)"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_ranges_of_random(dtype, bounds):
+    """Which bounds a dtype allows, with which error or warning; the numbers."""
+    from alike import alike
+
+    alike(f"torch.manual_seed(3); torch.zeros(7, dtype=torch.{dtype}).random_({bounds[1:-1]})")
+
+
+@pytest.mark.parametrize("call", ["cauchy_(0, 1)", "exponential_(1)", "geometric_(0.5)", "uniform_(0, 1e39)"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes_of_distributions(dtype, call):
+    from alike import alike
+
+    alike(f"torch.manual_seed(3); torch.zeros(7, dtype=torch.{dtype}).{call}")

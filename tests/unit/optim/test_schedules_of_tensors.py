@@ -1,4 +1,4 @@
-"""Schedules keep what they were made with: a tensor that its owner changes later changes nothing. Beside PyTorch."""
+"""Schedules copy the tensors that they are made of: changing one later changes no schedule. Compared with PyTorch."""
 
 import pytest
 from alike import alike

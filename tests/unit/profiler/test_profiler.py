@@ -559,7 +559,7 @@ class Stop(BaseException):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, Stop])
 def test_interrupt_while_the_stack_is_looked_at(monkeypatch, error):
-    """It reaches the program, which would otherwise not be told; another error costs the stack alone."""
+    """It is raised in the program, which would otherwise not notice; another error costs the stack alone."""
     from torchlite.profiler import _collect
 
     x, raised = torchlite.ones(2), []

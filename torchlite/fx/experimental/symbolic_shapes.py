@@ -8,7 +8,7 @@ from ..._core import absent as _absent
 
 
 class ShapeEnv:
-    """The options of symbolic sizes. Whoever would make a symbol with it (FakeTensorMode.from_tensor) refuses."""
+    """The options of symbolic sizes. What would make a symbol with it raises an error (FakeTensorMode.from_tensor)."""
 
     def __init__(self, **settings: Any) -> None:
         self.settings = settings

@@ -121,7 +121,7 @@ def run_pending() -> None:
         try:
             ready(buffer)
         except Exception:
-            continue  # it stays pending, and whoever reads it gets the error
+            continue  # it stays pending, and a read raises the error
 
 
 def write(buffer: Buffer, offset: int, memory: memoryview) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
+from ..._core.errors import output_shape
 from ..lazy.expression import Coord, Number, assign, expression, operand, result
 from ..lazy.stream import core
 from .reduce import dims_of, own
@@ -253,9 +254,7 @@ def complex_pointwise(ov: Any, op: Any, operands: Any, args: Any) -> Any:
     if ov.inplace:
         self = args[0]
         if tuple(self.shape) != (shape if back is None else tuple([shape[d] for d in back])):
-            raise RuntimeError(
-                "output with shape %s doesn't match the broadcast shape %s" % (list(self.shape), list(shape))
-            )
+            raise output_shape(self.shape, shape)
         _C.check_cast(dtype, self.dtype)
         target = self.detach() if order is None else self.detach().permute(order)
         if self.dtype.is_complex and not real:

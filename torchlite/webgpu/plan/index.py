@@ -67,6 +67,22 @@ class Pick:
         self.bounds = known(self.buffer, dtype.itemsize) if self.buffer.bounds is not None else None
 
 
+def in_range(
+    t: Tensor, bounds: tuple[int, int] | None, extent: int, wrap: bool, error: Callable[..., Any], which: int = 0
+) -> bool:
+    """Whether all elements of the index tensor number `which` are known to be in range; `bounds` are those of its
+    buffer. Raises where one is known not to be."""
+    low = -extent if wrap else 0
+    if bounds is None:
+        return False
+    if bounds[0] < low or bounds[1] >= extent:
+        values = host_copy(t)  # a part of that buffer may still be in range
+        bad = values[(values < low) | (values >= extent)]
+        if bad.numel():
+            raise error(int(bad[0].item()), extent, which)
+    return True
+
+
 def places(
     picks: list[Pick], shape: tuple[int, ...], strides: tuple[int, ...], wrap: bool, error: Callable[..., Any]
 ) -> tuple[list[Any], int]:
@@ -76,19 +92,13 @@ def places(
     for which, p in enumerate(picks):
         extent = extents[p.dim]
         found.append((p.strides, p.offset, strides[p.dim] if strides else 0, extent))
-        low = -extent if wrap else 0
-        if p.bounds is None:
+        if not in_range(p.tensor, p.bounds, extent, wrap, error, which):
             unknown = True
-        elif p.bounds[0] < low or p.bounds[1] >= extent:
-            values = host_copy(p.tensor)  # a part of that buffer may still be in range
-            bad = values[(values < low) | (values >= extent)]
-            if bad.numel():
-                raise error(int(bad[0].item()), extent, which)
     return found, guard(error) if unknown else 0
 
 
 # ---- the two kernels -------------------------------------------------------------------------------------------------
-_gather_plan = family("gather", "ndim", "dtype", "indices", "wrap")
+gather_plan = family("gather", "ndim", "dtype", "indices", "wrap")
 _scatter_plan = family(
     "scatter", "ndim", "dtype", "indices", "wrap", "mode", "scalar", "skip", "ordered", "wide", "fresh"
 )
@@ -121,7 +131,7 @@ def take_at(
     values, keep = grid_words(grid, [(own, offset), *picked])
     values += (0, check)
     name = dtype.name
-    number = _gather_plan(len(keep) or 1, MOVE.get(name, name), tuple(dtypes), wrap)
+    number = gather_plan(len(keep) or 1, MOVE.get(name, name), tuple(dtypes), wrap)
     r, to = fresh(grid, dtype)
     launch(number, (*handles, to, status()), values)
     return r

@@ -7,12 +7,13 @@ from functools import partial
 import torchlite as torch
 
 from ... import _C
+from ..lazy.checks import guard, known, status
 from ..lazy.expression import Number, assign, expression, operand
-from .index import INTEGERS, Pick, geometry, outside, put_at, take_at, writable
+from .index import INTEGERS, MOVE, Pick, gather_plan, geometry, in_range, outside, put_at, take_at, writable
 from ..fallback import cpu_result
 from ..registry import planner
 from ..tensors import contiguous, empty, filled
-from ..lazy.stream import on_device
+from ..lazy.stream import core, fresh, launch, on_device, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..._types import Overload, Tensor
 
 
+gather_words = core.gather_words
 _MODES = {"sum": "add", "mean": "add", "prod": "prod", "amax": "amax", "amin": "amin", "add": "add", "multiply": "prod"}
 _NAMES = {
     "scatter": (None, "add", "multiply"),
@@ -59,17 +61,25 @@ def _along(dim: Any, shape: Any, grid: Any) -> tuple[int, list[int | None]] | No
 
 @planner("gather")
 def _gather(ov: Overload, a: tuple[Any, ...]) -> Tensor:
-    self, index = a[0], a[2]
-    buffer, shape, strides, offset, dtype, _, _ = geometry(self)
-    _, grid, ist, _, itype, _, n = geometry(index)
-    if not n and _dim(a[1], len(shape)) is not None:
-        return empty(grid, dtype)
-    found = _along(a[1], shape, grid)
-    if found is None or itype.name not in INTEGERS or not on_device(self, index):
+    self, dim, index = a[:3]
+    found = gather_words(self, dim, index)
+    if found is None:
         return cpu_result(ov, a)
-    dim, along = found
-    picks = [Pick(index, ist, dim)]
-    return take_at(buffer, shape, strides, offset, dtype, grid, along, picks, False, partial(outside, "gather", dim))
+    dim, ndim, extent, words = found
+    source, _, _, _, dtype, _, _ = geometry(self)
+    picks, grid, _, _, itype, _, n = geometry(index)
+    if not n:
+        return empty(grid, dtype)
+    if itype.name not in INTEGERS or not on_device(self, index):
+        return cpu_result(ov, a)
+    error, check = partial(outside, "gather", dim), 0
+    if picks.bounds is None or not in_range(index, known(picks, itype.itemsize), extent, False, error):
+        check = guard(error)
+    handles = ready(source), ready(picks)
+    r, to = fresh(grid, dtype)
+    name = dtype.name
+    launch(gather_plan(ndim, MOVE.get(name, name), (itype.name,), False), (*handles, to, status()), (*words, 0, check))
+    return r
 
 
 def _scatter_parts(

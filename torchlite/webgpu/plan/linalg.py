@@ -1,8 +1,7 @@
 """Factorisations of small matrices: LU, Cholesky, QR, triangular and general systems, in float32 and complex64.
 
-One workgroup works on a matrix, so that matrices beyond MOST elements of work go to the CPU,
-which has its own threads of execution and double precision;
-what is read of a result (info, pivots) is read by who asks for it.
+Each matrix has one workgroup, so matrices that take more than MOST multiplications go to the CPU, which also computes
+in double precision. info and pivots are read back only on demand.
 """
 
 from __future__ import annotations

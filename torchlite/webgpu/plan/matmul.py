@@ -240,7 +240,7 @@ def _batch(
 
 
 def _denser(a: Any, b: Any, lead: Any, dims: Any) -> tuple[Any, Any] | None:
-    """Operands copied so that the kernel's two batch dims do; None where copying does not help."""
+    """Operands, copied if their batch dims cannot be joined to two; None if copying does not help."""
     if not a.is_contiguous():
         return contiguous(a), b
     if len(dims) <= 2:
@@ -389,7 +389,7 @@ def _sum(ov: Overload, args: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
     if dtype in FLOATS:
         if not isinstance(alpha, (int, float)) or not isinstance(beta, (int, float)):
             return _refuse(ov, args)
-        # multiples of self that are 0 leave its NaN out
+        # beta == 0 ignores self, NaN included
         return multiply(a, b, False, None, alpha) if beta == 0 else multiply(a, b, False, self, alpha, beta)
     if dtype in _INTEGERS and isinstance(alpha, int) and isinstance(beta, int):
         r = multiply(a, b)

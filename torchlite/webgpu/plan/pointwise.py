@@ -137,7 +137,7 @@ ROWS.update(
 
 
 def pointwise(ov: Overload, row: str | Callable[..., Named], args: tuple[Any, ...]) -> Any:
-    """Runs an element-wise op: puts it off, or writes it into self for an in-place overload."""
+    """Runs an element-wise op: makes a lazy result, or writes into self for an in-place overload."""
     places = numbers = None
     if isinstance(row, str):
         op = row

@@ -10,13 +10,13 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from ..lazy.expression import Coord, Leaf, Number, assign, coalesce, dense_strides, expression, operand, result
+from ..lazy.expression import Coord, Leaf, Number, assign, expression, operand, result
 from .index import MOVE, geometry
 from .reduce import own
 from ..fallback import cpu_result
 from ..registry import planner
 from ..tensors import contiguous, empty, filled, laid_back, laid_like
-from ..lazy.stream import Buffer, family, fresh, launch, on_device, ready
+from ..lazy.stream import Buffer, core, family, fresh, launch, on_device, ready
 from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 AT_ONCE = 7  # inputs of one kernel
+join_parts, join_words = core.join_parts, core.join_words
 _join_plan = family("join", "ndim", "dim", "dtype", "parts")
 
 
@@ -46,108 +47,30 @@ def join(
     if 0 in shape:
         return empty(shape, dtype)
     r, target = fresh(shape, dtype)
-    out = dense_strides(shape)
-    start = 0
-    move = MOVE.get(dtype.name, dtype.name)
+    move, start = MOVE.get(dtype.name, dtype.name), 0
     for first in range(0, len(parts), AT_ONCE):
-        group, length = parts[first : first + AT_ONCE], 0
-        for part in group:
-            length += part[3]
-        _join(group, dim, (*shape[:dim], length, *shape[dim + 1 :]), move, target, start * out[dim], out)
-        start += length
+        group = parts[first : first + AT_ONCE]
+        ndim, at, start, handles, values = join_words(group, dim, shape, start)
+        launch(_join_plan(ndim, at, move, len(group)), (*handles, target), values)
     return r
-
-
-def _join(
-    parts: list[tuple[Buffer, tuple[Any, ...], int, int]],
-    dim: int,
-    shape: tuple[int, ...],
-    move: Any,
-    target: int,
-    offset: int,
-    out: tuple[int, ...],
-) -> None:
-    # dims before dim must not be merged with it
-    border = (*dense_strides(shape[:dim]), *(0,) * (len(shape) - dim))
-    strides = [out, border]
-    for p in parts:
-        strides.append(p[1])
-    sizes, keep = coalesce(shape, strides)
-    at = None
-    if shape[dim] > 1:
-        at = 0
-        while keep[at] < dim:
-            at += 1
-    n = 1
-    for m in sizes:
-        n *= m
-    if at is None:  # one slice: it is all of the result
-        at, scale = 0, sizes[0]
-    else:
-        scale = 1
-        for d in range(dim + 1, keep[at] + 1):
-            scale *= shape[d]
-    values, begin = [n, *sizes], 0
-    handles = []
-    for buffer, steps, place, length in parts:
-        step = steps[keep[at]] if keep else 0
-        values.append(place - begin * scale * step if begin else place)
-        for d in keep:
-            values.append(steps[d])
-        if not keep:
-            values.append(0)
-        begin += length
-        values.append(begin * scale)
-        handles.append(ready(buffer))
-    values.append(offset)
-    for d in keep:
-        values.append(out[d])
-    if not keep:
-        values.append(0)
-    number = _join_plan(len(sizes), at, move, len(parts))
-    handles.append(target)
-    launch(number, handles, values)
 
 
 @planner("cat", "stack")
 @as_on_cpu()
 def _cat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     tensors, dim = a
-    stack = ov.kernel == "stack"
     if not tensors or not on_device(*tensors):
         return cpu_result(ov, a)
-    parts, dtype, shape, total = [], None, None, 0
-    dtype = tensors[0].dtype
-    mixed = False
+    dtype, mixed = tensors[0].dtype, False
     for t in tensors:
         if t.dtype is not dtype:
             dtype, mixed = torch.promote_types(dtype, t.dtype), True
     if mixed:
         tensors = [t if t.dtype is dtype else t.to(dtype) for t in tensors]
-    for t in tensors:
-        buffer, own, strides, offset, _, _, _ = geometry(t)
-        if own == (0,) and not stack:
-            continue
-        if shape is None:
-            shape, nd = own, len(own) + stack
-            if type(dim) is not int or not -nd <= dim < nd or not own and not stack:
-                return cpu_result(ov, a)
-            dim %= nd
-        if stack:
-            if own != shape:
-                return cpu_result(ov, a)
-            parts.append((buffer, (*strides[:dim], 0, *strides[dim:]), offset, 1))
-        else:
-            if own != shape and (
-                len(own) != len(shape) or own[:dim] != shape[:dim] or own[dim + 1 :] != shape[dim + 1 :]
-            ):
-                return cpu_result(ov, a)
-            if own[dim]:
-                parts.append((buffer, strides, offset, own[dim]))
-                total += own[dim]
-    if shape is None:
-        return empty((0,), dtype)
-    shape = (*shape[:dim], len(parts), *shape[dim:]) if stack else (*shape[:dim], total, *shape[dim + 1 :])
+    found = join_parts(tensors, dim, ov.kernel == "stack")
+    if found is None:
+        return cpu_result(ov, a)
+    parts, dim, shape = found
     return join(parts, dim, shape, dtype)
 
 

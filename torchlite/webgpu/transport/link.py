@@ -91,7 +91,7 @@ class Link:
         port.postMessage(start)
 
     def end(self, reason: Any, state: Any = bridge.LOST) -> None:
-        """Stops the worker; whoever waits for an answer gets DeviceLostError."""
+        """Stops the worker; calls that wait for an answer raise DeviceLostError."""
         port, self._port = self._port, None
         self._ended = state, reason
         if port is not None:

@@ -55,7 +55,7 @@ DEFAULTS = {
 CALLS = frozenset(
     """
 open reset synchronize read times spans check plan claim emptyCache info limit has state reason figures
-resetPeaks resetStats setBudget setTiming watch notes
+resetPeaks setBudget setTiming watch notes
 """.split()
 )
 # answered by a message, however long it takes
@@ -73,7 +73,6 @@ GONE = {
     "reason": "",
     "figures": "{}",
     "resetPeaks": None,
-    "resetStats": None,
     "setBudget": None,
     "setTiming": False,
     "watch": 0,

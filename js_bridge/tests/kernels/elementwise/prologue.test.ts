@@ -35,7 +35,7 @@ const relu2: Prologue = {
   ],
 };
 
-test("where the inputs of an operand are", () => {
+test("places of a prologue's inputs", () => {
   const before = dequant(true);
   expect(prologueWords(before, "b").map((w) => w.name)).toEqual([
     "b_n",
@@ -68,7 +68,7 @@ test("where the inputs of an operand are", () => {
   ).toBeUndefined();
 });
 
-test("what is computed too often gets a kernel of its own", () => {
+test("a prologue that tiles would compute too often gets a kernel of its own", () => {
   const v = { a_n: 1e6 };
   expect(cheaperInline(relu2, "a", v, 8, false)).toBe(true);
   expect(cheaperInline(relu2, "a", v, 800, false)).toBe(false);
@@ -78,7 +78,7 @@ test("what is computed too often gets a kernel of its own", () => {
   expect(cheaperInline(relu2, "a", { a_n: 100 }, 100, true)).toBe(true);
 });
 
-/** Products of relu2 and a quantised matrix by every way, against the same operands as buffers. */
+/** Products of relu2 and a quantised matrix, by each kind of kernel, against the same operands as buffers. */
 test.each([
   ["a tile", { M: 20, N: 36, K: 24 }],
   ["transposed", { M: 20, N: 36, K: 24, ta: true, tb: true }],
@@ -208,7 +208,7 @@ test("convolutions", async () => {
   }
 });
 
-test("what goes before and after split products may begin anywhere", async () => {
+test("prologues and epilogues of split products read and write at any offset", async () => {
   const float = (n: number) => ({ dtype: "float32" as DType, zeros: n });
   const after = {
     ndim: 0,

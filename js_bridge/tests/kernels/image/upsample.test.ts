@@ -9,7 +9,7 @@ function matrix(
   n: number,
   m: number,
 ): { rows: number[][]; scale: number } {
-  const between = m > 1 ? (n - 1) / (m - 1) : 0; // the corners lie on each other
+  const between = m > 1 ? (n - 1) / (m - 1) : 0; // corners on corners
   const scale = Math.fround(mode.startsWith("nearest") || !align ? n / m : between);
   const clamp = (i: number): number => Math.min(Math.max(i, 0), n - 1);
   const rows = Array.from({ length: m }, (_, o) => {
@@ -106,7 +106,7 @@ test.each(CASES)("%s %s %j to %j", async (mode, align, from, to) => {
   close(back["gx"]!, gx, 1e-5, 4e-6);
 });
 
-test("far down", async () => {
+test("gradient from 7 elements to 1000", async () => {
   for (const mode of ["linear", "nearest"] as const) {
     const n = 1000,
       m = 7,
@@ -126,7 +126,7 @@ test("far down", async () => {
   }
 });
 
-test("what there is not", () => {
+test("modes and dtypes without a kernel are refused", () => {
   expect(() => upsample({ mode: "cubic", ndim: 1, dtype: "float32" })).toThrow(/cubic/);
   expect(() => upsample({ mode: "linear", ndim: 1, dtype: "int32" })).toThrow(/int32/);
 });

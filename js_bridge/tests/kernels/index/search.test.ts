@@ -14,7 +14,7 @@ async function run(params: Partial<SearchParams>, x: readonly Num[], v: readonly
   return out["y"]!;
 }
 
-test("before and behind equals; comparisons with NaN go on, as in PyTorch", async () => {
+test("places before and after equal elements; NaN as in PyTorch", async () => {
   const x = [1, 3, 3, 5],
     v = [0, 1, 3, 4, 5, 6, NaN, Infinity];
   expect(await run({}, x, v)).toEqual([0, 0, 1, 3, 3, 4, 4, 4]);
