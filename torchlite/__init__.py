@@ -385,6 +385,11 @@ _LAZY_NAMES = {
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
     **dict.fromkeys(
+        """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type
+        _check_value _check_with""".split(),
+        "_core.checks",
+    ),
+    **dict.fromkeys(
         """sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum _sym_acos _sym_asin _sym_atan _sym_cos
         _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan _sym_tanh""".split(),
         "_core.sym_functions",

@@ -154,12 +154,17 @@ loaded_libraries: set[str] = set()
 
 
 def load_library(path):
-    """Operators that are compiled for PyTorch cannot be loaded; torch.library defines operators in Python."""
+    """Defines the operators of a known package in place of its compiled ones; no other library can be loaded."""
     import os
 
     if not os.path.exists(path):
         raise OSError("%s: cannot open shared object file: No such file or directory" % (path,))
-    raise OSError("%s: torchlite does not load libraries of compiled operators; see torch.library.custom_op" % (path,))
+    from .. import _libraries
+
+    if not _libraries.load(path):
+        raise OSError(
+            "%s: torchlite does not load libraries of compiled operators; see torch.library.custom_op" % (path,)
+        )
 
 
 def __getattr__(name):
