@@ -173,6 +173,8 @@ def _c_name(name):
         from ._core.future import Future
 
         return Future
+    if name == "DispatchKeySet":
+        return c_names.DispatchKeySet
     if name == "_TensorMeta":
         return type(Tensor)
     if name in ("_VariableFunctions", "_linalg", "_special", "_fft"):
@@ -385,8 +387,8 @@ _LAZY_NAMES = {
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
     **dict.fromkeys(
-        """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with _check_type
-        _check_value _check_with""".split(),
+        """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with
+        _check_type _check_value _check_with""".split(),
         "_core.checks",
     ),
     **dict.fromkeys(

@@ -279,10 +279,15 @@ def bridge_script() -> bytes:
     return out.read_bytes()
 
 
+def elsewhere(name: str) -> bool:
+    """Whether a file is not for pages: there is no type checker, and the wheels of packages bring their operators."""
+    stand_in = name.startswith("torchlite/_libraries/") and not name.endswith("__init__.py")
+    return stand_in or name.endswith((".pyi", ".typed"))
+
+
 def make(target: Target, out: pathlib.Path, strict: bool = True, tags: str | None = None) -> pathlib.Path:
     """Writes the wheel for one Pyodide generation."""
-    # no type checker in a page
-    files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed"))}
+    files = {n: b for n, b in backend.package_files().items() if not elsewhere(n)}
     files = {n: shortened(b, n) if n.endswith(".py") else b for n, b in files.items()}
     has_bytecode = False
     with native_build.locked():

@@ -7,7 +7,7 @@ from typing import Any
 
 import torchlite as torch
 
-_BOOL = type(True)
+_BOOL = bool
 _NO_TEXT = (
     "Expected cond to be True, but got False. (Could this error message be improved? If so, please report an "
     "enhancement request to PyTorch.)"

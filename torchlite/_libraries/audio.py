@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torchlite as torch
+from torchlite._core.checks import _check
 
 BLOCK = 128  # samples of a recursive filter that are computed at once
 
@@ -49,7 +50,7 @@ def recursive(input: Any, coefficients: Any, state: Any) -> Any:
 def lfilter_core_loop(input_signal_windows: Any, a_coeff_flipped: Any, padded_output_waveform: Any) -> Any:
     """Writes the filter's output behind its first order - 1 samples."""
     for tensor in (a_coeff_flipped, padded_output_waveform):
-        torch._check(
+        _check(
             tensor.dtype == input_signal_windows.dtype and tensor.dtype in (torch.float32, torch.float64),
             lambda: "lfilter: the coefficients and the waveforms need one dtype, float32 or float64",
         )
@@ -77,22 +78,24 @@ def overdrive_core_loop(waveform: Any, temp: Any, last_in: Any, last_out: Any, o
 
 def forced_align(log_probs: Any, targets: Any, input_lengths: Any, target_lengths: Any, blank: int) -> Any:
     """The likeliest way of the target through (1, T, C) of log probabilities: its label at each time."""
-    torch._check(targets.dtype in (torch.int32, torch.int64), lambda: "targets must be int32 or int64 type")
-    torch._check(log_probs.dim() == 3, lambda: "log_probs must be a 3-D tensor")
-    torch._check(
+    _check(targets.dtype in (torch.int32, torch.int64), lambda: "targets must be int32 or int64 type")
+    _check(log_probs.dim() == 3, lambda: "log_probs must be a 3-D tensor")
+    _check(
         log_probs.size(0) == 1,
         lambda: "The batch dimension for log_probs must be 1 at the current version.",
     )
-    torch._check(targets.dim() == 2 and targets.size(0) == 1, lambda: "targets must be a 2-D tensor of one row")
-    torch._check(0 <= blank < log_probs.size(2), lambda: "blank must be within [0, num classes)")
+    _check(targets.dim() == 2 and targets.size(0) == 1, lambda: "targets must be a 2-D tensor of one row")
+    _check(0 <= blank < log_probs.size(2), lambda: "blank must be within [0, num classes)")
     steps, labels = log_probs.size(1), targets[0]
-    torch._check(int(input_lengths.max()) == steps, lambda: "input length mismatch")
-    torch._check(int(target_lengths.max()) == len(labels), lambda: "target length mismatch")
+    _check(int(input_lengths.max()) == steps, lambda: "input length mismatch")
+    _check(int(target_lengths.max()) == len(labels), lambda: "target length mismatch")
     repeats = int((labels[1:] == labels[:-1]).sum())
-    torch._check(
+    _check(
         steps >= len(labels) + repeats,
-        lambda: "targets length is too long for CTC. Found log_probs length: %d, targets length: %d, and number of "
-        "repeats: %d" % (steps, len(labels), repeats),
+        lambda: (
+            "targets length is too long for CTC. Found log_probs length: %d, targets length: %d, and number of "
+            "repeats: %d" % (steps, len(labels), repeats)
+        ),
     )
     states = labels.new_full((2 * len(labels) + 1,), blank)  # a blank before, between and behind the labels
     states[1::2] = labels
@@ -143,7 +146,7 @@ def rnnt_loss_forward(
         (targets.size(1) + 1 == logits.size(2), "output length mismatch"),
     )
     for holds, text in checks:
-        torch._check(holds, lambda text=text: text)
+        _check(holds, lambda text=text: text)
     with torch.enable_grad():
         leaf = logits.detach().float().requires_grad_()
         scores = leaf.log_softmax(-1) if fused_log_softmax else leaf
@@ -167,27 +170,28 @@ def transducer_costs(scores: Any, targets: Any, steps: list[int], lengths: list[
         t = diagonal - index  # the time of each place on this diagonal
         later = alpha + stay[:, (t - 1).clamp(0, times - 1), index]
         later = torch.where((t >= 1) & (t < times), later, -torch.inf)
-        moved = torch.cat([alpha.new_full((batch, 1), -torch.inf), (alpha + emit[:, t.roll(-1).clamp(0, times - 1), index])[:, :-1]], 1)
+        moved = torch.cat(
+            [alpha.new_full((batch, 1), -torch.inf), (alpha + emit[:, t.roll(-1).clamp(0, times - 1), index])[:, :-1]],
+            1,
+        )
         moved = torch.where((t >= 0) & (t < times), moved, -torch.inf)
         alpha = torch.logaddexp(later, moved)
         alphas.append(alpha)
-    ends = [
-        alphas[t - 1 + u][b, u] + stay[b, t - 1, u] for b, (t, u) in enumerate(zip(steps, lengths))
-    ]
+    ends = [alphas[t - 1 + u][b, u] + stay[b, t - 1, u] for b, (t, u) in enumerate(zip(steps, lengths))]
     return -torch.stack(ends)
 
 
-OPERATORS = {
+OPERATORS: dict[str, Any] = {
     "_lfilter_core_loop(Tensor input_signal_windows, Tensor a_coeff_flipped, Tensor(a!) padded_output_waveform) -> "
     "Tensor(a!)": lfilter_core_loop,
     "_overdrive_core_loop(Tensor waveform, Tensor temp, Tensor(a!) last_in, Tensor(b!) last_out, Tensor(c!) "
     "output_waveform) -> (Tensor(a!), Tensor(b!), Tensor(c!))": overdrive_core_loop,
-    "forced_align(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank) -> (Tensor, "
-    "Tensor)": forced_align,
-    "rnnt_loss_forward(Tensor logits, Tensor targets, Tensor logit_lengths, Tensor target_lengths, int blank, float clamp, "
-    "bool fused_log_softmax) -> (Tensor, Tensor)": rnnt_loss_forward,
+    "forced_align(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank) -> "
+    "(Tensor, Tensor)": forced_align,
+    "rnnt_loss_forward(Tensor logits, Tensor targets, Tensor logit_lengths, Tensor target_lengths, int blank, float "
+    "clamp, bool fused_log_softmax) -> (Tensor, Tensor)": rnnt_loss_forward,
 }
-FACTS = {"is_align_available() -> bool": lambda: True, "cuda_version() -> int?": lambda: None}
+FACTS: dict[str, Any] = {"is_align_available() -> bool": lambda: True, "cuda_version() -> int?": lambda: None}
 
 libraries = {}
 for namespace, operators in (("torchaudio", OPERATORS), ("_torchaudio", FACTS)):

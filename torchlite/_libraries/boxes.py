@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torchlite as torch
+from torchlite._core.checks import _check
 
 BLOCK = 256  # boxes whose overlaps with all later ones are held at once
 
@@ -33,20 +34,17 @@ def overlaps(first: Any, second: Any) -> Any:
 
 def nms(dets: Any, scores: Any, iou_threshold: float) -> Any:
     """Indices of the boxes that no box with a higher score overlaps by more than the threshold, best first."""
-    torch._check(dets.dim() == 2, lambda: "boxes should be a 2d tensor, got %dD" % dets.dim())
-    torch._check(
-        dets.size(1) == 4, lambda: "boxes should have 4 elements in dimension 1, got %d" % dets.size(1)
-    )
-    torch._check(scores.dim() == 1, lambda: "scores should be a 1d tensor, got %dD" % scores.dim())
-    torch._check(
+    _check(dets.dim() == 2, lambda: "boxes should be a 2d tensor, got %dD" % dets.dim())
+    _check(dets.size(1) == 4, lambda: "boxes should have 4 elements in dimension 1, got %d" % dets.size(1))
+    _check(scores.dim() == 1, lambda: "scores should be a 1d tensor, got %dD" % scores.dim())
+    _check(
         dets.size(0) == scores.size(0),
-        lambda: "boxes and scores should have same number of elements in dimension 0, got %d and %d"
-        % (dets.size(0), scores.size(0)),
+        lambda: (
+            "boxes and scores should have same number of elements in dimension 0, got %d and %d"
+            % (dets.size(0), scores.size(0))
+        ),
     )
-    torch._check(
-        dets.dtype == scores.dtype,
-        lambda: "dets should have the same type as scores"
-    )
+    _check(dets.dtype == scores.dtype, lambda: "dets should have the same type as scores")
     if not dets.numel():
         return dets.new_empty(0, dtype=torch.int64)
     check_dtype("nms_kernel", dets)

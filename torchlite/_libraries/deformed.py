@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torchlite as torch
+from torchlite._core.checks import _check
 
 from .boxes import check_dtype
 
@@ -84,11 +85,9 @@ def check(
     use_mask: bool,
 ) -> None:
     for name, tensor in (("input", input), ("offset", offset), ("weight", weight)):
-        torch._check(tensor.dim() == 4, lambda name=name: untold("%s_c.ndimension() == 4" % name))
+        _check(tensor.dim() == 4, lambda name=name: untold("%s_c.ndimension() == 4" % name))
     kernel = weight.shape[2:]
-    out = [
-        (input.size(2 + i) + 2 * pad[i] - (dilation[i] * (kernel[i] - 1) + 1)) // stride[i] + 1 for i in range(2)
-    ]
+    out = [(input.size(2 + i) + 2 * pad[i] - (dilation[i] * (kernel[i] - 1) + 1)) // stride[i] + 1 for i in range(2)]
     words = "weight_h: %d weight_w: %d" % tuple(kernel)
     rules = [
         (min(kernel) > 0, words),
@@ -121,7 +120,7 @@ def check(
         (min(out) > 0, "Calculated output size too small - out_h: %d out_w: %d" % tuple(out)),
     ]
     for holds, text in rules:
-        torch._check(holds, lambda text=text: text)
+        _check(holds, lambda text=text: text)
 
 
 def deform_conv2d(
@@ -167,5 +166,6 @@ def deform_conv2d_backward(
     sizes = (stride_h, stride_w), (pad_h, pad_w), (dilation_h, dilation_w)
     leaves = [t.detach().requires_grad_() for t in (input, weight, offset, mask, bias)]
     with torch.enable_grad():
-        out = convolved(*leaves, *sizes, groups, offset_groups, use_mask)
+        made: Any = convolved
+        out = made(*leaves, *sizes, groups, offset_groups, use_mask)
     return tuple(torch.autograd.grad(out, leaves, grad, allow_unused=True, materialize_grads=True))

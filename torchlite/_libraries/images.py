@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 import torchlite as torch
+from torchlite._core.checks import _check
 
 MODES = {1: "L", 2: "LA", 3: "RGB", 4: "RGBA"}  # of ImageReadMode; also of the number of channels
 SIGNATURES = {
@@ -29,9 +30,9 @@ def read_file(filename: str) -> Any:
 
 
 def write_file(filename: str, data: Any) -> None:
-    torch._check(data.device.type == "cpu", lambda: "Input tensor should be on CPU")
-    torch._check(data.dtype == torch.uint8, lambda: "Input tensor dtype should be uint8")
-    torch._check(data.dim() == 1, lambda: "Input data should be a 1-dimensional tensor")
+    _check(data.device.type == "cpu", lambda: "Input tensor should be on CPU")
+    _check(data.dtype == torch.uint8, lambda: "Input tensor dtype should be uint8")
+    _check(data.dim() == 1, lambda: "Input data should be a 1-dimensional tensor")
     with open(filename, "wb") as file:
         file.write(raw(data))
 
@@ -41,14 +42,15 @@ def raw(data: Any) -> bytes:
 
 
 def check_encoded(data: Any) -> bytes:
-    torch._check(data.is_contiguous(), lambda: "Input tensor must be contiguous.")
-    torch._check(data.dtype == torch.uint8, lambda: "Input tensor must have uint8 data type, got %s" % name(data))
-    torch._check(
+    _check(data.is_contiguous(), lambda: "Input tensor must be contiguous.")
+    _check(data.dtype == torch.uint8, lambda: "Input tensor must have uint8 data type, got %s" % name(data))
+    _check(
         data.dim() == 1 and data.numel() > 0,
-        lambda: "Input tensor must be 1-dimensional and non-empty, got %d dims  and %d numels."
-        % (data.dim(), data.numel()),
+        lambda: (
+            "Input tensor must be 1-dimensional and non-empty, got %d dims  and %d numels." % (data.dim(), data.numel())
+        ),
     )
-    torch._check(data.device.type == "cpu", lambda: "Input tensor must be on CPU")
+    _check(data.device.type == "cpu", lambda: "Input tensor must be on CPU")
     return raw(data)
 
 
@@ -124,7 +126,7 @@ def as_mode(pixels: Any, mode: int, most: int) -> Any:
     """Pixels (C, H, W) with the channels of an ImageReadMode."""
     if mode == 0:
         return pixels
-    torch._check(mode in MODES, lambda: "The provided mode is not supported for PNG files")
+    _check(mode in MODES, lambda: "The provided mode is not supported for PNG files")
     colour, alpha = pixels, torch.full_like(pixels[:1], most)
     if pixels.size(0) in (2, 4):
         colour, alpha = pixels[:-1], pixels[-1:]
@@ -137,7 +139,7 @@ def as_mode(pixels: Any, mode: int, most: int) -> Any:
 
 def decode_jpeg(data: Any, mode: int, apply_exif_orientation: bool = False) -> Any:
     image = opened(check_encoded(data), "jpeg")
-    torch._check(mode in (0, 1, 3), lambda: "The provided mode is not supported for JPEG files")
+    _check(mode in (0, 1, 3), lambda: "The provided mode is not supported for JPEG files")
     if mode == 1:
         image.draft("L", None)  # the brightness that the file itself holds
     loaded(image)
@@ -151,8 +153,8 @@ def decode_webp(data: Any, mode: int) -> Any:
     image = loaded(opened(check_encoded(data), "webp"))
     if mode in (1, 2):
         warnings.warn(
-            "Webp does not support grayscale conversions. The returned tensor will be in the colorspace of the original "
-            "image.",
+            "Webp does not support grayscale conversions. The returned tensor will be in the colorspace of the "
+            "original image.",
             stacklevel=2,
         )
     if mode in (3, 4) and image.mode != MODES[mode]:
@@ -170,7 +172,7 @@ def decode_gif(data: Any) -> Any:
 
 
 def decode_image(data: Any, mode: int, apply_exif_orientation: bool = False) -> Any:
-    torch._check(data.dim() == 1 and data.numel() > 0, lambda: "Expected a non empty 1-dimensional tensor")
+    _check(data.dim() == 1 and data.numel() > 0, lambda: "Expected a non empty 1-dimensional tensor")
     start = check_encoded(data)[:16]
     kind = next((kind for signature, kind in SIGNATURES.items() if start.startswith(signature)), None)
     if kind == "jpeg":
@@ -188,10 +190,10 @@ def decode_image(data: Any, mode: int, apply_exif_orientation: bool = False) -> 
 
 
 def encoded(image: Any, kind: str, **options: Any) -> Any:
-    torch._check(image.device.type == "cpu", lambda: "Input tensor should be on CPU")
-    torch._check(image.dtype == torch.uint8, lambda: "Input tensor dtype should be uint8")
-    torch._check(image.dim() == 3, lambda: "Input data should be a 3-dimensional tensor")
-    torch._check(
+    _check(image.device.type == "cpu", lambda: "Input tensor should be on CPU")
+    _check(image.dtype == torch.uint8, lambda: "Input tensor dtype should be uint8")
+    _check(image.dim() == 3, lambda: "Input data should be a 3-dimensional tensor")
+    _check(
         image.size(0) in (1, 3),
         lambda: "The number of channels should be 1 or 3, got: %d" % image.size(0),
     )
@@ -207,12 +209,12 @@ def encoded(image: Any, kind: str, **options: Any) -> Any:
 
 
 def encode_png(data: Any, compression_level: int) -> Any:
-    torch._check(0 <= compression_level <= 9, lambda: "Compression level should be between 0 and 9")
+    _check(0 <= compression_level <= 9, lambda: "Compression level should be between 0 and 9")
     return encoded(data, "PNG", compress_level=compression_level)
 
 
 def encode_jpeg(data: Any, quality: int) -> Any:
-    torch._check(1 <= quality <= 100, lambda: "Image quality should be a positive number between 1 and 100")
+    _check(1 <= quality <= 100, lambda: "Image quality should be a positive number between 1 and 100")
     return encoded(data, "JPEG", quality=quality)
 
 
@@ -220,7 +222,7 @@ def on_cuda(*args: Any) -> Any:
     raise RuntimeError("torchlite has no CUDA: decode and encode images on the CPU")
 
 
-OPERATORS = {
+OPERATORS: dict[str, Any] = {
     "read_file(str filename) -> Tensor": read_file,
     "write_file(str filename, Tensor data) -> ()": write_file,
     "decode_png(Tensor data, int mode, bool apply_exif_orientation=False) -> Tensor": decode_png,

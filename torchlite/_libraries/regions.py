@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torchlite as torch
+from torchlite._core.checks import _check
 
 from .boxes import check_dtype
 
@@ -12,11 +13,13 @@ CHUNK = 1 << 22  # elements that are read at once
 
 
 def check(kernel: str, input: Any, rois: Any) -> None:
-    torch._check(rois.dim() == 2 and rois.size(1) == 5, lambda: "rois must have shape as Tensor[K, 5]")
-    torch._check(
+    _check(rois.dim() == 2 and rois.size(1) == 5, lambda: "rois must have shape as Tensor[K, 5]")
+    _check(
         input.dtype == rois.dtype,
-        lambda: "Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'rois'; but "
-        "type %s does not equal %s (while checking arguments for %s)" % (input.type(), rois.type(), kernel),
+        lambda: (
+            "Expected tensor for argument #1 'input' to have the same type as tensor for argument #2 'rois'; but "
+            "type %s does not equal %s (while checking arguments for %s)" % (input.type(), rois.type(), kernel)
+        ),
     )
     check_dtype(kernel, input)
 
@@ -125,7 +128,7 @@ def roi_align_backward(
 def channel_mapping(input: Any, rois: Any, pooled_height: int, pooled_width: int) -> Any:
     """The channel that each bin reads (K, C / (PH * PW), PH, PW)."""
     channels = input.size(1)
-    torch._check(
+    _check(
         channels % (pooled_height * pooled_width) == 0,
         lambda: "input channels must be a multiple of pooling height * pooling width",
     )
@@ -133,9 +136,7 @@ def channel_mapping(input: Any, rois: Any, pooled_height: int, pooled_width: int
     return one.repeat(len(rois), 1, 1, 1)
 
 
-def ps_aligned_regions(
-    input: Any, rois: Any, scale: float, pooled_height: int, pooled_width: int, ratio: int
-) -> Any:
+def ps_aligned_regions(input: Any, rois: Any, scale: float, pooled_height: int, pooled_width: int, ratio: int) -> Any:
     batch, channels, height, width = input.shape
     bins = pooled_height * pooled_width
     table = input.reshape(batch, channels // bins, bins, height, width).permute(0, 2, 3, 4, 1).flatten(0, 1)
@@ -237,8 +238,8 @@ def roi_pool_backward(
 
 
 def ps_pooled_regions(input: Any, rois: Any, scale: float, pooled_height: int, pooled_width: int, short: int) -> Any:
-    """The mean of each bin's own channels. short: by how much no bin reaches the end of an axis. It is 1 in torchvision's
-    forward and 0 in its backward."""
+    """The mean of each bin's own channels. short: by how much no bin reaches the end of an axis; it is 1 in
+    torchvision's forward and 0 in its backward."""
     height, width = input.shape[2:]
     start, size = whole(rois, scale)
     size = size.clamp(min=1)

@@ -11,8 +11,9 @@ from . import boxes, deformed, regions
 SIZES = "float spatial_scale, SymInt pooled_height, SymInt pooled_width"
 IMAGE = "SymInt batch_size, SymInt channels, SymInt height, SymInt width"
 CONV = (
-    "Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, SymInt stride_w, SymInt pad_h, "
-    "SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, SymInt offset_groups, bool use_mask"
+    "Tensor input, Tensor weight, Tensor offset, Tensor mask, Tensor bias, SymInt stride_h, "
+    "SymInt stride_w, SymInt pad_h, SymInt pad_w, SymInt dilation_h, SymInt dilation_w, SymInt groups, "
+    "SymInt offset_groups, bool use_mask"
 )
 SCALES = "float input_scale, int input_zero_point, float rois_scale, int rois_zero_point"
 
@@ -21,7 +22,7 @@ def quantized(*args: Any) -> Any:
     raise NotImplementedError("torchlite has no quantized tensors; dequantize the boxes and call the op of floats")
 
 
-OPERATORS = {
+OPERATORS: dict[str, Any] = {
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor": boxes.nms,
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor": quantized,
     "box_iou_rotated(Tensor boxes1, Tensor boxes2) -> Tensor": boxes.box_iou_rotated,

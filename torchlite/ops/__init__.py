@@ -161,10 +161,17 @@ def load_library(path):
         raise OSError("%s: cannot open shared object file: No such file or directory" % (path,))
     from .. import _libraries
 
-    if not _libraries.load(path):
+    try:
+        known = _libraries.load(path)
+    except ModuleNotFoundError:
+        raise OSError(
+            "%s: the operators for it come with the package's portable wheel (wheels/portable.py)" % (path,)
+        ) from None
+    if not known:
         raise OSError(
             "%s: torchlite does not load libraries of compiled operators; see torch.library.custom_op" % (path,)
         )
+    loaded_libraries.add(str(path))
 
 
 def __getattr__(name):
