@@ -77,5 +77,22 @@ def _check_tensor_all(cond: Any, message: Any = None) -> None:
     _check_tensor_all_with(RuntimeError, cond, message)
 
 
-for _name in [name for name in globals() if name.startswith("_check")]:
+def _is_all_true(tensor: Any) -> Any:
+    """Whether all elements of a bool tensor are True, as a tensor."""
+    _check(tensor.dtype is torch.bool, lambda: "_is_all_true: the tensor must have dtype torch.bool")
+    return tensor.all()
+
+
+def _is_any_true(tensor: Any) -> Any:
+    """Whether one element of a bool tensor is True, as a tensor."""
+    _check(tensor.dtype is torch.bool, lambda: "_is_any_true: the tensor must have dtype torch.bool")
+    return tensor.any()
+
+
+def _shape_as_tensor(tensor: Any) -> Any:
+    """The shape as an int64 tensor."""
+    return torch.tensor(tensor.shape, dtype=torch.int64)
+
+
+for _name in [name for name in globals() if name.startswith(("_check", "_is_", "_shape"))]:
     globals()[_name].__module__ = "torch"
