@@ -89,7 +89,8 @@ def write_wheel(
     everything[f"{info}/METADATA"] = meta or metadata()
     if not meta:
         everything |= {f"{info}/licenses/{n}": (ROOT / n).read_bytes() for n in project()["license-files"]}
-    modules = sorted({name.partition("/")[0] for name in files if not name.partition("/")[0].endswith(".data")})
+    tops = {name.partition("/")[0] for name in files}
+    modules = sorted(top for top in tops if not top.endswith((".data", ".dist-info")))
     if modules:  # micropip.freeze() reads there what the wheel can be imported as
         everything[f"{info}/top_level.txt"] = "".join(m + "\n" for m in modules).encode()
     everything[f"{info}/WHEEL"] = ("\n".join(wheel) + "\n").encode()

@@ -11,6 +11,7 @@ from ._core.device import (
     channels_last,
     channels_last_3d,
     contiguous_format,
+    contiguous_format as legacy_contiguous_format,
     device,
     layout,
     memory_format,
@@ -50,7 +51,7 @@ from ._core.dtypes import (
     short,
     uint8,
 )
-from .version import __version__
+from .torch_version import __version__
 
 inf = e = nan = pi = newaxis = None  # set below; listed for readers
 has_lapack = has_spectral = True
@@ -173,6 +174,8 @@ def _c_name(name):
         from ._core.future import Future
 
         return Future
+    if name == "DispatchKeySet":
+        return c_names.DispatchKeySet
     if name == "_TensorMeta":
         return type(Tensor)
     if name in ("_VariableFunctions", "_linalg", "_special", "_fft"):
@@ -318,12 +321,14 @@ _SUBMODULES = {
     "special",
     "storage",
     "testing",
+    "torch_version",
     "types",
     "version",
     "webgpu",
 }
 # where PyTorch has them, for packages that ask the torch namespace
 _PRIVATE = {
+    "_VF",
     "__config__",
     "_dynamo",
     "_guards",
@@ -384,6 +389,11 @@ _LAZY_NAMES = {
     "self_test": "_core.self_test",
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
+    **dict.fromkeys(
+        """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with
+        _check_type _check_value _check_with _is_all_true _is_any_true _shape_as_tensor""".split(),
+        "_core.checks",
+    ),
     **dict.fromkeys(
         """sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum _sym_acos _sym_asin _sym_atan _sym_cos
         _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan _sym_tanh""".split(),

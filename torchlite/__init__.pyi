@@ -42,6 +42,7 @@ from . import sparse as sparse
 from . import special as special
 from . import storage as storage
 from . import testing as testing
+from . import torch_version as torch_version
 from . import types as types
 from . import utils as utils
 from . import version as version
@@ -185,7 +186,7 @@ _Number = _int | _float | _complex
 class AcceleratorError(RuntimeError): ...
 Any: Any
 class OutOfMemoryError(RuntimeError): ...
-__version__: _str
+__version__: Any
 _publish: Any
 adaptive_avg_pool1d: Any
 adaptive_max_pool1d: Any
@@ -240,6 +241,7 @@ int64: _dtype
 int7: _dtype
 int8: _dtype
 jagged: _layout
+legacy_contiguous_format: _memory_format
 long: _dtype
 nan: _float
 newaxis: Any

@@ -27,6 +27,7 @@ __all__ = [
     "impl",
     "infer_schema",
     "opcheck",
+    "register_autocast",
     "register_autograd",
     "register_fake",
     "register_kernel",
@@ -84,6 +85,9 @@ class _Custom:
         bound = [a.default_value if v is _ops._DEFAULT else v for v, a in pairs]
         bound = [list(v) if isinstance(v, tuple) else v for v in bound]
         tensors = [t for v in bound for t in (v if isinstance(v, list) else [v]) if isinstance(t, torch.Tensor)]
+        cast = self.autocast(tensors) if self.autocasts else None
+        if cast is not None:
+            return self.run(cast, bound, tensors)
         recorded = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
         if recorded and "Autograd" in self.kernels:
             return self.run(self.kernels["Autograd"], bound, tensors)
@@ -95,6 +99,20 @@ class _Custom:
         if c_names._fallback[0] == "nothing" and self.backward is None and not self.checks_aliases:
             return self.run(kernel, bound, tensors)
         return self.recorded(kernel, bound, tensors)
+
+    @property
+    def autocasts(self) -> bool:
+        return any(key.startswith("Autocast") for key in self.kernels)
+
+    def autocast(self, tensors: list[Any]) -> Any:
+        """The kernel for autocast on the device of the arguments, where that is on and the kernel does not run yet."""
+        from ._core import autocasting, dispatch_keys
+
+        kind = tensors[0].device.type if tensors else "cpu"
+        key = "Autocast" + kind.upper()
+        if not autocasting.enabled(kind) or key in dispatch_keys.excluded:
+            return None
+        return self.kernels.get(key)
 
     def asked(self, tensors: list[Any]) -> bool:
         """Whether a mode, or the class of an argument, says what the operator does. What is composed has no say."""
@@ -377,7 +395,8 @@ def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = N
 
     def register(fn: Any) -> Any:
         made = _custom(qualname)
-        for key in [types] if isinstance(types, str) and types in _COMPOSITE + ("CPU", "Autograd") else _devices(types):
+        keys = _COMPOSITE + ("CPU", "Autograd", "AutocastCPU", "AutocastCUDA", "AutocastXPU")
+        for key in [types] if isinstance(types, str) and types in keys else _devices(types):
             made.kernels[key] = fn
         return fn
 
@@ -434,6 +453,22 @@ def register_autograd(op: Any, backward: Any, /, *, setup_context: Any = None, l
             "tensors not kwarg-only. Got: %s" % made.parsed
         )
     made.backward, made.setup_context = backward, setup_context
+
+
+def register_autocast(op: Any, device_type: str, cast_inputs: Any, /, *, lib: Any = None) -> None:
+    """Makes an operator take its floating-point tensors in the dtype `cast_inputs` while autocast is on."""
+    if device_type not in ("cpu", "cuda"):
+        raise ValueError("Unknown device type: %s" % device_type)
+    made = _custom(op)
+    name = "Autocast" + device_type.upper()
+
+    def kernel(*args: Any, **kwargs: Any) -> Any:
+        from .amp import _cast
+
+        with torch.autocast(device_type, enabled=False):
+            return made(*_cast(args, device_type, cast_inputs), **_cast(kwargs, device_type, cast_inputs))
+
+    made.kernels[name] = kernel
 
 
 def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Any = None, /, *, lib: Any = None) -> Any:
@@ -627,6 +662,9 @@ class CustomOpDef:
     def register_autograd(self, backward: Any, /, *, setup_context: Any = None) -> None:
         """Its gradient."""
         register_autograd(self, backward, setup_context=setup_context)
+
+    def register_autocast(self, device_type: str, cast_inputs: Any) -> None:
+        register_autocast(self, device_type, cast_inputs)
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Any = None, /) -> Any:
         return register_torch_dispatch(self, torch_dispatch_class, fn)

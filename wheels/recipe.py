@@ -290,12 +290,18 @@ def bridge_script() -> bytes:
     return out.read_bytes()
 
 
+def elsewhere(name: str) -> bool:
+    """Whether a file is not for pages: what type checkers read, what makes lock files, and operators of packages,
+    which the packages' own wheels bring."""
+    stand_in = name.startswith("torchlite/_libraries/") and not name.endswith("__init__.py")
+    return stand_in or name.endswith((".pyi", ".typed", "/lock.py"))
+
+
 def make(
     target: Target, out: pathlib.Path, strict: bool = True, tags: str | None = None, progress: Progress = no_progress
 ) -> pathlib.Path:
     """Writes the wheel for one Pyodide generation. `progress` is told which part of the C files is compiled, 0 to 1."""
-    # no type checker in a page, and no making of lock files
-    files = {n: b for n, b in backend.package_files().items() if not n.endswith((".pyi", ".typed", "/lock.py"))}
+    files = {n: b for n, b in backend.package_files().items() if not elsewhere(n)}
     files = {n: shortened(b, n) if n.endswith(".py") else b for n, b in files.items()}
     has_bytecode = False
     with native_build.locked():

@@ -7,6 +7,8 @@ from typing import Any
 
 from .. import _C
 from .dispatch_modes import DisableTorchDispatch as _DisableTorchDispatch  # noqa: F401
+from .dispatch_keys import DispatchKeySet  # noqa: F401
+from .dispatch_keys import ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard  # noqa: F401
 from .future import collect_all as _collect_all  # noqa: F401
 
 

@@ -1,12 +1,38 @@
-"""torch.distributed: one process; queries say so and everything else refuses."""
+"""torch.distributed: a world of one process. What needs more processes refuses."""
+
+from ._world import (
+    ProcessGroup,
+    Work,
+    all_gather,
+    all_gather_into_tensor,
+    all_gather_object,
+    all_reduce,
+    barrier,
+    broadcast,
+    broadcast_object_list,
+    destroy_process_group,
+    gather,
+    gather_object,
+    get_backend,
+    get_rank,
+    get_world_size,
+    init_process_group,
+    irecv,
+    is_initialized,
+    isend,
+    new_group,
+    recv,
+    reduce,
+    reduce_scatter,
+    reduce_scatter_tensor,
+    scatter,
+    send,
+)
 
 
 def is_available():
-    return False
-
-
-def is_initialized():
-    return False
+    """Whether there is a world: packages that ask before they make one stay in one process."""
+    return is_initialized()
 
 
 def is_torchelastic_launched():
@@ -17,21 +43,12 @@ def is_nccl_available():
     return False
 
 
-is_mpi_available = is_gloo_available = is_nccl_available
+def is_gloo_available():
+    """The backend's name is taken; nothing is sent."""
+    return is_initialized()
 
 
-def get_rank(group=None):
-    raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
-
-
-get_world_size = get_rank
-
-
-def init_process_group(*args, **kwargs):
-    raise RuntimeError(
-        "torch.distributed is not available: torchlite runs in one process. "
-        "The same script runs distributed under PyTorch."
-    )
+is_mpi_available = is_nccl_available
 
 
 class ReduceOp:
@@ -41,24 +58,6 @@ class ReduceOp:
 
 
 def __getattr__(name):
-    if name in (
-        "all_reduce",
-        "all_gather",
-        "broadcast",
-        "barrier",
-        "reduce",
-        "destroy_process_group",
-        "new_group",
-        "gather",
-        "scatter",
-        "send",
-        "recv",
-        "all_gather_into_tensor",
-        "reduce_scatter",
-        "reduce_scatter_tensor",
-        "get_backend",
-    ):
-        return init_process_group
     from .._core import absent
 
     return absent.of(__name__)(name)

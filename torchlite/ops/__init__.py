@@ -154,12 +154,24 @@ loaded_libraries: set[str] = set()
 
 
 def load_library(path):
-    """Operators that are compiled for PyTorch cannot be loaded; torch.library defines operators in Python."""
+    """Defines the operators of a known package in place of its compiled ones; no other library can be loaded."""
     import os
 
     if not os.path.exists(path):
         raise OSError("%s: cannot open shared object file: No such file or directory" % (path,))
-    raise OSError("%s: torchlite does not load libraries of compiled operators; see torch.library.custom_op" % (path,))
+    from .. import _libraries
+
+    try:
+        known = _libraries.load(path)
+    except ModuleNotFoundError:
+        raise OSError(
+            "%s: the operators for it come with the package's portable wheel (wheels/portable.py)" % (path,)
+        ) from None
+    if not known:
+        raise OSError(
+            "%s: torchlite does not load libraries of compiled operators; see torch.library.custom_op" % (path,)
+        )
+    loaded_libraries.add(str(path))
 
 
 def __getattr__(name):
