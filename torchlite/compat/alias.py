@@ -63,6 +63,48 @@ class _Finder:
         return spec
 
 
+def _name_classes(module, root):
+    """Lets the classes of a module say that they are in torch: packages look at `type(x).__module__`, and pickles hold
+    it."""
+    own = module.__spec__.name if module.__spec__ else module.__name__
+    old, new = (ALIAS + own[len(REAL) :], own) if root == REAL else (own, ALIAS + own[len(REAL) :])
+    for value in list(vars(module).values()):
+        if isinstance(value, type) and value.__module__ == old:
+            value.__module__ = new
+
+
+class _NamingLoader:
+    """A loader of a module of torchlite that comes after install()."""
+
+    def __init__(self, loader):
+        self._loader = loader
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        self._loader.exec_module(module)
+        sys.modules.setdefault(ALIAS + module.__name__[len(REAL) :], module)
+        _name_classes(module, ALIAS)
+
+
+class _NamingFinder:
+    """Finds modules of torchlite as the other finders do, and names their classes."""
+
+    @staticmethod
+    def find_spec(fullname, path=None, target=None):
+        if not fullname.startswith(REAL + "."):
+            return None
+        others = (f for f in sys.meta_path if f is not _NamingFinder)
+        spec = next((s for f in others if (s := f.find_spec(fullname, path, target)) is not None), None)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            spec.loader = _NamingLoader(spec.loader)
+        return spec
+
+
 # functorch is a package of PyTorch's wheel. These modules are there as soon as torchlite has the name torch, so that no
 # other functorch is taken, and load what they have when they are asked for it.
 _FUNCTORCH = {"functorch": "deprecated", "functorch.experimental": "experimental", "functorch.compile": "compilers"}
@@ -110,11 +152,12 @@ def install():
             "Call torchlite.install_as_torch() before the first `import torch`."
         )
     if _Finder not in sys.meta_path:
-        sys.meta_path.insert(0, _Finder)
+        sys.meta_path[:0] = [_Finder, _NamingFinder]
     real.__name__ = ALIAS  # packages compare it with the beginning of a dotted name
     for name, module in list(sys.modules.items()):
         if name == REAL or name.startswith(REAL + "."):
             sys.modules[ALIAS + name[len(REAL) :]] = module
+            _name_classes(module, ALIAS)
     _name_functions(ALIAS)
     if not isinstance(sys.modules.get("functorch"), _Functorch):
         _make_functorch()
@@ -133,8 +176,12 @@ def uninstall():
     """Takes the names back (for tests)."""
     sys.modules[REAL].__name__ = REAL
     _name_functions(REAL)
-    if _Finder in sys.meta_path:
-        sys.meta_path.remove(_Finder)
+    for finder in (_Finder, _NamingFinder):
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+    for name, module in list(sys.modules.items()):
+        if name == REAL or name.startswith(REAL + "."):
+            _name_classes(module, REAL)
     for name in _FUNCTORCH:
         sys.modules.pop(name, None)
     for name in list(sys.modules):

@@ -26,7 +26,7 @@ def write(module: Any, folder: Any, module_name: str) -> None:
     saved: list[str] = []
     for name, child in module.named_children():
         text, note = repr(child), ""
-        if type(child).__name__ not in _BY_REPR or not type(child).__module__.startswith(torch.nn.__name__ + "."):
+        if type(child).__name__ not in _BY_REPR or not torch_name(type(child).__module__).startswith("torch.nn."):
             file = place / (name + ".pt")
             torch.save(child, file)
             saved.append(name)

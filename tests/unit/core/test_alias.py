@@ -117,3 +117,39 @@ def test_import_stays_light():
     loaded = python("-c", "import sys, torchlite; print(*sys.modules)").split()
     heavy = {"ast", "asyncio", "dataclasses", "dis", "inspect", "json", "numpy", "pickle", "tokenize", "traceback"}
     assert not heavy & set(loaded)
+
+
+MODULES = """
+import sys
+import torchlite
+
+torchlite.install_as_torch()
+import inspect, pickle
+import torch
+
+def where(*kinds):
+    return [k.__module__ for k in kinds]
+
+print(where(torch.nn.Linear, torch.optim.Adam, torch.Tensor, torch.nn.Parameter, type(torch.nn.ReLU())))
+# loaded after the name was taken
+print(where(torch.distributions.Normal, torch.fx.Graph, torch.utils.data.DataLoader))
+print(pickle.loads(pickle.dumps(torch.distributions.Normal)) is torch.distributions.Normal)
+print(inspect.getsource(torch.distributions.Normal).startswith("class Normal"))
+from torchlite.compat import alias
+
+alias.uninstall()
+print(where(torch.nn.Linear, torch.distributions.Normal, torch.Tensor))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "emscripten", reason="starts a process")
+def test_classes_say_that_they_are_in_torch():
+    done = subprocess.run([sys.executable, "-c", MODULES], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "['torch.nn.modules.linear', 'torch.optim.adam', 'torch', 'torch.nn.parameter', "
+        "'torch.nn.modules.activation']",
+        "['torch.distributions.normal', 'torch.fx.graph', 'torch.utils.data.dataloader']",
+        "True",
+        "True",
+        "['torchlite.nn.modules.linear', 'torchlite.distributions.normal', 'torchlite']",
+    ]
