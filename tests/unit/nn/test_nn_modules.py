@@ -313,3 +313,84 @@ def test_losses(case):
         return [loss, x.grad]
 
     same(run)
+
+
+def test_global_hooks_after_a_program_has_put_in_other_dicts(monkeypatch):
+    from collections import OrderedDict
+
+    module = torchlite.nn.modules.module
+    for name in ("forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks"):
+        monkeypatch.setattr(module, "_global_" + name, OrderedDict())
+    seen = []
+    handles = [
+        module.register_module_forward_pre_hook(lambda m, x: seen.append("pre")),
+        module.register_module_forward_hook(lambda m, x, y: seen.append("forward")),
+        module.register_module_full_backward_pre_hook(lambda m, g: seen.append("backward pre")),
+        module.register_module_full_backward_hook(lambda m, x, g: seen.append("backward")),
+    ]
+    try:
+        torchlite.nn.Sigmoid()(torchlite.ones(2, requires_grad=True)).sum().backward()
+    finally:
+        for h in handles:
+            h.remove()
+        monkeypatch.undo()
+        module._global_is_full_backward_hook = None
+        module._watch()
+    assert seen == ["pre", "forward", "backward pre", "backward"]
+
+
+def test_backward_hooks_keep_a_named_tuple():
+    from typing import NamedTuple
+
+    class Out(NamedTuple):
+        a: torchlite.Tensor
+        b: torchlite.Tensor
+
+    class Two(torchlite.nn.Module):
+        def forward(self, x):
+            return Out(x * 2, x * 3)
+
+    m = Two()
+    m.register_full_backward_hook(lambda m, gi, go: None)
+    made = m(torchlite.ones(2, requires_grad=True))
+    assert type(made) is Out and made.b.tolist() == [3, 3]
+
+
+def test_uninitialized_parameters_refuse_every_function_but_conversions():
+    p = torchlite.nn.parameter.UninitializedParameter()
+    for use in (lambda: torchlite.full_like(p, 1), lambda: p + 1, lambda: p.sum(), lambda: p.normal_(), lambda: p == p):
+        with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter in"):
+            use()
+    assert p.to(torchlite.float64).dtype is torchlite.float64 and p.half().dtype is torchlite.float16
+    with pytest.raises(ValueError, match="can't have uninitialized parameters"):
+        torchlite.nn.utils.spectral_norm(torchlite.nn.LazyLinear(3))
+    with pytest.raises(RuntimeError, match="share memory on an uninitialized"):
+        torchlite.nn.LazyLinear(3).share_memory()
+
+
+def test_right_inverse_keeps_dtype_and_shape():
+    parametrize = torchlite.nn.utils.parametrize
+
+    class Odd(torchlite.nn.Module):
+        def __init__(self, inverse):
+            super().__init__()
+            self.inverse = inverse
+
+        def forward(self, x):
+            return x
+
+        def right_inverse(self, x):
+            return self.inverse(x)
+
+    m = torchlite.nn.Linear(2, 2)
+    parametrize.register_parametrization(m, "weight", torchlite.nn.Identity())
+    for inverse, what in ((lambda x: x.bool(), "dtype"), (lambda x: x[:-1], "shape")):
+        with pytest.raises(ValueError, match="must have the same " + what):
+            parametrize.register_parametrization(m, "weight", Odd(inverse))
+
+
+def test_consume_prefix_in_state_dict_if_present():
+    model = torchlite.nn.Sequential(torchlite.nn.Sequential(torchlite.nn.Linear(2, 2)))
+    state = model.state_dict()
+    torchlite.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "0.")
+    assert list(state) == ["0.weight", "0.bias"] and list(state._metadata) == ["", "0"]
