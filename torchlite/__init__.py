@@ -307,6 +307,7 @@ _SUBMODULES = {
     "masked",
     "mps",
     "multiprocessing",
+    "nested",
     "overrides",
     "profiler",
     "quasirandom",
@@ -385,8 +386,13 @@ _LAZY_NAMES = {
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
     **dict.fromkeys(
-        """sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum _sym_acos _sym_asin _sym_atan _sym_cos
-        _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan _sym_tanh""".split(),
+        """_nested_from_padded _nested_from_padded_and_nested_example _nested_tensor_from_mask
+        _nested_tensor_from_mask_left_aligned _nested_tensor_from_tensor_list _nested_view_from_buffer""".split(),
+        "nested._convert",
+    ),
+    **dict.fromkeys(
+        """SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum _sym_acos _sym_asin _sym_atan
+        _sym_cos _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan _sym_tanh""".split(),
         "_core.sym_functions",
     ),
     **dict.fromkeys(

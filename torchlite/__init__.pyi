@@ -28,6 +28,7 @@ from . import linalg as linalg
 from . import masked as masked
 from . import mps as mps
 from . import multiprocessing as multiprocessing
+from . import nested as nested
 from . import nn as nn
 from . import ops as ops
 from . import optim as optim
@@ -48,6 +49,7 @@ from . import version as version
 from . import webgpu as webgpu
 from .random import Generator as Generator
 from .amp import GradScaler as GradScaler
+from ._core.sym_functions import SymInt as SymInt
 from ._core.tensor import Tensor as Tensor
 from .functional import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from .functional import as_tensor as as_tensor

@@ -625,6 +625,10 @@ _ALSO_HERE = {
 
 def __getattr__(name):
     """Ops that PyTorch has in this module as well as in torch."""
+    if name == "F":
+        import torchlite.nn.functional as F
+
+        return F
     if name not in _ALSO_HERE:
         raise AttributeError("module 'torch.functional' has no attribute '%s'" % name)
     import torchlite

@@ -45,7 +45,6 @@ _REASONS = {
     "torch._dynamo": "torchlite runs everything eagerly; torch.compile returns the model as it is",
     "torch.compiler": "torchlite runs everything eagerly; torch.compile returns the model as it is",
     "torch.sparse": "torchlite has no sparse tensors; use dense ones",
-    "torch.nested": "torchlite has no nested tensors; pad them, and pass a mask",
     "torch.cuda": "there is no CUDA; the GPU of a page is device 'webgpu' (torch.webgpu.use_as_cuda())",
     "torch.mps": "there is no MPS; the GPU of a page is device 'webgpu'",
     "torch.xpu": "there is no XPU; the GPU of a page is device 'webgpu'",

@@ -38,6 +38,7 @@ class MkldnnTensor(torch.Tensor):
 
     layout = property(lambda self: _device._mkldnn)
     is_mkldnn = property(lambda self: True)
+    _function_of_layout = True
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -156,7 +157,7 @@ def _run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if packet.endswith("_"):
         return first
     if name == "convolution_backward":
-        return tuple(None if g is None else _wrap(g) if _is(a) else g for g, a in zip(made, (*args[1:3], None)))
+        return tuple(_wrap(g) if _is(a) and g is not None else g for g, a in zip(made, (*args[1:3], None)))
     return (_wrap(made[0]), *made[1:]) if isinstance(made, tuple) else _wrap(made)
 
 
