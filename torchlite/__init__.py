@@ -326,6 +326,7 @@ _SUBMODULES = {
 # where PyTorch has them, for packages that ask the torch namespace
 _PRIVATE = {
     "__config__",
+    "_VF",
     "_dynamo",
     "_guards",
     "_ops",

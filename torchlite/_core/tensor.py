@@ -406,7 +406,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """One process here: the tensor itself."""
         return self
 
-    _cdata = property(id)
+    # which tensor of the core it is; torch.utils.swap_tensors changes it
+    _cdata = property(lambda self: self.__dict__.get("_swapped_cdata") or id(self))
 
     _view_func, _view_func_unsafe = _view_replay.checked, _view_replay.forward
     _rev_view_func_unsafe = _view_replay.backward

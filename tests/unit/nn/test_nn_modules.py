@@ -394,3 +394,70 @@ def test_consume_prefix_in_state_dict_if_present():
     state = model.state_dict()
     torchlite.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "0.")
     assert list(state) == ["0.weight", "0.bias"] and list(state._metadata) == ["", "0"]
+
+
+def test_swap_tensors_and_modules_that_swap():
+    a, b = (
+        torchlite.nn.Parameter(torchlite.ones(2)),
+        torchlite.nn.Parameter(torchlite.zeros(3, dtype=torchlite.float64)),
+    )
+    a.note, a.grad, kept = 1, torchlite.full((2,), 5.0), (id(a), a._cdata, b._cdata)
+    torchlite.utils.swap_tensors(a, b)
+    assert a.tolist() == [0, 0, 0] and a.dtype is torchlite.float64 and a.grad is None
+    assert b.tolist() == [1, 1] and b.note == 1 and b.grad.tolist() == [5, 5]
+    assert id(a) == kept[0] and a._cdata not in kept[1:]
+    with pytest.raises(RuntimeError, match="no leaf"):
+        torchlite.utils.swap_tensors(b * 2, a)
+    torchlite.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        m = torchlite.nn.Linear(2, 2)
+        weight, cdata = m.weight, m.weight._cdata
+        m.double()
+        assert m.weight is weight and weight.dtype is torchlite.float64 and weight._cdata != cdata
+        m.load_state_dict({"weight": torchlite.ones(2, 2), "bias": torchlite.zeros(2)}, assign=True)
+        assert m.weight is weight and weight.dtype is torchlite.float32 and weight.sum() == 4
+    finally:
+        torchlite.__future__.set_swap_module_params_on_conversion(False)
+
+
+def test_load_state_dict_leaves_no_cycle():
+    import gc
+
+    m = torchlite.nn.Sequential(torchlite.nn.Linear(2, 2))
+    state = m.state_dict()
+    gc.collect()
+    m.load_state_dict(state)
+    assert gc.collect() == 0
+
+
+def test_functional_call_with_extra_names_and_values_that_change():
+    class Counts(torchlite.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.n = torchlite.nn.Buffer(torchlite.zeros(1))
+            self.label = 0.5
+
+        def forward(self, x):
+            self.n = self.n + 1
+            return x + self.n, [name for name, _ in self.named_parameters()]
+
+    m, given = Counts(), {"n": torchlite.full((1,), 2.0), "extra": torchlite.nn.Parameter(torchlite.ones(1))}
+    out, names = torchlite.func.functional_call(m, given, torchlite.zeros(1))
+    assert out.tolist() == [3] and names == ["extra"] and given["n"].tolist() == [3]
+    assert m.n.tolist() == [0] and not hasattr(m, "extra")
+    with pytest.raises(TypeError, match="attribute `label`: 0.5 is not an instance of torch.Tensor"):
+        torchlite.func.functional_call(m, {"label": torchlite.ones(1)}, torchlite.zeros(1))
+
+
+def test_pruning_container_and_amounts():
+    prune = torchlite.nn.utils.prune
+    first, other = prune.L1Unstructured(amount=2), prune.L1Unstructured(amount=2)
+    first._tensor_name, other._tensor_name = "weight", "bias"
+    container = prune.PruningContainer(first)
+    with pytest.raises(ValueError, match="acting on the parameter named 'weight'"):
+        container.add_pruning_method(other)
+    with pytest.raises(TypeError, match="is not a BasePruningMethod subclass"):
+        container.add_pruning_method(10)
+    assert [prune._compute_nparams_toprune(a, 15) for a in (0, 10, 1.0, 0.4)] == [0, 10, 15, 6]
+    with pytest.raises(ValueError, match="should be smaller than"):
+        prune._validate_pruning_amount(20, 19)
