@@ -328,6 +328,7 @@ _PRIVATE = {
     "__config__",
     "_VF",
     "_dynamo",
+    "_export",
     "_guards",
     "_ops",
     "_prims",
@@ -386,6 +387,9 @@ _LAZY_NAMES = {
     "self_test": "_core.self_test",
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
+    "_disable_dynamo": "_core.lazy_names",
+    "Storage": "storage",
+    "_storage_classes": "storage",
     **dict.fromkeys(
         """_nested_from_padded _nested_from_padded_and_nested_example _nested_tensor_from_mask
         _nested_tensor_from_mask_left_aligned _nested_tensor_from_tensor_list _nested_view_from_buffer""".split(),

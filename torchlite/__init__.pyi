@@ -187,6 +187,7 @@ _Number = _int | _float | _complex
 class AcceleratorError(RuntimeError): ...
 Any: Any
 class OutOfMemoryError(RuntimeError): ...
+Storage: Any
 __version__: _str
 _publish: Any
 adaptive_avg_pool1d: Any

@@ -384,20 +384,16 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def storage(self) -> Any:
         """The typed storage behind the tensor."""
-        _C.warn_once(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
-            "storage class. This should only matter to you if you are using storages directly. "
-            " To access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()"
-        )
-        return self._typed_storage()
+        from ..storage import TypedStorage, _warn_typed_storage_removal
 
-    def _typed_storage(self) -> Any:
-        from ..storage import TypedStorage
-
+        _warn_typed_storage_removal()
         return TypedStorage(wrap_storage=self._storage, dtype=self.dtype, _internal=True)
 
     def storage_type(self) -> Any:
-        return type(self.storage())
+        from ..storage import LEGACY_CLASSES, _PICKLE_NAMES, _warn_typed_storage_removal
+
+        _warn_typed_storage_removal()
+        return LEGACY_CLASSES[_PICKLE_NAMES[self.dtype]]
 
     def is_shared(self) -> bool:
         return False
