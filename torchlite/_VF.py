@@ -1,12 +1,13 @@
-"""The core's functions under the name that the Python of recurrent layers, and copies of it, take them from."""
-
-from __future__ import annotations
+"""torch._VF: the functions of torch under the names of PyTorch's core, where torch has others of the same name."""
 
 from typing import Any
 
-import torchlite as torch
-
 
 def __getattr__(name: str) -> Any:
-    core: Any = torch._C
-    return getattr(core._VariableFunctions, name)
+    from ._C import _VariableFunctions  # type: ignore[attr-defined]
+    from ._core import absent
+
+    found = getattr(_VariableFunctions, name)
+    if absent.is_absent(found):
+        raise AttributeError("module 'torch._VF' has no attribute '%s'" % name)
+    return found

@@ -310,6 +310,7 @@ _SUBMODULES = {
     "masked",
     "mps",
     "multiprocessing",
+    "nested",
     "overrides",
     "profiler",
     "quasirandom",
@@ -328,9 +329,10 @@ _SUBMODULES = {
 }
 # where PyTorch has them, for packages that ask the torch namespace
 _PRIVATE = {
-    "_VF",
     "__config__",
+    "_VF",
     "_dynamo",
+    "_export",
     "_guards",
     "_ops",
     "_prims",
@@ -389,14 +391,22 @@ _LAZY_NAMES = {
     "self_test": "_core.self_test",
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
+    "_disable_dynamo": "_core.lazy_names",
+    "Storage": "storage",
+    "_storage_classes": "storage",
     **dict.fromkeys(
         """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with
         _check_type _check_value _check_with _is_all_true _is_any_true _shape_as_tensor""".split(),
         "_core.checks",
     ),
     **dict.fromkeys(
-        """sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum _sym_acos _sym_asin _sym_atan _sym_cos
-        _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan _sym_tanh""".split(),
+        """_nested_from_padded _nested_from_padded_and_nested_example _nested_tensor_from_mask
+        _nested_tensor_from_mask_left_aligned _nested_tensor_from_tensor_list _nested_view_from_buffer""".split(),
+        "nested._convert",
+    ),
+    **dict.fromkeys(
+        """SymInt sym_float sym_int sym_ite sym_max sym_min sym_not sym_sqrt sym_sum _sym_acos _sym_asin _sym_atan
+        _sym_cos _sym_cosh _sym_log2 _sym_sin _sym_sinh _sym_sqrt _sym_tan _sym_tanh""".split(),
         "_core.sym_functions",
     ),
     **dict.fromkeys(

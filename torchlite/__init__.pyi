@@ -28,6 +28,7 @@ from . import linalg as linalg
 from . import masked as masked
 from . import mps as mps
 from . import multiprocessing as multiprocessing
+from . import nested as nested
 from . import nn as nn
 from . import ops as ops
 from . import optim as optim
@@ -49,6 +50,7 @@ from . import version as version
 from . import webgpu as webgpu
 from .random import Generator as Generator
 from .amp import GradScaler as GradScaler
+from ._core.sym_functions import SymInt as SymInt
 from ._core.tensor import Tensor as Tensor
 from .functional import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from .functional import as_tensor as as_tensor
@@ -186,7 +188,8 @@ _Number = _int | _float | _complex
 class AcceleratorError(RuntimeError): ...
 Any: Any
 class OutOfMemoryError(RuntimeError): ...
-__version__: Any
+Storage: Any
+__version__: _str
 _publish: Any
 adaptive_avg_pool1d: Any
 adaptive_max_pool1d: Any

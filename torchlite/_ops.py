@@ -682,7 +682,11 @@ _spaces: dict[str, _OpNamespace] = {}
 def namespace(name: str) -> _OpNamespace:
     """torch.ops.<name>."""
     if name not in _spaces:
-        _spaces[name] = _OpNamespace(name)
+        _spaces[name] = made = _OpNamespace(name)
+        if name == "mkldnn":
+            from ._core.mkldnn import ANSWERS
+
+            vars(made).update(ANSWERS)
     return _spaces[name]
 
 

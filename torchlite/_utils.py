@@ -117,6 +117,23 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
     return torch.sparse_compressed_tensor(first, second, values, size, layout=layout, check_invariants=False)
 
 
+def _rebuild_nested_tensor(buffer: Any, sizes: Any, strides: Any, storage_offsets: Any) -> Any:
+    """A nested tensor of layout strided of its values and of the places of its parts."""
+    from .nested import _tensor
+
+    return _tensor.from_tables(buffer, sizes, strides, storage_offsets)
+
+
+def _rebuild_njt(constructor_kwargs: dict[str, Any]) -> Any:
+    """A nested tensor of layout jagged of its parts."""
+    from .nested._tensor import NestedTensor
+
+    return NestedTensor(**constructor_kwargs)
+
+
+_rebuild_njt.__module__ = __package__ + ".nested._internal.nested_tensor"  # files name it so
+
+
 def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: dict[Any, Any]) -> Tensor:
     param = torch.nn.Parameter(data, requires_grad)
     if backward_hooks:

@@ -57,12 +57,29 @@ def _new(data, dtype, name):
             stacklevel=3,
         )
         return data.detach().clone() if dtype is None else data.detach().to(dtype, copy=True)
+    if type(data) not in _PLAIN and is_storage(data):
+        return _of_storage(data, dtype)
     if dtype is not None and _is_number(data):
         data = data.item()
     if not hasattr(data, "__array_interface__"):
         return _C.tensor_from_data(data, dtype)
     t = _from_array(data)
     return t.clone() if dtype is None or dtype is t.dtype else t.to(dtype)
+
+
+_PLAIN = frozenset((list, tuple, int, float, bool))
+
+
+def _of_storage(storage, dtype):
+    """A tensor over the memory of a storage; one without a dtype of its own is read as `dtype`."""
+    own = getattr(storage, "dtype", None)
+    if own is not None and dtype not in (None, own):
+        raise RuntimeError(
+            "Expected a Storage of type %s or an UntypedStorage, but got %s" % (dtype._scalar_type, own._scalar_type)
+        )
+    kind = own or dtype or _dtypes.int64
+    memory = getattr(storage, "_untyped_storage", storage)
+    return _C.tensor_from_storage(memory, kind, 0, (memory.nbytes() // kind.itemsize,), (1,))
 
 
 def _is_number(a):
@@ -628,6 +645,10 @@ _ALSO_HERE = {
 
 def __getattr__(name):
     """Ops that PyTorch has in this module as well as in torch."""
+    if name == "F":
+        import torchlite.nn.functional as F
+
+        return F
     if name not in _ALSO_HERE:
         raise AttributeError("module 'torch.functional' has no attribute '%s'" % name)
     import torchlite

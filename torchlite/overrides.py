@@ -34,17 +34,24 @@ _override.install()
 
 def has_torch_function(relevant_args: Iterable[Any]) -> bool:
     """Whether an argument has a __torch_function__ of its own, or a mode is on."""
-    return not _asked_once() and _C.overrides(*relevant_args)
+    return not _asked_once() and _C.overrides(*relevant_args) and _by_programs(relevant_args)
+
+
+def _by_programs(args: Iterable[Any]) -> bool:
+    """Whether one of the functions is a program's, not that of a layout, of which PyTorch's tensors have none."""
+    return bool(_override.modes) or any(
+        _C.overrides(a) and not getattr(type(a), "_function_of_layout", False) for a in args
+    )
 
 
 def has_torch_function_unary(obj: Any) -> bool:
     """has_torch_function for one argument."""
-    return not _asked_once() and _C.overrides(obj)
+    return not _asked_once() and _C.overrides(obj) and _by_programs((obj,))
 
 
 def has_torch_function_variadic(*args: Any) -> bool:
     """has_torch_function for several arguments."""
-    return not _asked_once() and _C.overrides(*args)
+    return not _asked_once() and _C.overrides(*args) and _by_programs(args)
 
 
 def _get_overloaded_args(relevant_args: Iterable[Any], get_type_fn: Callable[[Any], type] | None = None) -> list[Any]:

@@ -8,8 +8,9 @@ reads the other's files.
 from __future__ import annotations
 
 
-import re
+import contextlib
 import functools
+import re
 import os
 import sys
 
@@ -320,7 +321,9 @@ def _pickle(obj: Any, pickle_module: Any, protocol: int, legacy: bool = False) -
         size = storage.nbytes()
         if size and dtypes.setdefault(id(storage), dtype) is not dtype:
             raise RuntimeError("Cannot save multiple tensors or storages that view the same data as different types")
-        key = keys.setdefault(id(storage), str(id(storage) if legacy else len(keys)))
+        # an empty storage may be seen as several dtypes, each of them a storage of the file
+        which = id(storage) if size or legacy else (id(storage), dtype)
+        key = keys.setdefault(which, str(id(storage) if legacy else len(keys)))
         storages[key] = storage, dtype
         ours.add((kind.__module__, kind.__name__))
         pid = "storage", kind, key, location_tag(storage), size // dtype.itemsize
@@ -560,7 +563,7 @@ def storage_facts(saved_id: tuple[Any, ...]) -> tuple[DType, str, str, int, list
     all of the kinds that they have."""
     _, storage_class, key, location, count, *rest = saved_id
     dtype = torch.uint8 if storage_class is _storage.UntypedStorage else getattr(storage_class, "dtype", None)
-    location = location.decode("ascii") if isinstance(location, bytes) else location
+    key, location = (x.decode("ascii") if isinstance(x, bytes) else x for x in (key, location))
     if (
         type(dtype) is not torch.dtype
         or isinstance(storage_class, torch.Tensor)
@@ -571,6 +574,62 @@ def storage_facts(saved_id: tuple[Any, ...]) -> tuple[DType, str, str, int, list
     ):
         raise RuntimeError("a storage in the file has no valid type, key, location or size")
     return dtype, key, location, count, rest
+
+
+def _is_zipfile(f: Any) -> bool:
+    """Whether a file begins as those of torch.save do."""
+    start = f.tell()
+    read = f.read(4)
+    f.seek(start)
+    return read == b"PK\3\4"
+
+
+class _Records:
+    """The records of an archive, by the names that PyTorch's reader has for its methods."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    def has_record(self, name: str) -> bool:
+        return name in self._reader
+
+    def get_record(self, name: str) -> bytes:
+        return self._reader.read(name)
+
+    def get_all_records(self) -> list[str]:
+        return list(self._reader.names())
+
+    def get_record_offset(self, name: str) -> int:
+        return self._reader.offset(name)
+
+
+@contextlib.contextmanager
+def _open_zipfile_reader(name_or_buffer: Any) -> Any:
+    """The records of an archive, in a with block."""
+    with _open_file_like(name_or_buffer, "rb") as file:
+        yield _Records(zip_records.Reader(file))
+
+
+class _NewRecords:
+    def __init__(self, write: Any, name: str) -> None:
+        self._writer = zip_records.Writer(write, name)
+
+    def write_record(self, name: str, data: Any, size: int) -> None:
+        """Appends `size` bytes of a storage or of bytes."""
+        data = data.encode() if isinstance(data, str) else data
+        self._writer.record(name, memoryview(data).cast("B")[:size] if size else b"")
+
+
+@contextlib.contextmanager
+def _open_zipfile_writer(name_or_buffer: Any) -> Any:
+    """A new archive, in a with block; what stood in a file before is overwritten."""
+    path = isinstance(name_or_buffer, (str, os.PathLike))
+    name = os.path.splitext(os.path.basename(os.fspath(name_or_buffer)))[0] if path else "archive"
+    with _open_file_like(name_or_buffer, "wb") as file:
+        made = _NewRecords(file.write, name)
+        yield made
+        made._writer.close()
+        file.flush()
 
 
 def _check_version(reader: Reader) -> None:

@@ -62,6 +62,8 @@ def _storage_repr(storage: Any) -> str:
 
 
 def _storage_getitem(storage: Any, index: Any) -> Any:
+    if _device_of(storage).type == "meta":
+        raise NotImplementedError("Not available for 'meta' device type")
     item = _as_tensor(storage, _dtypes.uint8)[index]
     if item.dim() and not len(item):
         return item.untyped_storage()
@@ -147,25 +149,88 @@ def _reduce(storage: TypedStorage) -> tuple[Callable[..., Any], tuple[bytes]]:
     return _load_from_bytes, (out.getvalue(),)
 
 
+_always_warn = [False]
+
+
+def _set_always_warn_typed_storage_removal(always_warn: bool) -> None:
+    """Whether each use of typed storages warns, or the first one only."""
+    _always_warn[0] = always_warn
+
+
+def _get_always_warn_typed_storage_removal() -> bool:
+    return _always_warn[0]
+
+
+def _warn_typed_storage_removal(stacklevel: int = 2) -> None:
+    text = (
+        "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
+        "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "
+        "directly, use tensor.untyped_storage() instead of tensor.storage()"
+    )
+    if _always_warn[0]:
+        import warnings
+
+        warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
+    else:
+        _C.warn_once(text)
+
+
+_TYPED = """TypedStorage.__init__ received an invalid combination of arguments. Expected one of:
+ * (*, torch.device device, torch.dtype dtype)
+ * (int size, *, torch.device device, torch.dtype dtype)
+ * (Sequence data, *, torch.device device, torch.dtype dtype)
+ * (*, UntypedStorage wrap_storage, torch.dtype dtype)
+"""
+_LEGACY = """%s.__new__ received an invalid combination of arguments. Expected one of:
+ * no arguments
+ * (int size)
+ * (Sequence data)
+ * (*, UntypedStorage wrap_storage)
+"""
+
+
+def _check_wrapped(expected: str, args: Any, wrapped: Any) -> None:
+    if args:
+        raise RuntimeError(expected + "No positional arguments should be given when using 'wrap_storage'")
+    if not isinstance(wrapped, UntypedStorage):
+        raise TypeError(expected + f"Argument 'wrap_storage' must be UntypedStorage, but got {type(wrapped)}")
+
+
 class TypedStorage:
     """A storage seen as elements of one dtype (deprecated in PyTorch; kept for pickles and old code)."""
 
     def __init__(
         self, *args: Any, wrap_storage: Any = None, dtype: Any = None, device: Any = None, _internal: bool = False
     ) -> None:
+        if not _internal:
+            _warn_typed_storage_removal()
         if wrap_storage is not None:
+            if not _internal:
+                _check_wrapped(_TYPED, args, wrap_storage)
+                if dtype is None:
+                    raise RuntimeError(_TYPED + "Argument 'dtype' must be specified")
+                if not isinstance(dtype, torch.dtype):
+                    raise TypeError(_TYPED + f"Argument 'dtype' must be torch.dtype, not {type(dtype)}")
+                if device is not None:
+                    raise RuntimeError(
+                        _TYPED + "Argument 'device' should not be specified when 'wrap_storage' is given"
+                    )
             self._untyped_storage, self.dtype = wrap_storage, dtype
             return
         self.dtype = dtype or torch.get_default_dtype()
         if len(args) > 1:
-            raise RuntimeError("Too many positional arguments")
+            raise RuntimeError(_TYPED + "Too many positional arguments")
+        if device is not None and torch.device(device).type not in ("cpu", "cuda", "meta", "webgpu"):
+            raise RuntimeError(_TYPED + f"Storage device not recognized: {torch.device(device).type}")
         source = args[0] if args else 0
         if isinstance(source, int):
             tensor = torch.empty(source, dtype=self.dtype, device=device)
         elif isinstance(source, (list, tuple)):
             tensor = torch.tensor(source, dtype=self.dtype, device=device)
+        elif isinstance(source, str):
+            raise TypeError(f"new(): invalid data type '{type(source).__name__}'")
         else:
-            raise TypeError(f"Argument type not recognized: {type(source)}")
+            raise TypeError(_TYPED + f"Argument type not recognized: {type(source)}")
         self._untyped_storage = tensor.untyped_storage()
 
     device = property(lambda self: _device_of(self._untyped_storage))
@@ -200,13 +265,19 @@ class TypedStorage:
         """Address of the first element."""
         return self._untyped_storage.data_ptr()
 
+    def _need_numbers(self) -> None:
+        if self.device.type == "meta":
+            raise NotImplementedError("Not available for 'meta' device type")
+
     def tolist(self) -> list[float]:
         """The elements as a list."""
+        self._need_numbers()
         return self._tensor().tolist()
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             raise RuntimeError("slices are only supported in UntypedStorage.__getitem__")
+        self._need_numbers()
         return self._tensor()[index].item()
 
     def __setitem__(self, index: Any, value: Any) -> None:
@@ -222,8 +293,60 @@ class TypedStorage:
 
     def copy_(self, source: Any, non_blocking: Any = None) -> Any:
         """Copies the elements of another storage of the same size."""
+        if source.device.type == "meta" != self.device.type:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         self._tensor().copy_(source._tensor())
         return self
+
+    def resize_(self, size: int) -> None:
+        """Changes the number of elements, keeping those that fit."""
+        if self.device.type == "meta":
+            self._untyped_storage = torch.empty(size, dtype=self.dtype, device="meta").untyped_storage()
+        else:
+            self._untyped_storage.resize_(size * self.dtype.itemsize)
+
+    def resizable(self) -> bool:
+        return self._untyped_storage.resizable()
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
+    def is_shared(self) -> bool:
+        return False
+
+    is_pinned = is_shared
+    is_sparse = False
+
+    def _only_cpu(self, name: str) -> None:
+        if self.device.type != "cpu":
+            raise RuntimeError(f"{name}: only available on CPU")
+
+    def share_memory_(self) -> Any:
+        """One process here: the storage itself."""
+        self._only_cpu("_share_fd_")
+        return self
+
+    def _share_fd_cpu_(self, *args: Any) -> Any:
+        self._only_cpu("_share_fd_")
+        raise NotImplementedError("torchlite runs in one process, and has no memory to share with another")
+
+    def _share_filename_cpu_(self, *args: Any) -> Any:
+        self._only_cpu("_share_filename_")
+        raise NotImplementedError("torchlite runs in one process, and has no memory to share with another")
+
+    def _write_file(self, *args: Any) -> None:
+        if self.device.type == "meta":
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        raise NotImplementedError("TypedStorage._write_file: use torch.save, or write bytes(storage.untyped())")
+
+    @classmethod
+    def from_file(cls: Any, filename: Any, shared: bool = False, size: int = 0) -> Any:
+        """The elements of a file, of the dtype of a legacy class."""
+        if cls is TypedStorage:
+            raise RuntimeError("from_file can only be called on derived classes")
+        core: Any = UntypedStorage
+        memory = core.from_file(filename, shared, size * cls.dtype.itemsize)
+        return TypedStorage(wrap_storage=memory, dtype=cls.dtype, _internal=True)
 
     def clone(self) -> Any:
         """A copy."""
@@ -254,34 +377,62 @@ class TypedStorage:
     __hash__ = object.__hash__
 
     def __repr__(self) -> Any:
-        lines = "".join(f" {v}\n" for v in self.tolist())
+        lines = "...\n" if self.device.type == "meta" else "".join(f" {v}\n" for v in self.tolist())
         return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {len(self)}]"
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[bytes]]:
         return _reduce(self)
 
 
+for _name in "double float half bfloat16 long int short char byte bool".split():
+    # s.float() ...
+    _kind = getattr(_dtypes, {"char": "int8", "byte": "uint8"}.get(_name, _name), None) or getattr(torch, _name)
+    setattr(TypedStorage, _name, lambda self, kind=_kind: self.type(kind))
+TypedStorage.complex_float = lambda self: self.type(_dtypes.complex64)  # type: ignore[attr-defined]
+TypedStorage.complex_double = lambda self: self.type(_dtypes.complex128)  # type: ignore[attr-defined]
+
+
 class _LegacyMeta(type):
     dtype: DType
 
     def __instancecheck__(cls, instance: TypedStorage) -> bool:
-        return type(instance) is TypedStorage and instance.dtype is cls.dtype or type.__instancecheck__(cls, instance)
+        own = getattr(cls, "dtype", None)
+        return type(instance) is TypedStorage and instance.dtype is own or type.__instancecheck__(cls, instance)
+
+
+class _LegacyStorage(TypedStorage, metaclass=_LegacyMeta):
+    """The base of torch.FloatStorage and its like; calling one of them makes a TypedStorage."""
+
+    dtype: Any
+
+    def __new__(cls, *args: Any, wrap_storage: Any = None, **named: Any) -> Any:
+        _warn_typed_storage_removal()
+        if cls is _LegacyStorage:
+            raise RuntimeError("Only child classes of _LegacyStorage can be instantiated")
+        expected = _LEGACY % cls
+        for name in named:
+            if name in ("device", "dtype"):
+                raise RuntimeError(expected + f"Keyword argument '{name}' cannot be specified")
+            raise TypeError(f"TypedStorage.__new__() got an unexpected keyword argument '{name}'")
+        if wrap_storage is not None:
+            _check_wrapped(expected, args, wrap_storage)
+        elif len(args) > 1:
+            raise RuntimeError(expected + "Too many positional arguments")
+        elif args and not isinstance(args[0], (int, list, tuple, str)):
+            raise TypeError(expected + f"Argument type not recognized: {type(args[0])}")
+        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
 
 
 def _legacy(name: str, dtype_: DType) -> type:
-    def new(cls: type, *args: Any, wrap_storage: Any = None, device: Any = None) -> TypedStorage:
-        return TypedStorage(*args, wrap_storage=wrap_storage, dtype=dtype_, device=device, _internal=True)
-
-    return _LegacyMeta(
-        name,
-        (TypedStorage,),
-        {"dtype": dtype_, "__new__": new, "__module__": "torchlite", "__doc__": f"Makes a `TypedStorage` of {dtype_}."},
-    )
+    fields = {"dtype": dtype_, "__module__": "torchlite", "__doc__": f"Makes a `TypedStorage` of {dtype_}."}
+    return _LegacyMeta(name, (_LegacyStorage,), fields)
 
 
 # torch.FloatStorage ... (calling one makes a TypedStorage)
 LEGACY_CLASSES = {name: _legacy(name, d) for name, d in _PICKLE_DTYPES.items()}
 globals().update(LEGACY_CLASSES)
+Storage = LEGACY_CLASSES["FloatStorage"]
+_storage_classes = {UntypedStorage, TypedStorage, *LEGACY_CLASSES.values()}
 
 
 def _dtype_to_storage_type_map() -> dict[Any, str]:

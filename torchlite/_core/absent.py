@@ -45,7 +45,6 @@ _REASONS = {
     "torch._dynamo": "torchlite runs everything eagerly; torch.compile returns the model as it is",
     "torch.compiler": "torchlite runs everything eagerly; torch.compile returns the model as it is",
     "torch.sparse": "torchlite has no sparse tensors; use dense ones",
-    "torch.nested": "torchlite has no nested tensors; pad them, and pass a mask",
     "torch.cuda": "there is no CUDA; the GPU of a page is device 'webgpu' (torch.webgpu.use_as_cuda())",
     "torch.mps": "there is no MPS; the GPU of a page is device 'webgpu'",
     "torch.xpu": "there is no XPU; the GPU of a page is device 'webgpu'",
@@ -59,7 +58,7 @@ METHODS = """
     _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides _philox_normal_ _philox_uniform_
     _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _use_count const_data_ptr dequantize eig grad_dtype
     int_repr ipu lstsq map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points
-    q_scale q_zero_point qscheme record_stream reinforce slice_inverse solve symeig to_mkldnn to_padded_tensor
+    q_scale q_zero_point qscheme record_stream reinforce slice_inverse solve symeig to_padded_tensor
     xpu
 """.split()
 

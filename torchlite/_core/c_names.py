@@ -96,18 +96,55 @@ class _ConvBackend(enum.IntEnum):
     """PyTorch's kernels for convolutions."""
 
     CudaDepthwise2d, CudaDepthwise3d, Cudnn, CudnnTranspose, Empty, Miopen, MiopenDepthwise, MiopenTranspose = range(8)
-    Mkldnn, MkldnnEmpty, NnpackSpatial, Overrideable, Slow2d, Slow3d, SlowDilated2d = 8, 10, 11, 12, 13, 14, 15
-    SlowDilated3d, SlowTranspose2d, SlowTranspose3d, Winograd3x3Depthwise, Xnnpack2d, Mps = range(16, 22)
+    Mkldnn, MkldnnTranspose, MkldnnEmpty, NnpackSpatial, Overrideable = range(8, 13)
+    Slow2d, Slow3d, SlowDilated2d, SlowDilated3d, SlowTranspose2d, SlowTranspose3d = range(13, 19)
+    Winograd3x3Depthwise, Xnnpack2d, Mps, MpsTranspose = range(19, 23)
+
+
+_has_mkldnn = True  # the layout torch._mkldnn; what runs on it are torchlite's own kernels
+
+
+def _onednn_convolves(
+    x: Any, weight: Any, stride: Any, dilation: Any, transposed: bool, extra: Any, groups: int
+) -> bool:
+    """Whether PyTorch hands a convolution of these arguments to oneDNN, with one thread."""
+    import torchlite as torch
+
+    if not torch.backends.mkldnn.enabled:
+        return False
+    if transposed and any(e >= s for e, s in zip(extra, stride)):
+        return False
+    if x.is_mkldnn:
+        return True
+    if not x.is_cpu or x.dtype is not torch.float32:
+        return False
+    window = (1, weight.shape[2]) if weight.dim() == 3 else weight.shape[-2:]
+    spread = any(n != 1 for n in (*stride, *dilation))
+    if not (spread or x.shape[0] >= 16 or any(n != 1 for n in window)):
+        return False
+    large = all(n > 3 for n in window) or x.shape[:4].numel() > 20480
+    return groups > 1 or x.shape[0] > 1 or large
 
 
 def _select_conv_backend(
-    input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, transposed: bool, *others: Any
+    input: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    transposed: bool,
+    output_padding: Any,
+    groups: int,
+    bias_sizes: Any = None,
 ) -> _ConvBackend:
-    """The kernel that PyTorch runs on the CPU without MKL-DNN for these arguments. torchlite's are its own
-    (native/src/conv); the two agree on what is empty, transposed and dilated."""
+    """The kernel that PyTorch runs on the CPU for these arguments. torchlite's are its own (native/src/conv); the two
+    agree on what is empty, transposed and dilated."""
     dims = weight.dim() - 2
     if 0 in (input.shape[0], input.shape[1]):
-        return _ConvBackend.Empty
+        return _ConvBackend.MkldnnEmpty if input.is_mkldnn else _ConvBackend.Empty
+    if _onednn_convolves(input, weight, stride, dilation, transposed, output_padding, groups):
+        return _ConvBackend.MkldnnTranspose if transposed else _ConvBackend.Mkldnn
     if transposed:
         return _ConvBackend.SlowTranspose3d if dims == 3 else _ConvBackend.SlowTranspose2d
     if any(d != 1 for d in dilation):

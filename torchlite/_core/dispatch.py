@@ -65,14 +65,21 @@ def dispatch_other(ov: Any, args: Any) -> Any:
             if device is not a and (a is not None or device.type != "cpu"):
                 args = (*args[:i], device, *args[i + 1 :])
         elif p[3] == _LAYOUT and isinstance(a, _device.layout) and a is not _device.strided:
-            from ..sparse._build import factory
-
-            return factory(ov, args)
+            return _of_layout(a)(ov, args)
     if not off_cpu:
         for t in _tensors(args):
             if not t.is_cpu:
                 return args
     return args if off_cpu else None
+
+
+def _of_layout(layout: Any) -> Any:
+    """Who makes new tensors of a layout that the core does not have."""
+    if layout is _device._mkldnn:
+        from .mkldnn import factory as made
+    else:
+        from ..sparse._build import factory as made
+    return made
 
 
 def no_meta(name: str) -> NotImplementedError:

@@ -1,4 +1,4 @@
-"""Tensor's methods that are about sparse layouts; torch.sparse has their bodies, and is imported when one is called."""
+"""Tensor's methods that are about layouts; torch.sparse has the bodies of most, and is imported when one is called."""
 
 from __future__ import annotations
 
@@ -23,7 +23,15 @@ def _later(name: str) -> Callable[..., Any]:
     return method
 
 
-def install(tensor: type) -> None:
+def to_mkldnn(self: Any, dtype: Any = None) -> Any:
+    """A copy in the layout torch._mkldnn."""
+    from .mkldnn import to_mkldnn
+
+    return to_mkldnn(self, dtype)
+
+
+def install(tensor: Any) -> None:
     """Puts the methods into Tensor's class."""
+    tensor.to_mkldnn = to_mkldnn
     for name in NAMES:
         setattr(tensor, name, _later(name))

@@ -15,6 +15,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+class SymInt:
+    """The type of a size that is no number. The only ones here are those of nested tensors (NestedInt, j1)."""
+
+    __module__ = "torch"
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError("torch.SymInt: torchlite traces no programs, so that it makes no symbolic sizes")
+
+
 def _check(*values: Any) -> bool:
     """Whether a float is among these numbers; AssertionError for other types."""
     floats: tuple[type, ...] = (float,)

@@ -381,20 +381,16 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def storage(self) -> Any:
         """The typed storage behind the tensor."""
-        _C.warn_once(
-            "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only "
-            "storage class. This should only matter to you if you are using storages directly. "
-            " To access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()"
-        )
-        return self._typed_storage()
+        from ..storage import TypedStorage, _warn_typed_storage_removal
 
-    def _typed_storage(self) -> Any:
-        from ..storage import TypedStorage
-
+        _warn_typed_storage_removal()
         return TypedStorage(wrap_storage=self._storage, dtype=self.dtype, _internal=True)
 
     def storage_type(self) -> Any:
-        return type(self.storage())
+        from ..storage import LEGACY_CLASSES, _PICKLE_NAMES, _warn_typed_storage_removal
+
+        _warn_typed_storage_removal()
+        return LEGACY_CLASSES[_PICKLE_NAMES[self.dtype]]
 
     def is_shared(self) -> bool:
         return False
@@ -403,7 +399,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """One process here: the tensor itself."""
         return self
 
-    _cdata = property(id)
+    # which tensor of the core it is; torch.utils.swap_tensors changes it
+    _cdata = property(lambda self: self.__dict__.get("_swapped_cdata") or id(self))
 
     _view_func, _view_func_unsafe = _view_replay.checked, _view_replay.forward
     _rev_view_func_unsafe = _view_replay.backward

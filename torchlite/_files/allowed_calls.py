@@ -190,6 +190,29 @@ def _sparse(func: Any, args: tuple[Any, ...], budget: Budget, keys: Any) -> Any:
     return func(*args)
 
 
+def _nested(func: Any, args: tuple[Any, ...], budget: Budget, keys: Any) -> Any:
+    """(values, sizes, strides, offsets); the tables are looked at as it is made."""
+    _need(len(args) == 4 and all(isinstance(t, torch.Tensor) and not t.is_nested for t in args), func, args)
+    return func(*args)
+
+
+_JAGGED = {"values", "offsets", "lengths", "_ragged_idx", "_metadata_cache"}
+
+
+def _jagged(func: Any, args: tuple[Any, ...], budget: Budget, keys: Any) -> Any:
+    """({values, offsets, lengths, the ragged dim, the longest and the shortest part},)"""
+    _need(len(args) == 1 and type(args[0]) is dict and _JAGGED.issuperset(args[0]), func, args)
+    given = args[0]
+    tensors = [given.get("values"), given.get("offsets"), *(t for t in [given.get("lengths")] if t is not None)]
+    _need(all(isinstance(t, torch.Tensor) and not t.is_nested for t in tensors), func, args)
+    _need(all(t.dim() == 1 and t.dtype in (torch.int32, torch.int64) for t in tensors[1:]), func, args)
+    _need(type(given.get("_ragged_idx", 1)) is int, func, args)
+    cache = given.get("_metadata_cache")
+    _need(cache is None or type(cache) in _TABLES, func, args)
+    _need(all(type(n) is int or isinstance(n, torch.Tensor) for n in (cache or {}).values()), func, args)
+    return func(*args)
+
+
 def _to_device(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
     _need(len(args) == 4 and type(args[1]) is torch.dtype and type(args[3]) in _FLAGS, func, args)
     if func is _utils._rebuild_device_tensor_from_cpu_tensor:
@@ -263,6 +286,8 @@ _RULES = {
         (_utils._rebuild_device_tensor_from_cpu_tensor, _to_device),
         (_utils._rebuild_device_tensor_from_numpy, _to_device),
         (_utils._rebuild_sparse_tensor, _sparse),
+        (_utils._rebuild_nested_tensor, _nested),
+        (_utils._rebuild_njt, _jagged),
         (_utils._rebuild_parameter, _rebuild_parameter),
         (_utils._rebuild_parameter_with_state, _rebuild_parameter),
         (_utils._rebuild_from_type_v2, _from_type),

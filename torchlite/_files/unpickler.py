@@ -71,12 +71,14 @@ def _default_allowed() -> dict[str, Any]:
         "_rebuild_tensor_v2",
         "_rebuild_tensor_v3",
         "_rebuild_sparse_tensor",
+        "_rebuild_nested_tensor",
         "_rebuild_meta_tensor_no_storage",
         "_rebuild_wrapper_subclass",
         "_rebuild_device_tensor_from_cpu_tensor",
         "_rebuild_device_tensor_from_numpy",
     ):
         _allowed["torch._utils." + name] = getattr(_utils, name)
+    _allowed["torch.nested._internal.nested_tensor._rebuild_njt"] = _utils._rebuild_njt
     for one in (*_dtypes.DTYPES, *_dtypes.NAMES_ONLY, *_device.QSCHEMES):
         _allowed[str(one)] = one
     for name in storage._PICKLE_DTYPES:

@@ -208,6 +208,21 @@ def _chunked(
     return tree_unflatten([c[0] if d is None else torch.cat(c, d) for d, *c in columns], out_spec)
 
 
+def _over_parts(func: Any, size: int, dims: Any, leaves: Any, spec: Any, out_dims: Any, kwargs: Any) -> Any:
+    """func mapped over the parts of nested tensors: they have different sizes, so it runs once for each."""
+    for a, d in zip(leaves, dims):
+        if d and a.is_nested:
+            raise RuntimeError(f"Nested tensors can only be vmapped over dim=0, but got dim={d}")
+    layout = next(a.layout for a, d in zip(leaves, dims) if d is not None and a.is_nested)
+    rows = [[a] * size if d is None else a.unbind(d) for a, d in zip(leaves, dims)]
+    results = [func(*tree_unflatten(list(row), spec), **kwargs) for row in zip(*rows)]
+    flat, out_spec = zip(*(tree_flatten(r) for r in results))
+    if any(d != 0 for d in _out_dims(func, out_dims, out_spec[0])):
+        raise RuntimeError("vmap over nested tensors gives nested tensors, mapped over their dim 0 only: out_dims=0")
+    made = [torch.nested.as_nested_tensor(list(column), layout=layout) for column in zip(*flat)]
+    return tree_unflatten(made, out_spec[0])
+
+
 def _check_randomness_arg(randomness: str) -> None:
     if randomness not in ("error", "different", "same"):
         raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
@@ -218,6 +233,8 @@ def vmap_impl(
 ) -> Any:
     """func mapped over these arguments."""
     size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
+    if any(d is not None and a.is_nested for a, d in zip(leaves, dims)):
+        return _over_parts(func, size, dims, leaves, spec, out_dims, kwargs)
     if chunk_size is not None:
         sizes = get_chunk_sizes(size, chunk_size)
         return _chunked(func, dims, leaves, spec, out_dims, randomness, sizes, kwargs)

@@ -236,6 +236,10 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _tensors(tensors)
     grads = _tensors(grad_tensors) if grad_tensors is not None else (None,) * len(tensors)
+    if any(t.is_nested for t in tensors if isinstance(t, TensorBase)):
+        from ..nested._autograd import rows
+
+        tensors, grads = rows(tensors, grads)
     grads = _make_grads(tensors, grads)
     roots = _roots(tensors)
     if create_graph:
@@ -302,6 +306,11 @@ def grad(
         )
     if not inputs:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    if any(t.is_nested for t in (*outputs, *inputs) if isinstance(t, TensorBase)):
+        from ..nested._autograd import grad as of_values
+
+        settings = (retain_graph, create_graph, True, allow_unused, is_grads_batched, materialize_grads)
+        return of_values(outputs, inputs, grad_outputs, settings)
     _check_inputs(inputs)
     made = _make_grads(
         outputs, _tensors(grad_outputs) if grad_outputs is not None else (None,) * len(outputs), is_grads_batched

@@ -70,7 +70,8 @@ mps = _Backend("mps")
 mkl = _Backend("mkl", VERBOSE_OFF=0, VERBOSE_ON=1)
 mkldnn = _Backend(
     "mkldnn",
-    {"enabled": False, "deterministic": False, "allow_tf32": True, "fp32_precision": "none"},
+    {"enabled": True, "deterministic": False, "allow_tf32": True, "fp32_precision": "none"},
+    is_available=lambda: True,
     VERBOSE_OFF=0,
     VERBOSE_ON=1,
 )

@@ -8,6 +8,7 @@ from typing import Any
 
 import torchlite as torch
 
+from .._core.homes import torch_name
 from ..nn.modules.module import _addindent
 from ._namespace import _custom_builtins
 from ._source import here

@@ -83,6 +83,13 @@ class Buffer(torch.Tensor, metaclass=_BufferMeta):
         return t
 
 
+# what an uninitialized parameter may be asked for
+_CONVERSIONS = frozenset("char cpu cuda double float half int long short to".split())
+_ALLOWED = _CONVERSIONS.union(
+    "__hash__ _has_compatible_shallow_copy_type _to_dtype copy_ get_device is_complex is_floating_point size".split()
+)
+
+
 class UninitializedTensorMixin(_Base):
     """A tensor whose shape is not known yet; `materialize` gives it one."""
 
@@ -111,6 +118,22 @@ class UninitializedTensorMixin(_Base):
         self.data = torch.empty(shape, device=device, dtype=dtype)
         self.__class__ = self.cls_to_become
 
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        # the properties of tensors are asked for by the method-wrappers of their descriptors
+        name = getattr(func, "__name__", "")
+        if name in _ALLOWED or type(func).__name__ == "method-wrapper":
+            off: Any = torch._C.DisableTorchFunctionSubclass()
+            with off:
+                if name in _CONVERSIONS:
+                    args = (args[0].data, *args[1:])
+                return func(*args, **(kwargs or {}))
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
+            f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
+            "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"
+        )
+
     @property
     def shape(self):
         raise RuntimeError(
@@ -136,48 +159,6 @@ class UninitializedTensorMixin(_Base):
 
     def __reduce_ex__(self, proto):
         return type(self), (self.requires_grad,) if isinstance(self, Parameter) else ()
-
-
-def _refuse(name):
-    def method(self, *args, **kwargs):
-        raise ValueError(
-            "Attempted to use an uninitialized parameter in {}. This error happens when you are using a "
-            "`LazyModule` or explicitly manipulating `torch.nn.parameter.{}` objects. When using LazyModules "
-            "Call `forward` with a dummy batch to initialize the parameters before calling torch functions".format(
-                f"<method '{name}'>", type(self).__name__
-            )
-        )
-
-    method.__name__ = name
-    return method
-
-
-for _n in (
-    "__add__",
-    "__radd__",
-    "__sub__",
-    "__rsub__",
-    "__mul__",
-    "__rmul__",
-    "__truediv__",
-    "__matmul__",
-    "__getitem__",
-    "__neg__",
-    "__pow__",
-    "__lt__",
-    "__gt__",
-    "sum",
-    "mean",
-    "reshape",
-    "view",
-    "tolist",
-    "item",
-    "numpy",
-    "t",
-    "clone",
-):
-    setattr(UninitializedTensorMixin, _n, _refuse(_n))
-del _n
 
 
 def is_lazy(param):

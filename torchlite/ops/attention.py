@@ -270,12 +270,17 @@ def _native_multi_head_attention(
     q, k, v = (
         torch.nn.functional.linear(x, w, b).view(batch, length, num_head, -1).transpose(1, 2) for x, w, b in parts
     )
-    scores = (q / math.sqrt(embed_dim // num_head)) @ k.transpose(-2, -1)
-    if mask is not None:
-        scores = scores.masked_fill(_head_mask(mask, mask_type, (batch, num_head, length)), -math.inf)
-    weights = scores.softmax(-1)
-    joined = (weights @ v).transpose(1, 2).reshape(batch, length, embed_dim)
+    weights = None
+    if mask is None and not need_weights:
+        heads = torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    else:
+        scores = (q / math.sqrt(embed_dim // num_head)) @ k.transpose(-2, -1)
+        if mask is not None:  # a row that is hidden whole gives NaN, as in PyTorch
+            scores = scores.masked_fill(_head_mask(mask, mask_type, (batch, num_head, length)), -math.inf)
+        weights = scores.softmax(-1)
+        heads = weights @ v
+    joined = heads.transpose(1, 2).reshape(batch, length, embed_dim)
     result = torch.nn.functional.linear(joined, proj_weight, proj_bias)
-    if not need_weights:
+    if not need_weights or weights is None:
         return result, None
     return result, weights.mean(1) if average_attn_weights else weights

@@ -18,6 +18,10 @@ _SUBMODULES = {
 def __getattr__(name):
     from importlib import import_module
 
+    if name == "swap_tensors":
+        from ._swap import swap_tensors
+
+        return swap_tensors
     if name in _SUBMODULES:
         return import_module("." + name, __name__)
     return import_module(".._core.absent", __name__).of(__name__)(name)

@@ -131,7 +131,7 @@ class BackwardHook:
         out = list(args)
         for i, v in zip(index, new):
             out[i] = v
-        return tuple(out), index
+        return (type(args)(*out) if hasattr(args, "_fields") else tuple(out)), index
 
     def setup_input_hook(self, args):
         def register(fn):

@@ -313,3 +313,151 @@ def test_losses(case):
         return [loss, x.grad]
 
     same(run)
+
+
+def test_global_hooks_after_a_program_has_put_in_other_dicts(monkeypatch):
+    from collections import OrderedDict
+
+    module = torchlite.nn.modules.module
+    for name in ("forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks"):
+        monkeypatch.setattr(module, "_global_" + name, OrderedDict())
+    seen = []
+    handles = [
+        module.register_module_forward_pre_hook(lambda m, x: seen.append("pre")),
+        module.register_module_forward_hook(lambda m, x, y: seen.append("forward")),
+        module.register_module_full_backward_pre_hook(lambda m, g: seen.append("backward pre")),
+        module.register_module_full_backward_hook(lambda m, x, g: seen.append("backward")),
+    ]
+    try:
+        torchlite.nn.Sigmoid()(torchlite.ones(2, requires_grad=True)).sum().backward()
+    finally:
+        for h in handles:
+            h.remove()
+        monkeypatch.undo()
+        module._global_is_full_backward_hook = None
+        module._watch()
+    assert seen == ["pre", "forward", "backward pre", "backward"]
+
+
+def test_backward_hooks_keep_a_named_tuple():
+    from typing import NamedTuple
+
+    class Out(NamedTuple):
+        a: torchlite.Tensor
+        b: torchlite.Tensor
+
+    class Two(torchlite.nn.Module):
+        def forward(self, x):
+            return Out(x * 2, x * 3)
+
+    m = Two()
+    m.register_full_backward_hook(lambda m, gi, go: None)
+    made = m(torchlite.ones(2, requires_grad=True))
+    assert type(made) is Out and made.b.tolist() == [3, 3]
+
+
+def test_uninitialized_parameters_refuse_every_function_but_conversions():
+    p = torchlite.nn.parameter.UninitializedParameter()
+    for use in (lambda: torchlite.full_like(p, 1), lambda: p + 1, lambda: p.sum(), lambda: p.normal_(), lambda: p == p):
+        with pytest.raises(ValueError, match="Attempted to use an uninitialized parameter in"):
+            use()
+    assert p.to(torchlite.float64).dtype is torchlite.float64 and p.half().dtype is torchlite.float16
+    with pytest.raises(ValueError, match="can't have uninitialized parameters"):
+        torchlite.nn.utils.spectral_norm(torchlite.nn.LazyLinear(3))
+    with pytest.raises(RuntimeError, match="share memory on an uninitialized"):
+        torchlite.nn.LazyLinear(3).share_memory()
+
+
+def test_right_inverse_keeps_dtype_and_shape():
+    parametrize = torchlite.nn.utils.parametrize
+
+    class Odd(torchlite.nn.Module):
+        def __init__(self, inverse):
+            super().__init__()
+            self.inverse = inverse
+
+        def forward(self, x):
+            return x
+
+        def right_inverse(self, x):
+            return self.inverse(x)
+
+    m = torchlite.nn.Linear(2, 2)
+    parametrize.register_parametrization(m, "weight", torchlite.nn.Identity())
+    for inverse, what in ((lambda x: x.bool(), "dtype"), (lambda x: x[:-1], "shape")):
+        with pytest.raises(ValueError, match="must have the same " + what):
+            parametrize.register_parametrization(m, "weight", Odd(inverse))
+
+
+def test_consume_prefix_in_state_dict_if_present():
+    model = torchlite.nn.Sequential(torchlite.nn.Sequential(torchlite.nn.Linear(2, 2)))
+    state = model.state_dict()
+    torchlite.nn.modules.utils.consume_prefix_in_state_dict_if_present(state, "0.")
+    assert list(state) == ["0.weight", "0.bias"] and list(state._metadata) == ["", "0"]
+
+
+def test_swap_tensors_and_modules_that_swap():
+    a, b = (
+        torchlite.nn.Parameter(torchlite.ones(2)),
+        torchlite.nn.Parameter(torchlite.zeros(3, dtype=torchlite.float64)),
+    )
+    a.note, a.grad, kept = 1, torchlite.full((2,), 5.0), (id(a), a._cdata, b._cdata)
+    torchlite.utils.swap_tensors(a, b)
+    assert a.tolist() == [0, 0, 0] and a.dtype is torchlite.float64 and a.grad is None
+    assert b.tolist() == [1, 1] and b.note == 1 and b.grad.tolist() == [5, 5]
+    assert id(a) == kept[0] and a._cdata not in kept[1:]
+    with pytest.raises(RuntimeError, match="no leaf"):
+        torchlite.utils.swap_tensors(b * 2, a)
+    torchlite.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        m = torchlite.nn.Linear(2, 2)
+        weight, cdata = m.weight, m.weight._cdata
+        m.double()
+        assert m.weight is weight and weight.dtype is torchlite.float64 and weight._cdata != cdata
+        m.load_state_dict({"weight": torchlite.ones(2, 2), "bias": torchlite.zeros(2)}, assign=True)
+        assert m.weight is weight and weight.dtype is torchlite.float32 and weight.sum() == 4
+    finally:
+        torchlite.__future__.set_swap_module_params_on_conversion(False)
+
+
+def test_load_state_dict_leaves_no_cycle():
+    import gc
+
+    m = torchlite.nn.Sequential(torchlite.nn.Linear(2, 2))
+    state = m.state_dict()
+    gc.collect()
+    m.load_state_dict(state)
+    assert gc.collect() == 0
+
+
+def test_functional_call_with_extra_names_and_values_that_change():
+    class Counts(torchlite.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.n = torchlite.nn.Buffer(torchlite.zeros(1))
+            self.label = 0.5
+
+        def forward(self, x):
+            self.n = self.n + 1
+            return x + self.n, [name for name, _ in self.named_parameters()]
+
+    m, given = Counts(), {"n": torchlite.full((1,), 2.0), "extra": torchlite.nn.Parameter(torchlite.ones(1))}
+    out, names = torchlite.func.functional_call(m, given, torchlite.zeros(1))
+    assert out.tolist() == [3] and names == ["extra"] and given["n"].tolist() == [3]
+    assert m.n.tolist() == [0] and not hasattr(m, "extra")
+    with pytest.raises(TypeError, match="attribute `label`: 0.5 is not an instance of torch.Tensor"):
+        torchlite.func.functional_call(m, {"label": torchlite.ones(1)}, torchlite.zeros(1))
+
+
+def test_pruning_container_and_amounts():
+    prune = torchlite.nn.utils.prune
+    first, other = prune.L1Unstructured(amount=2), prune.L1Unstructured(amount=2)
+    first._tensor_name, other._tensor_name = "weight", "bias"
+    container = prune.PruningContainer(first)
+    with pytest.raises(ValueError, match="acting on the parameter named 'weight'"):
+        container.add_pruning_method(other)
+    with pytest.raises(TypeError, match="is not a BasePruningMethod subclass"):
+        container.add_pruning_method(10)
+    assert [prune._compute_nparams_toprune(a, 15) for a in (0, 10, 1.0, 0.4)] == [0, 10, 15, 6]
+    with pytest.raises(ValueError, match="should be smaller than"):
+        prune._validate_pruning_amount(20, 19)

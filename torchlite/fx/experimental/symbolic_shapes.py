@@ -16,4 +16,9 @@ class ShapeEnv:
         self.allow_scalar_outputs = settings.get("allow_scalar_outputs", True)
 
 
+def is_nested_int(value: Any) -> bool:
+    """Whether a size is that of the dim in which the parts of a jagged tensor differ."""
+    return type(value).__name__ == "NestedInt"
+
+
 __getattr__ = _absent.of(__name__)

@@ -28,6 +28,9 @@ class _Conversion(_Members):
             grad = param.grad
             with torch.no_grad():
                 new = fn(param)
+            if _future.get_swap_module_params_on_conversion():
+                self._swap(key, param, new, grad, fn)
+                continue
             if overwrite:
                 param = Parameter(new, param.requires_grad)
                 self._parameters[key] = param
@@ -44,6 +47,26 @@ class _Conversion(_Members):
             if buf is not None:
                 self._buffers[key] = fn(buf)
         return self
+
+    def _swap(self, key: str, param: Any, new: Any, grad: Any, fn: Callable[..., Any]) -> None:
+        """The parameter, and its gradient, change places with what `fn` made of them."""
+        name = "%s.%s" % (type(self).__name__, key)
+        try:
+            param.grad = None
+            torch.utils.swap_tensors(param, Parameter(new, requires_grad=param.requires_grad))
+        except Exception as e:
+            param.grad = grad
+            raise RuntimeError(f"_apply(): Couldn't swap {name}") from e
+        if grad is None:
+            return
+        with torch.no_grad():
+            new_grad = fn(grad)
+        new_grad.requires_grad_(grad.requires_grad)
+        try:
+            torch.utils.swap_tensors(grad, new_grad)
+        except Exception as e:
+            raise RuntimeError(f"_apply(): Couldn't swap {name}.grad") from e
+        param.grad = grad
 
     def apply(self, fn: Callable[..., Any]) -> Any:
         """Calls `fn` on every submodule (children first) and on self."""

@@ -72,6 +72,29 @@ class _WrappedHook:
         self.module = weakref.ref(state["module"]) if self.with_module and state["module"] is not None else None
 
 
+def _load(
+    module: Any, local_state: dict[str, Tensor], prefix: str, metadata: Any, assign: bool, found: tuple[Any, Any, Any]
+) -> None:
+    """Loads a module, then its children. found: lists of missing keys, of unexpected ones, and of errors."""
+    local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
+    if assign:
+        local_metadata["assign_to_params_buffers"] = assign
+    module._load_from_state_dict(local_state, prefix, local_metadata, True, *found)
+    for name, child in module._modules.items():
+        if child is not None:
+            child_prefix = prefix + name + "."
+            own = {k: v for k, v in local_state.items() if k.startswith(child_prefix)}
+            _load(child, own, child_prefix, metadata, assign, found)
+    incompatible = _IncompatibleKeys(*found[:2])
+    for hook in module._load_state_dict_post_hooks.values():
+        if hook(module, incompatible) is not None:
+            raise AssertionError(
+                "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
+                "return new values, if incompatible_keys need to be modified, it should be done "
+                "inplace."
+            )
+
+
 class _StateDict:
     if TYPE_CHECKING:  # not at run time: typing.get_type_hints of a module must not meet these names
         _parameters: dict[str, Parameter | None]
@@ -232,7 +255,20 @@ class _StateDict:
                 )
             try:
                 with torch.no_grad():
-                    if assign:
+                    if _future.get_swap_module_params_on_conversion():
+                        new = param.module_load(value, assign=bool(assign))
+                        if new is value or new is param:
+                            raise RuntimeError(
+                                "module_load returned one of self or other, please .detach() the result if returning "
+                                "one of the inputs in module_load"
+                            )
+                        if isinstance(param, Parameter):
+                            if not isinstance(new, Parameter):
+                                new = Parameter(new, requires_grad=param.requires_grad)
+                            else:
+                                new.requires_grad_(param.requires_grad)
+                        torch.utils.swap_tensors(param, new)
+                    elif assign:
                         if isinstance(param, Parameter):
                             if not isinstance(value, Parameter):
                                 value = Parameter(value, requires_grad=param.requires_grad)
@@ -281,27 +317,7 @@ class _StateDict:
         if metadata is not None:
             state_dict._metadata = metadata
 
-        def load(module: Any, local_state: dict[str, Tensor], prefix: str = "") -> None:
-            local_metadata = {} if metadata is None else metadata.get(prefix[:-1], {})
-            if assign:
-                local_metadata["assign_to_params_buffers"] = assign
-            module._load_from_state_dict(
-                local_state, prefix, local_metadata, True, missing_keys, unexpected_keys, error_msgs
-            )
-            for name, child in module._modules.items():
-                if child is not None:
-                    child_prefix = prefix + name + "."
-                    load(child, {k: v for k, v in local_state.items() if k.startswith(child_prefix)}, child_prefix)
-            incompatible = _IncompatibleKeys(missing_keys, unexpected_keys)
-            for hook in module._load_state_dict_post_hooks.values():
-                if hook(module, incompatible) is not None:
-                    raise AssertionError(
-                        "Hooks registered with ``register_load_state_dict_post_hook`` are not expected to "
-                        "return new values, if incompatible_keys need to be modified, it should be done "
-                        "inplace."
-                    )
-
-        load(self, state_dict)
+        _load(self, state_dict, "", metadata, assign, (missing_keys, unexpected_keys, error_msgs))
         if strict:
             if unexpected_keys:
                 error_msgs.insert(

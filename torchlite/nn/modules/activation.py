@@ -498,10 +498,23 @@ class MultiheadAttention(Module):
     ):
         """Attention of `query` over `key` and `value`; True in a boolean mask hides a position."""
         is_batched = query.dim() == 3
+        why_not = self._why_not_fast_path(query, key, value, key_padding_mask, attn_mask)
         key_padding_mask = F._canonical_mask(
             key_padding_mask, "key_padding_mask", F._none_or_dtype(attn_mask), "attn_mask", query.dtype
         )
         attn_mask = F._canonical_mask(attn_mask, "attn_mask", None, "", query.dtype, False)
+        if not why_not:
+            mask, mask_type = self.merge_masks(attn_mask, key_padding_mask, query)
+            projections = self.in_proj_weight, self.in_proj_bias, self.out_proj.weight, self.out_proj.bias
+            return torch._native_multi_head_attention(
+                *(query, key, value, self.embed_dim, self.num_heads, *projections),
+                *(mask, need_weights, average_attn_weights, mask_type),
+            )
+        if query.is_nested or key.is_nested or value.is_nested:
+            raise AssertionError(
+                "MultiheadAttention does not support NestedTensor outside of its fast path. The fast path was not hit "
+                f"because {why_not}"
+            )
         if self.batch_first and is_batched:
             # keep identity, so that the packed projection is used for self-attention
             if key is value:
@@ -546,6 +559,51 @@ class MultiheadAttention(Module):
         if self.batch_first and is_batched:
             out = out.transpose(1, 0)
         return out, weights
+
+    def _why_not_fast_path(self, query, key, value, key_padding_mask, attn_mask):
+        """Why a call is not one of torch._native_multi_head_attention, which has no gradient; "" where it is."""
+        if self.training:
+            return "training is enabled"
+        for mask in (attn_mask, key_padding_mask):
+            if mask is not None and torch.is_floating_point(mask):
+                return "floating-point masks are not supported for fast path."
+        weight, bias = self.in_proj_weight, self.in_proj_bias
+        if not torch.backends.mha.get_fastpath_enabled():
+            return "torch.backends.mha.get_fastpath_enabled() was not True"
+        if query.dim() != 3:
+            return f"input not batched; expected query.dim() of 3 but got {query.dim()}"
+        if query is not key or key is not value:
+            return "non-self attention was used (query, key, and value are not the same Tensor)"
+        for name, own in (("in_proj_bias", bias), ("in_proj_weight", weight)):
+            if own is not None and query.dtype != own.dtype:
+                return f"dtypes of query ({query.dtype}) and self.{name} ({own.dtype}) don't match"
+        conditions = {
+            "in_proj_weight was None": weight is None,
+            "in_proj_bias was None": bias is None,
+            "self.num_heads is not even": self.num_heads % 2 != 0,
+            "batch_first was not True": not self.batch_first,
+            "self.bias_k was not None": self.bias_k is not None,
+            "self.bias_v was not None": self.bias_v is not None,
+            "add_zero_attn was enabled": self.add_zero_attn,
+            "_qkv_same_embed_dim was not True": not self._qkv_same_embed_dim,
+            "supplying both src_key_padding_mask and src_mask at the same time is not supported with NestedTensor "
+            "input": query.is_nested and (key_padding_mask is not None or attn_mask is not None),
+            "autocast is enabled": torch.is_autocast_enabled() or torch.is_autocast_enabled("cpu"),
+        }
+        for why, holds in conditions.items():
+            if holds:
+                return why
+        weights = (weight, bias, self.out_proj.weight, self.out_proj.bias)
+        if torch.overrides.has_torch_function((query, *weights)):
+            return "some Tensor argument has_torch_function"
+        if not all(t.is_cpu for t in (query, *weights)):
+            return "some Tensor argument's device is not cpu"
+        if torch.is_grad_enabled() and any(t.requires_grad for t in (query, *weights)):
+            return (
+                "grad is enabled and at least one of query or the input/output projection weights or biases "
+                "requires_grad"
+            )
+        return ""
 
     def merge_masks(self, attn_mask, key_padding_mask, query):
         """Joins both masks into one of shape (N, heads, L, S); returns (mask, mask type)."""

@@ -59,6 +59,16 @@ _global_module_registration_hooks: Hooks = OrderedDict()
 _global_parameter_registration_hooks: Hooks = OrderedDict()
 
 
+def _watch() -> None:
+    """Tells the core of the dicts: it looks into them at each call. Some programs put others in their place."""
+    torch._C.ModuleBase._set_global_hooks(
+        (_global_forward_hooks, _global_forward_pre_hooks, _global_backward_hooks, _global_backward_pre_hooks)
+    )
+
+
+_watch()
+
+
 def register_module_buffer_registration_hook(hook: Any) -> Any:
     """Runs `hook(module, name, buffer)` whenever any module registers a buffer; a returned tensor replaces it."""
     return _add(_global_buffer_registration_hooks, hook)
@@ -76,11 +86,13 @@ def register_module_parameter_registration_hook(hook: Any) -> Any:
 
 def register_module_forward_pre_hook(hook: Any) -> Any:
     """Runs `hook(module, args)` before the forward of every module."""
+    _watch()
     return _add(_global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook: Any, *, with_kwargs: bool = False, always_call: bool = False) -> Any:
     """Runs `hook(module, args, output)` (with kwargs when asked) after the forward of every module."""
+    _watch()
     handle = _add(
         _global_forward_hooks,
         hook,
@@ -96,6 +108,7 @@ def register_module_forward_hook(hook: Any, *, with_kwargs: bool = False, always
 
 def register_module_full_backward_pre_hook(hook: Any) -> Any:
     """Runs `hook(module, grad_output)` before the gradient of every module is computed."""
+    _watch()
     return _add(_global_backward_pre_hooks, hook)
 
 
@@ -106,6 +119,7 @@ def _set_global_backward(full: Any) -> None:
             "Cannot use both regular backward hooks and full backward hooks as a global Module hook. "
             "Please use only one of them."
         )
+    _watch()
     _global_is_full_backward_hook = full
 
 
@@ -662,8 +676,8 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
                     p.grad.zero_()
 
     def share_memory(self) -> Any:
-        """Kept for compatibility: there is one process, so memory is shared already."""
-        return self
+        """Calls share_memory_ of each tensor: there is one process, so memory is shared already."""
+        return self._apply(lambda t: t.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:
         """Compiles `forward` with `torch.compile`."""
@@ -721,16 +735,6 @@ def _getattr(self: Any, name: str) -> Any:
         if name in t:
             return t[name]
     raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
-
-
-torch._C.ModuleBase._set_global_hooks(
-    (
-        _global_forward_hooks,
-        _global_forward_pre_hooks,
-        _global_backward_hooks,
-        _global_backward_pre_hooks,
-    )
-)
 
 
 def _remove_from(name: str, *tables: Any) -> None:

@@ -31,6 +31,17 @@ def _list_with_default(out_size, defaults):
     return [v if v is not None else d for v, d in zip(out_size, defaults[-len(out_size) :])]
 
 
+def consume_prefix_in_state_dict_if_present(state_dict, prefix):
+    """Strips `prefix` in place from the keys of a state_dict that have it, and from those of its metadata."""
+    for key in list(state_dict):
+        if key.startswith(prefix):
+            state_dict[key[len(prefix) :]] = state_dict.pop(key)
+    metadata = getattr(state_dict, "_metadata", {})
+    for key in list(metadata):
+        if key.startswith(prefix) or key and key == prefix.rstrip("."):
+            metadata[key[len(prefix) :]] = metadata.pop(key)
+
+
 from ..._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -64,6 +64,11 @@ class ParametrizationList(ModuleList):
                     "When `right_inverse` outputs one tensor, it may not change the dtype.\noriginal.dtype: "
                     f"{original.dtype}\nright_inverse(original).dtype: {new.dtype}"
                 )
+            if original.device != new.device:
+                raise ValueError(
+                    "When `right_inverse` outputs one tensor, it may not change the device.\noriginal.device: "
+                    f"{original.device}\nright_inverse(original).device: {new.device}"
+                )
             with torch.no_grad():
                 original.data = new if new.data_ptr() != original.data_ptr() else original.data
             if isinstance(original, Parameter):
@@ -206,6 +211,13 @@ def register_parametrization(module, tensor_name, parametrization, *, unsafe=Fal
                 else:
                     if not isinstance(z, torch.Tensor):
                         raise ValueError("parametrization.right_inverse must return a tensor. Got: " + type(z).__name__)
+                    for what in ("dtype", "shape"):
+                        if getattr(z, what) != getattr(y, what):
+                            raise ValueError(
+                                f"The tensor returned by parametrization.right_inverse must have the same {what} as "
+                                f"module.{tensor_name}, unless the `unsafe` flag is enabled.\n"
+                                f"module.{tensor_name}.{what}: {getattr(y, what)}\nreturned {what}: {getattr(z, what)}"
+                            )
         plist.append(parametrization)
         plist.unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:

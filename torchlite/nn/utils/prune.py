@@ -36,12 +36,19 @@ def _validate_pruning_amount_init(amount):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
+def _validate_pruning_amount(amount, tensor_size):
+    if isinstance(amount, int) and amount > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _compute_nparams_toprune(amount, tensor_size):
+    """How many of so many units `amount` means: itself, or that share of them."""
+    return amount if isinstance(amount, int) else round(amount * tensor_size)
+
+
 def _count(amount, size):
-    if isinstance(amount, int):
-        if amount > size:
-            raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
-        return amount
-    return round(amount * size)
+    _validate_pruning_amount(amount, size)
+    return _compute_nparams_toprune(amount, size)
 
 
 class BasePruningMethod:
@@ -129,10 +136,19 @@ class PruningContainer(BasePruningMethod):
     """Several methods on one parameter: each prunes what the ones before have left."""
 
     def __init__(self, *args):
-        self._pruning_methods = tuple(args)
+        self._pruning_methods: tuple[Any, ...] = ()
         self._tensor_name = args[0]._tensor_name if args else None
+        for method in args:
+            self.add_pruning_method(method)
 
     def add_pruning_method(self, method):
+        if method is not None and not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and self._tensor_name != method._tensor_name:
+            raise ValueError(
+                "Can only add pruning methods acting on the parameter named "
+                f"'{self._tensor_name}' to PruningContainer {self}. Found '{method._tensor_name}'"
+            )
         self._pruning_methods += (method,)
 
     def __len__(self):
@@ -305,6 +321,7 @@ def global_unstructured(parameters, pruning_method, importance_scores=None, **kw
             f"{pruning_method} of type {method.PRUNING_TYPE}"
         )
     container = PruningContainer()
+    container._tensor_name = method._tensor_name = "temp"  # of all the tensors joined
     container.add_pruning_method(method)
     final = container.compute_mask(t, default)
     at = 0

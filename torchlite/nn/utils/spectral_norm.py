@@ -2,7 +2,7 @@
 
 import torchlite as torch
 from torchlite.nn import functional as F
-from torchlite.nn.parameter import Parameter
+from torchlite.nn.parameter import Parameter, UninitializedParameter
 
 __all__ = [
     "SpectralNorm",
@@ -63,6 +63,11 @@ class SpectralNorm:
         weight = module._parameters[name]
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+        if isinstance(weight, UninitializedParameter):
+            raise ValueError(
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy "
+                "forward before applying spectral normalization"
+            )
         with torch.no_grad():
             matrix = fn.reshape_weight_to_matrix(weight)
             h, w = matrix.size()

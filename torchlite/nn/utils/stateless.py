@@ -4,6 +4,10 @@ from contextlib import contextmanager
 
 import torchlite as torch
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 __all__ = ["functional_call"]
 
 
@@ -53,27 +57,39 @@ def _reparametrize_module(module, parameters_and_buffers, *, tie_weights=False, 
             if missing:
                 msg.append("Missing key(s): " + ", ".join(f"'{k}'" for k in sorted(missing)) + ".")
             raise RuntimeError("Error(s) in reparametrizing for {}:\n\t{}".format(module._get_name(), "\n\t".join(msg)))
-    undo = []
+    undo: list[tuple[Any, str, Any]] = []
     try:
         for path, value in values.items():
             owner, name = _owner(module, path)
             if value is not None and not isinstance(value, torch.Tensor):
                 raise TypeError(f"{value} is not an instance of torch.Tensor")
-            for table in (owner._parameters, owner._buffers):
-                if name in table:
-                    undo.append((table, name, table[name]))
-                    table[name] = value
-                    break
-            else:
-                undo.append((owner.__dict__, name, owner.__dict__.get(name, _ABSENT)))
-                owner.__dict__[name] = value
+            table = next((t for t in (owner._parameters, owner._buffers) if name in t), None)
+            if table is not None:
+                undo.append((table, name, table[name]))
+                table[name] = value
+                continue
+            old = getattr(owner, name, _ABSENT)
+            if old is not _ABSENT and not isinstance(old, torch.Tensor):
+                raise TypeError(f"attribute `{name}`: {old} is not an instance of torch.Tensor")
+            undo.append((owner, name, old))
+            setattr(owner, name, value)  # a Parameter becomes one of the module's
         yield
     finally:
-        for table, name, value in reversed(undo):
-            if value is _ABSENT:
-                del table[name]
+        seen = {}
+        for path in list(values)[: len(undo)]:
+            owner, name = _owner(module, path)
+            seen[path] = getattr(owner, name, _ABSENT)
+        for place, name, value in reversed(undo):
+            if isinstance(place, dict):
+                place[name] = value
+            elif value is _ABSENT:
+                delattr(place, name)
             else:
-                table[name] = value
+                setattr(place, name, value)
+        # what the module has put in their place goes to the caller
+        parameters_and_buffers.update(
+            (k, seen[k]) for k in parameters_and_buffers if seen.get(k, _ABSENT) is not _ABSENT
+        )
 
 
 def _functional_call(module, parameters_and_buffers, args=None, kwargs=None, *, tie_weights=True, strict=False):

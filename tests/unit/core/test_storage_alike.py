@@ -1,0 +1,80 @@
+"""Typed and untyped storages: what PyTorch does with the same line."""
+
+import pytest
+import torchlite
+from alike import alike, cases
+
+
+@cases("""
+s=torch.arange(4.).storage(); x=torch.tensor(s); x[0]=7; (x, s[0], x.data_ptr()==s.data_ptr())
+s=torch.arange(4.).storage(); torch.tensor(s.untyped())
+s=torch.arange(4.).storage(); torch.tensor(s.untyped(),dtype=torch.float32)
+s=torch.arange(4.).storage(); torch.tensor(s,dtype=torch.int32)
+torch.tensor(torch.UntypedStorage(3),dtype=torch.float32)
+m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); (len(m), m.nbytes())
+m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); m[0]
+m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); m.tolist()
+m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); m.cpu()
+m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); m._share_fd_cpu_()
+m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); m._share_filename_cpu_()
+m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); m.share_memory_()
+m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); m.resize_(10); m.size()
+m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); repr(m)
+m=torch.TypedStorage([1,2,3,4],dtype=torch.float32,device='meta'); torch.ones(4).storage().copy_(m)
+torch.randn(7).storage().__sizeof__()-torch.randn(0).storage().__sizeof__()
+s=torch.FloatStorage(3); s.resize_(5); s.size()
+torch.storage._LegacyStorage()
+torch.FloatStorage(device='cpu')
+torch.FloatStorage(dtype=torch.float32)
+torch.FloatStorage(0,0)
+torch.FloatStorage('a')
+torch.FloatStorage(1,wrap_storage=torch.UntypedStorage(2))
+torch.FloatStorage(wrap_storage=torch.ones(2).storage())
+torch.FloatStorage(wrap_storage=torch.ones(2).untyped_storage()).tolist()
+torch.TypedStorage(wrap_storage=torch.UntypedStorage(4))
+torch.TypedStorage(wrap_storage=torch.UntypedStorage(4),dtype=0)
+torch.TypedStorage(wrap_storage=torch.UntypedStorage(4),dtype=torch.int8,device='cpu')
+torch.TypedStorage(3,4)
+torch.Storage(2).size()
+torch.Storage is torch.FloatStorage
+torch.ones(2).storage_type() is torch.FloatStorage
+s=torch.arange(3.).storage();
+    (s.half().dtype, s.long().tolist(), s.double().dtype, s.byte().dtype, s.complex_float().dtype)
+isinstance(torch.ones(2).storage(), torch.FloatStorage)
+""")
+def test_lines(line):
+    alike(line)
+
+
+def test_the_elements_of_a_file(tmp_path):
+    path = tmp_path / "numbers"
+    path.write_bytes(bytes(torchlite.arange(3.0).untyped_storage()))
+    assert torchlite.FloatStorage.from_file(str(path), False, 3).tolist() == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="derived classes"):
+        torchlite.TypedStorage.from_file(str(path), False, 3)
+
+
+def test_records_of_an_archive(tmp_path):
+    import io
+
+    serialization = torchlite.serialization
+    for place in (str(tmp_path / "a.pt"), io.BytesIO()):
+        with serialization._open_zipfile_writer(place) as file:
+            file.write_record("a", b"12345", 5)
+            file.write_record("b/c", "text", 4)
+        if isinstance(place, io.BytesIO):
+            place.seek(0)
+        with serialization._open_zipfile_reader(place) as file:
+            assert file.get_record("a") == b"12345" and file.get_record("b/c") == b"text" and not file.has_record("d")
+
+
+def test_empty_storages_of_several_dtypes_in_one_file():
+    import io
+
+    a = torchlite.tensor([], dtype=torchlite.float64)
+    b = torchlite.TypedStorage(wrap_storage=a.untyped_storage(), dtype=torchlite.int8)
+    file = io.BytesIO()
+    torchlite.save([a, b], file)
+    file.seek(0)
+    x, y = torchlite.load(file, weights_only=False)
+    assert x.dtype is torchlite.float64 and y.dtype is torchlite.int8

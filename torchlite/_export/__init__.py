@@ -1,0 +1,1 @@
+"""torch._export: only what tensor subclasses ask for."""

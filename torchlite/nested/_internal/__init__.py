@@ -1,0 +1,1 @@
+"""Names of torch.nested._internal that programs ask for."""
