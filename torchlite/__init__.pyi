@@ -189,7 +189,7 @@ class AcceleratorError(RuntimeError): ...
 Any: Any
 class OutOfMemoryError(RuntimeError): ...
 Storage: Any
-__version__: _str
+__version__: Any
 _publish: Any
 adaptive_avg_pool1d: Any
 adaptive_max_pool1d: Any
