@@ -12,6 +12,11 @@ def _tone(seconds=0.5, rate=16000, pitch=220.0):
     return (0.6 * torch.sin(2 * torch.pi * pitch * t) + 0.2 * torch.sin(4 * torch.pi * pitch * t)).unsqueeze(0)
 
 
+def _absent(name):
+    """For a package that only reads files with it: its native library may not fit the PyTorch beside it."""
+    sys.modules[name] = types.ModuleType(name)
+
+
 def facenet_detector():
     from facenet_pytorch import MTCNN
     from facenet_pytorch.models.mtcnn import ONet, PNet, RNet
@@ -20,23 +25,6 @@ def facenet_detector():
     x = torch.randn(2, 3, 48, 48)
     with torch.no_grad():
         return PNet()(x[:, :, :24, :24]), RNet()(x[:, :, :24, :24]), ONet()(x), MTCNN(keep_all=True).thresholds
-
-
-def facenet_detect():
-    import numpy
-    from facenet_pytorch import MTCNN
-    from PIL import Image
-
-    y, x = numpy.mgrid[:120, :120]
-    face = numpy.full((120, 120, 3), 90, "uint8")
-    face[((x - 60) / 32) ** 2 + ((y - 60) / 42) ** 2 < 1] = (220, 180, 150)
-    for cx in (46, 74):
-        face[(x - cx) ** 2 + (y - 50) ** 2 < 25] = (40, 30, 30)
-    face[(abs(x - 60) < 14) & (abs(y - 82) < 3)] = (150, 60, 60)
-    boxes, probability = MTCNN(keep_all=True, thresholds=[0.3, 0.3, 0.3], min_face_size=30).detect(
-        Image.fromarray(face)
-    )
-    return None if boxes is None else (boxes.tolist(), probability.tolist())
 
 
 def facenet_embedding():
@@ -48,8 +36,11 @@ def facenet_embedding():
 
 
 def torchcrepe_pitch():
+    _absent("torchaudio")
+    import numpy
     import torchcrepe
 
+    numpy.random.seed(0)  # for its dithering
     pitch, periodicity = torchcrepe.predict(
         _tone(), 16000, 160, 50, 550, "tiny", return_periodicity=True, batch_size=64, device="cpu"
     )
@@ -57,13 +48,14 @@ def torchcrepe_pitch():
 
 
 def torchcrepe_embedding():
+    _absent("torchaudio")
     import torchcrepe
 
     return torchcrepe.embed(_tone(0.2), 16000, 320, "tiny", device="cpu")
 
 
 def resemblyzer_voices():
-    sys.modules.setdefault("webrtcvad", types.ModuleType("webrtcvad"))  # only trims silence of files
+    _absent("webrtcvad")
     from resemblyzer import VoiceEncoder
 
     encoder = VoiceEncoder("cpu", verbose=False)
