@@ -5,7 +5,7 @@ from typing import Any
 
 from . import _C
 from ._core import device as _device, dispatch_modes as _modes, dtypes as _dtypes
-from ._core.tensor import Tensor
+from ._core.tensor import Tensor, plain as _plain
 
 _FROM_NUMPY = {
     "b1": _dtypes.bool,
@@ -56,7 +56,8 @@ def _new(data, dtype, name):
             UserWarning,
             stacklevel=3,
         )
-        return data.detach().clone() if dtype is None else data.detach().to(dtype, copy=True)
+        data = _plain(data)
+        return data.clone() if dtype is None else data.to(dtype, copy=True)
     if type(data) not in _PLAIN and is_storage(data):
         return _of_storage(data, dtype)
     if dtype is not None and _is_number(data):

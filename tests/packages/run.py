@@ -1,9 +1,11 @@
 """Third-party packages on torchlite and on PyTorch: the same cases, their values compared.
 
-    .venv/bin/python tests/packages/run.py [--write] [--cache FOLDER] [PACKAGE ...]
+    .venv/bin/python tests/packages/run.py [--pyodide] [--imports] [--write] [--cache FOLDER] [PACKAGE ...]
 
 PACKAGE is a file of `cases`; without one, all. The first run installs the packages into FOLDER (.cache/packages), some
-2 GB and five minutes; `--write` writes what came out to demos/docs/packages.md.
+2 GB and five minutes. `--pyodide` runs the cases inside Pyodide on node as well, with the wheels of pure.txt and what
+else is Python only; `--imports` measures the import of each package beside PyTorch's, seconds, the least of three.
+`--write` writes what came out to demos/docs/packages.md: with PACKAGEs, their rows only.
 """
 
 from __future__ import annotations
@@ -13,12 +15,16 @@ import json
 import math
 import os
 import pathlib
+import re
+import shutil
 import subprocess
 import sys
+import time
 import venv
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+sys.path.insert(0, str(HERE.parent / "pyodide"))
 TABLE = ROOT / "demos" / "docs" / "packages.md"
 TORCH = "2.13.0"
 STUB = f"Metadata-Version: 2.1\nName: torch\nVersion: {TORCH}\n"  # for pip and for importlib.metadata
@@ -49,9 +55,69 @@ def install(folder: pathlib.Path) -> None:
 
 def results(python: str, package: str, env: dict[str, str]) -> dict[str, dict]:
     command = [python, str(HERE / "worker.py"), package]
-    out = subprocess.run(command, env={**os.environ, **env}, cwd="/", capture_output=True, text=True, timeout=600)
+    out = subprocess.run(command, env={**os.environ, **env}, cwd="/", capture_output=True, text=True, timeout=1800)
     lines = [json.loads(line[5:]) for line in out.stdout.splitlines() if line.startswith("CASE ")]
     return {line["case"]: line for line in lines} or {"all": {"error": out.stderr[-300:]}}
+
+
+COPIED = ("torchvision", "yaml")  # compiled wheels whose Python part is enough
+
+
+def pure(folder: pathlib.Path) -> pathlib.Path:
+    """A folder with the wheels of pure.txt, which Pyodide mounts."""
+    made = folder / "pure"
+    if not (made / "done").exists():
+        options = ["--only-binary=:all:", "--platform", "any", "--python-version", "3.13", "--abi", "none"]
+        pip = [str(folder / "bin" / "pip"), "install", "-q", "--no-deps", "--target", str(made), *options]
+        for line in (HERE / "pure.txt").read_text().splitlines():
+            if line and not line.startswith("#"):
+                subprocess.run([*pip, "--implementation", "py", *line.split()], check=False)
+        for name in COPIED:
+            shutil.copytree(site(folder) / name, made / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        (made / "done").touch()
+    return made
+
+
+def in_pyodide(package: str, folder: pathlib.Path) -> dict[str, dict]:
+    """The results of a package's cases inside Pyodide 0.29 on node, with numpy."""
+    import run_node
+
+    mounts, env = {"/pure": str(pure(folder))}, {"PYTHONPATH": "/pure"}
+    argv = ["/project/tests/packages/worker.py", package]
+    done = run_node.run(
+        run_node.SCRIPT, argv, target="029", packages=("numpy",), mounts=mounts, env=env, timeout=900, capture=True
+    )
+    lines = [json.loads(line[5:]) for line in done.stdout.splitlines() if line.startswith("CASE ")]
+    return {line["case"]: line for line in lines}
+
+
+def there(value: dict | None, real: dict) -> str:
+    """The word for a case inside Pyodide."""
+    if value is None:
+        return "stops"
+    missing = re.search(r"No module named '([\w.]+)'|requires? .*?(\w+) ", value.get("error", ""))
+    if missing and "ModuleNotFoundError" in value["error"]:
+        return "needs " + missing[1].partition(".")[0]
+    return verdict(value, real).replace("|", "\\|")
+
+
+def import_time(python: str, name: str, env: dict[str, str]) -> float | None:
+    """Seconds of a process that imports torch and NAME, the least of three; None where it fails."""
+    command, found = [python, "-W", "ignore", "-c", f"import torch, {name}"], []
+    for _ in range(3):
+        start = time.perf_counter()
+        done = subprocess.run(command, env={**os.environ, **env}, cwd="/", capture_output=True, check=False)
+        if done.returncode == 0:
+            found.append(time.perf_counter() - start)
+    return min(found, default=None)
+
+
+IMPORTS = """accelerate botorch captum diffusers e3nn einops entmax facenet_pytorch fastai.vision.all
+    fvcore.nn geoopt gpytorch higher jaxtyping kan kornia lightning lpips opacus peft pyro pytorch_lightning
+    pytorch_metric_learning safetensors.torch segmentation_models_pytorch sentence_transformers skorch
+    stable_baselines3 tensordict tensorly timm torch_geometric torchcde torchcrepe torchdiffeq torchinfo
+    torchmetrics torchode torchrl torchsde torchvision transformers vector_quantize_pytorch vit_pytorch
+    x_transformers""".split()
 
 
 def same(a: object, b: object) -> bool:
@@ -74,6 +140,8 @@ def verdict(lite: dict | None, real: dict) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pyodide", action="store_true")
+    parser.add_argument("--imports", action="store_true")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--cache", type=pathlib.Path, default=ROOT / ".cache" / "packages")
     parser.add_argument("packages", nargs="*")
@@ -86,23 +154,65 @@ def main() -> int:
     for found in pathlib.Path(sys.prefix).glob("lib/python3*/site-packages/torch*"):
         if found.name == "torch" or found.name.startswith("torch-"):
             (real / found.name).exists() or (real / found.name).symlink_to(found)
-    rows = []
+    lite_python, real_env = str(folder / "bin" / "python"), {"PYTHONPATH": f"{real}:{site(folder)}"}
+    rows = {}
     for package in args.packages or files:
-        lite = results(str(folder / "bin" / "python"), package, {})
-        reference = results(sys.executable, package, {"PYTHONPATH": f"{real}:{site(folder)}"})
+        lite = results(lite_python, package, {})
+        reference = results(sys.executable, package, real_env)
+        page = in_pyodide(package, folder) if args.pyodide else None
         for case, value in reference.items():
             word = verdict(lite.get(case), value).replace("|", "\\|")
-            rows.append((package, case, word))
-            print(f"{package:24}{case:28}{word}", flush=True)
-    good = sum(row[2] == "same" for row in rows)
+            inside = there(page.get(case), value) if page is not None else ""
+            rows[package, case] = [word, inside]
+            print(f"{package:24}{case:28}{word:24}{inside}", flush=True)
+    good = sum(word == "same" for word, _ in rows.values())
     print(f"{good} of {len(rows)} cases give PyTorch's values")
+    times = {}
+    for name in IMPORTS if args.imports else ():
+        times[name] = import_time(lite_python, name, {}), import_time(sys.executable, name, real_env)
+        print(f"{name:28}", *times[name], flush=True)
     if args.write:
-        text = (
-            f"# Third-party packages\n\nWritten by `tests/packages/run.py --write`. {good} of {len(rows)} cases give "
-        )
-        text += f"PyTorch {TORCH}'s values.\n\n| package | case | result |\n| --- | --- | --- |\n"
-        TABLE.write_text(text + "".join("| %s |\n" % " | ".join(row) for row in rows))
+        kept = {key: row for key, row in read_rows().items() if args.packages and key[0] not in args.packages}
+        TABLE.write_text(page_text({**kept, **rows}, times or read_times()))
     return 0 if good == len(rows) else 1
+
+
+def _lines(heading: str) -> list[list[str]]:
+    """The cells of the table below a heading of the page."""
+    text = TABLE.read_text() if TABLE.exists() else ""
+    part = text.partition(heading)[2].partition("\n## ")[0]
+    lines = [line for line in part.splitlines() if line.startswith("| ")][2:]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
+
+
+def read_rows() -> dict[tuple[str, str], list[str]]:
+    return {(row[0], row[1]): (row[2:] + [""])[:2] for row in _lines("# Third-party packages")}
+
+
+def read_times() -> dict[str, tuple[float | None, float | None]]:
+    return {row[0]: (_number(row[1]), _number(row[2])) for row in _lines("## Import times")}
+
+
+def _number(cell: str) -> float | None:
+    return float(cell) if cell != "fails" else None
+
+
+def page_text(rows: dict[tuple[str, str], list[str]], times: dict[str, tuple[float | None, float | None]]) -> str:
+    good, inside = (sum(row[k] == "same" for row in rows.values()) for k in (0, 1))
+    tried = sum(row[1] != "" for row in rows.values())
+    text = (
+        f"# Third-party packages\n\nWritten by `tests/packages/run.py --write`. {good} of {len(rows)} cases give "
+        f"PyTorch {TORCH}'s values; inside Pyodide 0.29 on node {inside} of {tried} that were tried, where `needs` "
+        "says which compiled dependency is missing there.\n\n| package | case | result | in Pyodide |\n"
+        "| --- | --- | --- | --- |\n"
+    )
+    text += "".join("| %s | %s | %s | %s |\n" % (*key, *row) for key, row in sorted(rows.items()))
+    if times:
+        text += "\n## Import times\n\nSeconds of a process that imports torch and the package, the least of three.\n\n"
+        text += "| package | torchlite | PyTorch |\n| --- | --- | --- |\n"
+        for name, pair in sorted(times.items()):
+            text += "| %s | %s | %s |\n" % (name, *("fails" if t is None else f"{t:.2f}" for t in pair))
+    return text
 
 
 if __name__ == "__main__":

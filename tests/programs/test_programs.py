@@ -12,23 +12,34 @@ from compare import difference
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 GOLDENS = json.loads((HERE / "goldens.json").read_text())
+# what others show as well
+SLOW = set(
+    """annotated_transformer classic_ml contrastive_simclr d2l_from_scratch fast_neural_style forward_forward
+    gaussian_process graph_attention lora_finetuning mixed_precision mixture_of_experts mnist_digits model_ensembling
+    name_classification natural_language_inference neural_ode parametrizations_pruning real_nvp reinforce
+    siamese_network text_embedding_bag time_sequence_prediction transfer_learning translation_beam vision_transformer
+    vq_vae word_language_model""".split()
+)
 
 
 def run(name):
     program = HERE / f"{name}.py"
-    if sys.platform == "emscripten":  # no processes there: run in this one, where `import torch` is ours
+    if sys.platform == "emscripten":  # no processes there: run in this one
         import contextlib
         import io
         import runpy
 
-        import torch
+        import torchlite as torch
+        from torchlite.compat import alias
 
+        alias.install()
         out = io.StringIO()
         default = torch.get_default_dtype()
         try:
             with contextlib.redirect_stdout(out):
                 runpy.run_path(str(program), run_name="__main__")
         finally:
+            alias.uninstall()
             torch.set_default_dtype(default)
             torch.use_deterministic_algorithms(False)
         return out.getvalue()
@@ -40,7 +51,7 @@ def run(name):
     return done.stdout
 
 
-@pytest.mark.parametrize("name", sorted(GOLDENS))
+@pytest.mark.parametrize("name", [pytest.param(n, marks=[pytest.mark.slow] * (n in SLOW)) for n in sorted(GOLDENS)])
 def test_program(name):
     why = difference(run(name), "\n".join(GOLDENS[name]))
     assert why is None, why

@@ -133,7 +133,11 @@ def main(argv: list[str] | None = None) -> int:
             return run(SCRIPT, args, **options).returncode
         if not any(x.startswith("/project/") for x in args):
             args = [
-                *(f"/project/tests/{n}" for n in ("unit", "ops", "hostile") if (ROOT / "tests" / n).is_dir()),
+                *(
+                    f"/project/tests/{n}"
+                    for n in ("unit", "ops", "hostile", "programs")
+                    if (ROOT / "tests" / n).is_dir()
+                ),
                 *args,
             ]
         return run(PYTEST, args, **{**options, "packages": ("pytest", *packages)}).returncode

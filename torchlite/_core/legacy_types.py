@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .. import _C
 from . import dtypes as _dtypes
-from .tensor import Tensor
+from .tensor import Tensor, plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def legacy_new(args: tuple[Any, ...], dtype: DType, any_type: bool = False) -> T
     if isinstance(a, Tensor):
         if a.dtype is not dtype and not any_type:
             raise TypeError("expected %s (got %s)" % (_NAMES[dtype], type_name(a)))
-        return a.detach()
+        return plain(a)
     if isinstance(a, str):
         raise TypeError("new(): invalid data type 'str'")
     array = hasattr(a, "__array_interface__")

@@ -118,6 +118,8 @@ def _table() -> tuple[dict[str, tuple[Any, list[Any]]], dict[Any, str]]:
             if space is torch.Tensor and isinstance(value, _C.Attribute):
                 value, path = value.__get__, path + ".__get__"  # type: ignore[attr-defined]
             elif not _asks(value, title, name) or value in left_out:
+                if callable(value):  # a mode sees it, and asks for its name
+                    dotted.setdefault(value, path)
                 continue
             functions.append(value)
             if not (space is torch.Tensor and dotted.get(value, "").startswith("torch.functional.")):

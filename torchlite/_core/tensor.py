@@ -766,6 +766,14 @@ def _instance(cls: type, source: Any) -> Any:
     return t
 
 
+def plain(t: Tensor) -> Tensor:
+    """The memory of a tensor without gradient, as a Tensor whatever its class, which is not asked; where the class has
+    a `__torch_dispatch__`, which alone knows the numbers, `t.detach()`."""
+    if type(t) is Tensor or getattr(type(t), "__torch_dispatch__", _plain_torch_function) is not _plain_torch_function:
+        return t.detach()
+    return _C.TensorBase.__new__(Tensor, t)
+
+
 def _torch_function(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Called by the core where a class or a mode is to be asked instead of a function."""
     from . import override

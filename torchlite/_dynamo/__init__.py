@@ -19,6 +19,7 @@ __all__ = [
     "list_backends",
     "mark_dynamic",
     "mark_static",
+    "mark_static_address",
     "maybe_mark_dynamic",
     "reset",
     "reset_code_caches",
@@ -42,6 +43,15 @@ def mark_dynamic(t: Any, index: Any, **bounds: Any) -> None:
 
 
 maybe_mark_dynamic = mark_dynamic
+
+
+def mark_static_address(t: Any, guard: bool = False) -> None:
+    """Notes on the tensor that it stays where it is, which nothing here asks."""
+    import torchlite
+
+    if not isinstance(t, torchlite.Tensor):
+        raise TypeError(f"mark_static_address expects a tensor but received {type(t)}")
+    t._dynamo_static_input_type = "guarded" if guard else "unguarded"  # type: ignore[attr-defined]
 
 
 def mark_static(t: Any, index: Any = None) -> None:

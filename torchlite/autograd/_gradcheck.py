@@ -255,9 +255,12 @@ def _check_forward(func: Callable[..., Any], inputs: tuple[Any, ...], o: _Option
 def _check_undefined_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) -> None:
     """An input without a tangent counts as one whose tangent is zeros."""
     inputs = tuple(as_leaf(x.detach(), x.requires_grad) if isinstance(x, torch.Tensor) else x for x in inputs)
-    us = {
-        i: torch.randn_like(x).detach() for i, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.requires_grad
-    }
+    generator = torch.Generator().manual_seed(0)  # the caller's random numbers stay as they are
+
+    def direction(x: Tensor) -> Tensor:
+        return (torch.rand(x.shape, generator=generator, dtype=torch.float64) - 0.5).to(x.device, x.dtype)
+
+    us = {i: direction(x) for i, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.requires_grad}
     for at in us:
         found = []
         for given in ({**us, at: us[at] * 0}, {i: u for i, u in us.items() if i != at}):

@@ -83,11 +83,15 @@ class FunctionCtx:
         self.materialize = value
 
 
+_MODULE = "torch.autograd.function"  # where people find a Function's node
+
+
 class BackwardCFunction(FunctionCtx, Node):
     """Node of one call of a Function."""
 
     to_save = dirty_tensors = non_differentiable = saved = saved_for_forward = None
     materialize = True
+    __repr__ = object.__repr__
     needs_input_grad = ()
 
     @property
@@ -223,7 +227,7 @@ class Function:
         """Runs forward without recording, and records this function as the maker of its outputs."""
         kind: Any = cls.__dict__.get("_backward_cls")
         if kind is None:
-            kind = type(cls.__name__ + "Backward", (BackwardCFunction,), {"_function": cls})
+            kind = type(cls.__name__ + "Backward", (BackwardCFunction,), {"_function": cls, "__module__": _MODULE})
             cls._backward_cls = kind  # type: ignore[attr-defined]
         apart = cls.setup_context is not Function.setup_context
         if not apart and _C.func_level():

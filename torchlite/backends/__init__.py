@@ -81,7 +81,8 @@ nnpack = _Backend("nnpack", {"enabled": False})
 quantized = _Backend("quantized", engine="none", supported_engines=["none"])
 xnnpack = _Backend("xnnpack", enabled=False)
 xeon = _Backend("xeon")
-cpu = _Backend("cpu", get_cpu_capability=lambda: "DEFAULT")
+# packages ask it whether uint8 images are resized in integers: here they are, as PyTorch does it with AVX2
+cpu = _Backend("cpu", get_cpu_capability=lambda: "AVX2")
 _fastpath = [True]
 mha = _Backend(
     "mha", get_fastpath_enabled=lambda: _fastpath[0], set_fastpath_enabled=lambda value: _fastpath.__setitem__(0, value)

@@ -414,7 +414,12 @@ def _container(tree):
         return kind
     if is_namedtuple(tree):
         return namedtuple
-    return tuple if is_structseq(tree) else None
+    if kind.__module__ != "torch.return_types" or not is_structseq(tree):
+        return None
+    register_pytree_node(  # these classes are made when they are first asked for, so they register here
+        kind, _list_flatten, lambda values, context: kind(values), flatten_with_keys_fn=_list_flatten_with_keys
+    )
+    return kind
 
 
 def tree_is_leaf(tree, is_leaf=None):

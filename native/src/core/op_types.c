@@ -142,8 +142,9 @@ static void op_dealloc(Op *op) {
   Py_DECREF(tp);
 }
 static PyObject *op_repr(Op *op) {
-  return PyUnicode_FromFormat(op->method ? "<method '%U' of 'torch._C.TensorBase' objects>" : "<built-in method %U>",
-                              op->name);
+  if (op->method) return PyUnicode_FromFormat("<method '%U' of 'torch._C.TensorBase' objects>", op->name);
+  if (op->owner) return PyUnicode_FromFormat("<built-in function %U>", op->name);
+  return PyUnicode_FromFormat("<built-in method %U of type object at %p>", op->name, (void *)op);
 }
 static PyObject *op_get(PyObject *self, PyObject *obj, PyObject *type) {
   (void)type;

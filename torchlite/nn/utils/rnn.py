@@ -103,7 +103,9 @@ def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True)
     """Packs padded sequences (T, B, *), given in descending order of length unless enforce_sorted is False."""
     lengths = torch.as_tensor(lengths, dtype=torch.int64)
     if lengths.device.type != "cpu":
-        raise RuntimeError("'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor")
+        raise RuntimeError(
+            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device} Long tensor"
+        )
     if enforce_sorted:
         sorted_indices = None
     else:

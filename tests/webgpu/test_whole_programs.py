@@ -1,0 +1,64 @@
+"""Whole programs (tests/programs), unchanged, with webgpu as the default device: they print what PyTorch prints.
+Random numbers are drawn in PyTorch's order there too, so the same numbers come out."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from programs.compare import difference
+from run_programs import HERE, PROGRAMS
+
+pytestmark = [
+    pytest.mark.usefixtures("bridge"),
+    pytest.mark.skipif(sys.platform == "emscripten", reason="starts a process of its own"),
+]
+GOLDENS = json.loads((PROGRAMS / "goldens.json").read_text())
+FEW = "actor_critic contrastive_simclr ctc_speech dcgan graph_network llama_like maml".split()
+ELSEWHERE = {  # why a program cannot run, or does something else, with another device than the CPU
+    "float64": """bayes_by_backprop custom_data custom_functions forward_mode_ad gaussian_process misc_idioms
+        physics_informed regression_lbfgs signal_processing style_transfer time_sequence_prediction
+        transfer_learning""",
+    "mixes tensors that are on the CPU whatever the default device: torch.Tensor(2, 3), LongTensor, Module.cpu()": """
+        annotated_transformer char_transformer fast_neural_style graph_attention name_classification""",
+    "lengths of sequences are on the CPU": "lstm_language_model natural_language_inference translation_beam",
+    "autocast of the CPU": "mixed_precision",
+    "shuffles where there is an accelerator": "mnist_digits",
+}
+LEFT_OUT = {name: why for why, names in ELSEWHERE.items() for name in names.split()}
+
+
+def run(names):
+    """{name: what run_programs.py says of it}"""
+    done = subprocess.run(
+        [sys.executable, str(HERE / "run_programs.py"), *names], capture_output=True, text=True, timeout=3000
+    )
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    assert len(lines) == len(names), done.stderr[-2000:]
+    return {line["name"]: line for line in lines}
+
+
+def check(names):
+    wrong = []
+    for name, found in run(names).items():
+        out = found["out"].replace(", device='webgpu:0'", "")
+        why = found["error"] or difference(out, "\n".join(GOLDENS[name]), rtol=1e-3, atol=1e-4)
+        if why:
+            wrong.append(f"{name}: {why}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_few():
+    check(FEW)
+
+
+@pytest.mark.slow
+def test_rest():
+    check(sorted(set(GOLDENS) - set(LEFT_OUT) - set(FEW)))
+
+
+def test_names():
+    assert not set(LEFT_OUT) & set(FEW)
+    assert set(LEFT_OUT) | set(FEW) <= set(GOLDENS)
