@@ -202,8 +202,8 @@ def page_text(rows: dict[tuple[str, str], list[str]], times: dict[str, tuple[flo
     tried = sum(row[1] != "" for row in rows.values())
     text = (
         f"# Third-party packages\n\nWritten by `tests/packages/run.py --write`. {good} of {len(rows)} cases give "
-        f"PyTorch {TORCH}'s values; inside Pyodide 0.29 on node {inside} of {tried} that were tried, where `needs` "
-        "says which compiled dependency is missing there.\n\n| package | case | result | in Pyodide |\n"
+        f"PyTorch {TORCH}'s values; inside\nPyodide 0.29 on node {inside} of {tried} that were tried. `needs` names a "
+        "dependency that was not there, in most cases a compiled\none.\n\n| package | case | result | in Pyodide |\n"
         "| --- | --- | --- | --- |\n"
     )
     text += "".join("| %s | %s | %s | %s |\n" % (*key, *row) for key, row in sorted(rows.items()))

@@ -5,7 +5,6 @@ import torch.nn as nn
 
 torch.manual_seed(10)
 device = "cpu"
-use_amp = True
 
 
 def make_model(in_size, out_size, num_layers):

@@ -101,7 +101,8 @@ class _NamingFinder:
         others = (f for f in sys.meta_path if f is not _NamingFinder)
         spec = next((s for f in others if (s := f.find_spec(fullname, path, target)) is not None), None)
         if spec is not None and hasattr(spec.loader, "exec_module"):
-            spec.loader = _NamingLoader(spec.loader)
+            loader: Any = _NamingLoader(spec.loader)
+            spec.loader = loader
         return spec
 
 

@@ -414,8 +414,10 @@ def _layer_norm(
     func: Any, x: Any, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: Any = None, *args: Any
 ) -> Any:
     name = name_of(func).removeprefix("native_")
-    rest: tuple[Any, ...] = (weight, eps) if name == "rms_norm" else (weight, bias, 1e-5 if eps is None else eps)
-    if name == "rms_norm" and eps is None and bias is not None:
+    rest: tuple[Any, ...] = (weight, eps)
+    if name != "rms_norm":
+        rest = (weight, bias, 1e-5 if eps is None else eps)
+    elif eps is None and bias is not None:
         rest = (weight, bias)  # given by place
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if isinstance(x, StridedNested):

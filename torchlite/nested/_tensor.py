@@ -594,7 +594,9 @@ def joined(parts: Any, like: Any = None, ragged: int | None = None) -> Any:
         varies = [d for d in range(parts[0].dim()) if len({p.shape[d] for p in parts}) > 1]
         if len(varies) > 1:
             raise RuntimeError("parts that differ in more than one dim cannot have layout torch.jagged")
-        ragged = varies[0] + 1 if varies else like._ragged_idx if like is not None else 1
+        ragged = 1 if like is None else like._ragged_idx
+        if varies:
+            ragged = varies[0] + 1
     lengths = [p.shape[ragged - 1] for p in parts]
     values = torch.cat(list(parts), ragged - 1)
     if like is not None and like._lengths is None and lengths == [n for _, n in like._bounds()]:

@@ -146,8 +146,7 @@ print(where(torch.nn.Linear, torch.distributions.Normal, torch.Tensor))
 def test_classes_say_that_they_are_in_torch():
     done = subprocess.run([sys.executable, "-c", MODULES], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
-        "['torch.nn.modules.linear', 'torch.optim.adam', 'torch', 'torch.nn.parameter', "
-        "'torch.nn.modules.activation']",
+        "['torch.nn.modules.linear', 'torch.optim.adam', 'torch', 'torch.nn.parameter', 'torch.nn.modules.activation']",
         "['torch.distributions.normal', 'torch.fx.graph', 'torch.utils.data.dataloader']",
         "True",
         "True",
