@@ -25,7 +25,7 @@ class Level:
     one that began later. One that has ended is met again in a backward pass. It is inside of all that end after it: it
     was called by them, or they go back through what it recorded."""
 
-    __slots__ = ("active", "depth", "order", "randomness", "size")
+    __slots__ = ("active", "depth", "order", "place", "randomness", "size")
 
     def __init__(self, size: int, randomness: str) -> None:
         self.size, self.randomness, self.active = size, randomness, True
@@ -33,16 +33,22 @@ class Level:
         self.depth: int = levels[-1].depth + 1 if levels else 1
         self.order = (0, self.depth)
 
+    # An interrupt comes after a call: what is begun is ended by statements that call nothing.
     def __enter__(self) -> Level:
-        running().append(self)
-        _modes.refresh()
+        self.place = len(running())
+        try:
+            running().append(self)
+            _modes.refresh()
+        except BaseException:
+            del _running.levels[self.place :]
+            raise
         return self
 
     def __exit__(self, *exc: Any) -> None:
         self.active = False
         _ended[0] += 1
         self.order = (1, -_ended[0])
-        running().remove(self)
+        del _running.levels[self.place :]
         _modes.refresh()
 
 

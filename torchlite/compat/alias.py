@@ -54,6 +54,8 @@ class _Finder:
             if e.name is not None and (real == e.name or real.startswith(e.name + ".")):
                 return None  # the usual "No module named 'torch.x'" follows
             raise
+        # _NamingLoader has put it there; the import system would take the module's own spec, and run the module again
+        sys.modules.pop(fullname, None)
         loader: Any = _Loader(module)  # as much of a loader as the import system asks for
         spec = ModuleSpec(
             fullname, loader, origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__")

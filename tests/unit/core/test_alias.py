@@ -135,6 +135,8 @@ print(where(torch.nn.Linear, torch.optim.Adam, torch.Tensor, torch.nn.Parameter,
 print(where(torch.distributions.Normal, torch.fx.Graph, torch.utils.data.DataLoader))
 print(pickle.loads(pickle.dumps(torch.distributions.Normal)) is torch.distributions.Normal)
 print(inspect.getsource(torch.distributions.Normal).startswith("class Normal"))
+import torch.fx.passes.shape_prop as a, torchlite.fx.passes.shape_prop as b
+print(a is b, torch.fx is torchlite.fx, torch.fx.graph is torchlite.fx.graph is sys.modules["torch.fx.graph"])
 from torchlite.compat import alias
 
 alias.uninstall()
@@ -150,5 +152,6 @@ def test_classes_say_that_they_are_in_torch():
         "['torch.distributions.normal', 'torch.fx.graph', 'torch.utils.data.dataloader']",
         "True",
         "True",
+        "True True True",
         "['torchlite.nn.modules.linear', 'torchlite.distributions.normal', 'torchlite']",
     ]
