@@ -319,6 +319,7 @@ def test_global_hooks_after_a_program_has_put_in_other_dicts(monkeypatch):
     from collections import OrderedDict
 
     module = torchlite.nn.modules.module
+    monkeypatch.setattr(module, "_global_is_full_backward_hook", None)
     for name in ("forward_hooks", "forward_pre_hooks", "backward_hooks", "backward_pre_hooks"):
         monkeypatch.setattr(module, "_global_" + name, OrderedDict())
     seen = []
