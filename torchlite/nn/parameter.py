@@ -125,9 +125,14 @@ class UninitializedTensorMixin(_Base):
         if name in _ALLOWED or type(func).__name__ == "method-wrapper":
             off: Any = torch._C.DisableTorchFunctionSubclass()
             with off:
-                if name in _CONVERSIONS:
-                    args = (args[0].data, *args[1:])
-                return func(*args, **(kwargs or {}))
+                if name not in _CONVERSIONS:
+                    return func(*args, **(kwargs or {}))
+                old = args[0].data
+                new = func(old, *args[1:], **(kwargs or {}))
+                if new is old:
+                    return args[0]
+                # a buffer that moved to a device or a dtype still waits for its shape
+                return new if issubclass(cls, Parameter) else new.as_subclass(cls)
         raise ValueError(
             f"Attempted to use an uninitialized parameter in {func}. This error happens when you are using a "
             f"`LazyModule` or explicitly manipulating `torch.nn.parameter.{cls.__name__}` objects. When using "
