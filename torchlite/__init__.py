@@ -467,3 +467,6 @@ def install_as_torch():
     from .compat import alias
 
     return alias.install()
+
+
+_archive.release()

@@ -241,24 +241,33 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
     return out
 
 
-def in_one_archive(files: dict[str, bytes]) -> dict[str, bytes]:
-    """The files of a wheel, with the sources among them in one file, which torchlite/_core/archive.py reads: the
-    wheel compresses that as one entry. The `__init__.py` of a folder that holds anything else stays outside: the import
-    system takes a folder without one for a namespace package."""
-    folders = {str(f) for n in files if not n.endswith(".py") for f in pathlib.PurePosixPath(n).parents}
-    inside = {
+# what finds the modules that are in the two files; torchlite/__init__ imports it
+_OUTSIDE = {f"torchlite/{name}.pyc" for name in ("__init__", "_core/__init__", "_core/archive")}
+
+
+def packed(files: dict[str, bytes]) -> dict[str, bytes]:
+    """The files of a wheel, with the bytecode among them in one file and the sources in another, which
+    torchlite/_core/archive.py reads: a wheel compresses each entry by itself. The `__init__.py` of a folder that holds
+    anything else stays outside: the import system takes a folder without one for a namespace package."""
+    start = {n: b for n, b in files.items() if n.endswith(".pyc") and n not in _OUTSIDE}
+    rest = {n: b for n, b in files.items() if n not in start}
+    folders = {str(f) for n in rest if not n.endswith(".py") for f in pathlib.PurePosixPath(n).parents}
+    others = {
         n: b
-        for n, b in files.items()
+        for n, b in rest.items()
         if n.startswith("torchlite/")
         and n.endswith(".py")
         and not (n.endswith("/__init__.py") and n.removesuffix("/__init__.py") in folders)
     }
-    index, body = {}, b""
-    for name, data in sorted(inside.items()):
-        index[name.removeprefix("torchlite/")] = len(body), len(data)
-        body += data
-    rest = {n: b for n, b in files.items() if n not in inside}
-    return {**rest, "torchlite/modules.bin": json.dumps(index).encode() + b"\n" + body}
+    rest = {n: b for n, b in rest.items() if n not in others}
+    return {**rest, "torchlite/start.bin": _one_file(start), "torchlite/modules.bin": _one_file(others)}
+
+
+def _one_file(files: dict[str, bytes]) -> bytes:
+    """A line with the names and sizes of files of the package, then these files."""
+    parts = sorted((name.removeprefix("torchlite/"), data) for name, data in files.items())
+    index = " ".join(f"{name} {len(data)}" for name, data in parts)
+    return index.encode() + b"\n" + b"".join(data for _, data in parts)
 
 
 def bridge_script() -> bytes:
@@ -319,7 +328,7 @@ def make(
     except runtime.Missing as e:
         print(f"warning: the wheel has no WebGPU: {e}", file=sys.stderr)
     if has_bytecode:
-        files = in_one_archive(files)
+        files = packed(files)
     files |= torch_dist_info(target)
     return backend.write_wheel(out, tags or target.tags, files, deflate=squeeze)
 

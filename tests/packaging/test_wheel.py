@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import pathlib
 import shutil
 import subprocess
@@ -55,6 +54,14 @@ def test_record_agrees_with_the_files(built, target):
                 assert (digest, int(size)) == ("sha256=" + want, len(data)), name
 
 
+def packed_names(data):
+    """Names of the modules in start.bin or modules.bin, whose sizes make up the file."""
+    index, _, body = data.partition(b"\n")
+    parts = index.decode().split()
+    assert sum(map(int, parts[1::2])) == len(body)
+    return ["torchlite/" + n for n in parts[::2]]
+
+
 @pytest.mark.parametrize("target", TARGETS)
 def test_contents(built, target):
     with zipfile.ZipFile(built[target]) as z:
@@ -62,20 +69,20 @@ def test_contents(built, target):
         # Pyodide loads every .so when it installs a wheel; only the build that runs everywhere may be one
         assert [n for n in names if ".so" in n] == ["torchlite/_C.abi3.so"]
         assert {"torchlite/_C_relaxed.patch", "torch/__init__.py"} <= names
-        # bytecode in place of the source for what `import torch` loads, the source of the rest in one file
-        assert {"torchlite/__init__.pyc", "torchlite/nn/modules/linear.pyc", "torchlite/_core/native.pyc"} <= names
-        archived = {"torchlite/" + n for n in json.loads(z.read("torchlite/modules.bin").split(b"\n", 1)[0])}
-        assert "torchlite/distributions/normal.py" in archived and not archived & names
+        # bytecode in place of the source for what `import torch` loads, in one file; the source of the rest in another
+        outside = {n for n in names if n.endswith((".py", ".pyc"))}
+        start, others = (set(packed_names(z.read(f"torchlite/{n}.bin"))) for n in ("start", "modules"))
+        assert {"torchlite/__init__.pyc", "torchlite/_core/archive.pyc"} <= outside
+        assert {"torchlite/nn/modules/linear.pyc", "torchlite/_core/native.pyc"} <= start
+        assert "torchlite/distributions/normal.py" in others
         every = {n for n in backend.package_files() if n.endswith(".py") and not recipe.elsewhere(n)}
-        assert {n.removesuffix("c") for n in names | archived if n.endswith((".py", ".pyc"))} == every | {
-            "torch/__init__.py"
-        }
-        assert not [n for n in names if n.endswith(".pyc") and n[:-1] in names | archived]
+        there = [n.removesuffix("c") for n in (*outside, *start, *others)]
+        assert sorted(there) == sorted(every | {"torch/__init__.py"})  # each once
         # so that micropip.freeze() knows that `import torch` is this wheel
         assert z.read(backend.name_version() + ".dist-info/top_level.txt") == b"torch\ntorchlite\n"
         # a folder whose __init__ is in the archive would be a namespace package
         folders = {str(f) for n in names for f in pathlib.PurePosixPath(n).parents}
-        assert not [n for n in archived if n.removesuffix("/__init__.py") in folders]
+        assert not [n for n in others if n.removesuffix("/__init__.py") in folders]
         # Pyodide takes the first folder of a wheel that ends like this
         assert {n.split("/")[0] for n in names if n.split("/")[0].endswith(".dist-info")} == {
             backend.name_version() + ".dist-info"

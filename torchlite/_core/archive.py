@@ -1,15 +1,16 @@
-"""Finds the modules that a wheel for Pyodide keeps in one file.
+"""Finds the modules that a wheel for Pyodide keeps in two files.
 
-Such a wheel has bytecode for what `import torchlite` loads, and the source of everything else in `modules.bin`: as one
-entry it is a quarter smaller to download than as some 300. Its first line is JSON, [start, size] of each file counted
-from the second line on; wheels/recipe.py writes it. Elsewhere there is no such file, and nothing is installed.
+`start.bin` has the bytecode of what `import torchlite` loads, `modules.bin` the source of everything else. A zip
+archive compresses each entry by itself: the wheel is a tenth smaller with two entries than with 430, and a page writes
+two files when it installs it. The first line of either file has the name and size of each part, in their order;
+wheels/recipe.py writes it. Elsewhere there are no such files, and nothing is installed.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import SourceFileLoader, SourcelessFileLoader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,53 +20,88 @@ if TYPE_CHECKING:
 
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the package's; this file is always one
 _PACKAGE = __package__.partition(".")[0]
-_ARCHIVE = os.path.join(FOLDER, "modules.bin")
-_index: dict[str, tuple[int, int]] = {}  # path -> start and size in the file, read by the first import that needs it
 
 
-def _read_index() -> None:
-    import json
+class Finder:
+    """Finds modules in one of the two files, whose index it reads when it is first asked."""
 
-    with open(_ARCHIVE, "rb") as file:
-        index = json.loads(file.readline())
-        first = file.tell()
-    for name, (start, size) in index.items():
-        _index[os.path.join(FOLDER, name)] = first + start, size
+    def __init__(self, name: str, suffix: str) -> None:
+        self.file = os.path.join(FOLDER, name)
+        self.suffix = suffix  # of the modules' own files
+        self.index: dict[str, tuple[int, int]] = {}  # path -> start and size in the file
+        self.data = b""  # the whole file, while `import torchlite` reads all of it
 
+    def read_index(self) -> None:
+        with open(self.file, "rb") as file:
+            parts = file.readline().decode().split()
+            start = file.tell()
+        for name, size in zip(parts[::2], map(int, parts[1::2])):
+            self.index[os.path.join(FOLDER, name)] = start, size
+            start += size
 
-class _Loader(SourceFileLoader):
-    """Reads a module at the path that its own file would have."""
-
-    def get_data(self, path: str) -> bytes:
-        start, size = _index[path]
-        with open(_ARCHIVE, "rb") as file:
+    def read(self, path: str) -> bytes:
+        start, size = self.index[path]
+        if self.data:
+            return self.data[start : start + size]
+        with open(self.file, "rb") as file:
             file.seek(start)
             return file.read(size)
 
-    def path_stats(self, path: str) -> dict[str, float]:
-        raise OSError("%s is in %s" % (path, _ARCHIVE))  # so nobody looks for its bytecode
-
-
-class _Finder:
-    @staticmethod
     def find_spec(
-        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         if not fullname.startswith(_PACKAGE + "."):
             return None
         from importlib.util import spec_from_file_location
 
-        if not _index:
-            _read_index()
+        if not self.index:
+            self.read_index()
         folder = os.path.join(FOLDER, *fullname.split(".")[1:])
-        for file, inner in ((folder + ".py", None), (os.path.join(folder, "__init__.py"), [folder])):
-            if file in _index:
-                loader = _Loader(fullname, file)
+        for name, inner in ((folder, None), (os.path.join(folder, "__init__"), [folder])):
+            file = name + self.suffix
+            if file in self.index:
+                kind = _Source if self.suffix == ".py" else _Bytecode
+                loader = kind(fullname, file)
+                loader.finder = self
                 return spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=inner)
         return None
 
 
+class _Source(SourceFileLoader):
+    """Reads a module at the path that its own file would have."""
+
+    finder: Finder
+
+    def get_data(self, path: str) -> bytes:
+        return self.finder.read(path)
+
+    def path_stats(self, path: str) -> dict[str, float]:
+        raise OSError("%s is in %s" % (path, self.finder.file))  # so nobody looks for its bytecode
+
+
+class _Bytecode(SourcelessFileLoader):
+    """The same for bytecode."""
+
+    finder: Finder
+
+    def get_data(self, path: str) -> bytes:
+        return self.finder.read(path)
+
+
+_start = Finder("start.bin", ".pyc")
+_others = Finder("modules.bin", ".py")
+
+
 def install() -> None:
-    """Puts the finder last: files outside the archive come first, as does all that is not torchlite's."""
-    if os.path.exists(_ARCHIVE):
-        sys.meta_path.append(_Finder)
+    """Puts the finder of what import loads first, since the import system would look for each of these modules in
+    the file system, and that of the others last."""
+    if os.path.exists(_start.file) and _start not in sys.meta_path:
+        sys.meta_path.insert(0, _start)
+        sys.meta_path.append(_others)
+        with open(_start.file, "rb") as file:
+            _start.data = file.read()
+
+
+def release() -> None:
+    """Forgets the bytecode that `import torchlite` has loaded. What is loaded again is read from the file."""
+    _start.data = b""

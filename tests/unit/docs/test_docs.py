@@ -79,6 +79,7 @@ def test_links_and_commands(page):
                 "torchlite/_C.abi3",
                 "torchlite/_C_relaxed",
                 "torchlite/modules.bin",
+                "torchlite/start.bin",
             )
         ), path
 
