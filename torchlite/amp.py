@@ -29,6 +29,8 @@ class autocast:
     For "cuda" without CUDA it is disabled with a warning, as in PyTorch. On webgpu nothing is cast, and one warning
     says so."""
 
+    __module__ = "torchlite.amp.autocast_mode"
+
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         if not isinstance(device_type, str):
             raise ValueError("Expected `device_type` of type `str`, got: `%s`" % type(device_type))
@@ -170,6 +172,8 @@ def _old_functions():
 
 class GradScaler:
     """Loss scaling for float16 training. Disabled unless asked for on a device that is available, as in PyTorch."""
+
+    __module__ = "torchlite.amp.grad_scaler"
 
     def __init__(
         self,

@@ -368,7 +368,8 @@ def _with_public_names(data: Any, names: Any, protocol: int) -> bytes:
         result = data
         for module, name in names:
             spelled = f"c{module}\n{name}\n".encode()
-            if data.count(spelled) == 1:
+            # under the name torch, classes say so themselves
+            if spelled.startswith((b"ctorchlite.", b"ctorchlite\n")) and data.count(spelled) == 1:
                 result = result.replace(spelled, b"ctorch" + spelled[10:])
         if b"ctorchlite" not in result:
             return result

@@ -10,6 +10,8 @@ from typing import Any
 class LoadEndianness(enum.Enum):
     """The byte order of files without a record of it."""
 
+    __module__ = "torchlite.serialization"
+
     NATIVE = 1
     LITTLE = 2
     BIG = 3
@@ -63,6 +65,8 @@ class set_default_mmap_options:
 
     mmap.MAP_PRIVATE (the default): changes of the tensors stay in memory; mmap.MAP_SHARED: they go to the file.
     """
+
+    __module__ = "torchlite.serialization"
 
     def __init__(self, flags: int) -> None:
         global _mmap_flags

@@ -54,12 +54,61 @@ class _Finder:
             if e.name is not None and (real == e.name or real.startswith(e.name + ".")):
                 return None  # the usual "No module named 'torch.x'" follows
             raise
+        # _NamingLoader has put it there; the import system would take the module's own spec, and run the module again
+        sys.modules.pop(fullname, None)
         loader: Any = _Loader(module)  # as much of a loader as the import system asks for
         spec = ModuleSpec(
             fullname, loader, origin=getattr(module, "__file__", None), is_package=hasattr(module, "__path__")
         )
         if spec.submodule_search_locations is not None:
             spec.submodule_search_locations = list(module.__path__)
+        return spec
+
+
+_renamed: dict[type, str] = {}  # the modules that classes named before
+
+
+def _name_classes(module):
+    """Lets the classes in a module say that they are in torch: packages look at `type(x).__module__`, and pickles hold
+    it."""
+    for value in list(vars(module).values()):
+        if isinstance(value, type):
+            home = value.__module__
+            if home.__class__ is str and (home == REAL or home.startswith(REAL + ".")):
+                value.__module__ = ALIAS + home[len(REAL) :]
+                _renamed[value] = home
+
+
+class _NamingLoader:
+    """A loader of a module of torchlite that comes after install()."""
+
+    def __init__(self, loader):
+        self._loader = loader
+
+    def __getattr__(self, name):
+        return getattr(self._loader, name)
+
+    def create_module(self, spec):
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module):
+        self._loader.exec_module(module)
+        sys.modules.setdefault(ALIAS + module.__name__[len(REAL) :], module)
+        _name_classes(module)
+
+
+class _NamingFinder:
+    """Finds modules of torchlite as the other finders do, and names their classes."""
+
+    @staticmethod
+    def find_spec(fullname, path=None, target=None):
+        if not fullname.startswith(REAL + "."):
+            return None
+        others = (f for f in sys.meta_path if f is not _NamingFinder)
+        spec = next((s for f in others if (s := f.find_spec(fullname, path, target)) is not None), None)
+        if spec is not None and hasattr(spec.loader, "exec_module"):
+            loader: Any = _NamingLoader(spec.loader)
+            spec.loader = loader
         return spec
 
 
@@ -110,11 +159,12 @@ def install():
             "Call torchlite.install_as_torch() before the first `import torch`."
         )
     if _Finder not in sys.meta_path:
-        sys.meta_path.insert(0, _Finder)
+        sys.meta_path[:0] = [_Finder, _NamingFinder]
     real.__name__ = ALIAS  # packages compare it with the beginning of a dotted name
     for name, module in list(sys.modules.items()):
         if name == REAL or name.startswith(REAL + "."):
             sys.modules[ALIAS + name[len(REAL) :]] = module
+            _name_classes(module)
     _name_functions(ALIAS)
     if not isinstance(sys.modules.get("functorch"), _Functorch):
         _make_functorch()
@@ -133,8 +183,12 @@ def uninstall():
     """Takes the names back (for tests)."""
     sys.modules[REAL].__name__ = REAL
     _name_functions(REAL)
-    if _Finder in sys.meta_path:
-        sys.meta_path.remove(_Finder)
+    for finder in (_Finder, _NamingFinder):
+        if finder in sys.meta_path:
+            sys.meta_path.remove(finder)
+    for kind, home in _renamed.items():
+        kind.__module__ = home
+    _renamed.clear()
     for name in _FUNCTORCH:
         sys.modules.pop(name, None)
     for name in list(sys.modules):

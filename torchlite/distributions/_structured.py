@@ -164,6 +164,8 @@ class CorrCholeskyTransform(Transform):
     The tanh of the numbers are the partial correlations: each row below the diagonal breaks a stick of length 1, the
     squares of its entries being the parts."""
 
+    __module__ = "torchlite.distributions.transforms"
+
     domain, codomain, bijective = constraints.real_vector, constraints.corr_cholesky, True
 
     def _call(self, x):

@@ -12,6 +12,8 @@ class Adafactor(_PerParameter):
     Args: params, lr (1e-2), beta2_decay (-0.8), eps (None, 1e-3), d (1.0), weight_decay; foreach, maximize.
     """
 
+    __module__ = "torchlite.optim"
+
     _late = {"foreach": None}
 
     def __init__(

@@ -35,6 +35,8 @@ class Muon(_PerParameter):
     adjust_lr_fn.
     """
 
+    __module__ = "torchlite.optim"
+
     _state_step = False
 
     def __init__(

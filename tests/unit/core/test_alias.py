@@ -117,3 +117,75 @@ def test_import_stays_light():
     loaded = python("-c", "import sys, torchlite; print(*sys.modules)").split()
     heavy = {"ast", "asyncio", "dataclasses", "dis", "inspect", "json", "numpy", "pickle", "tokenize", "traceback"}
     assert not heavy & set(loaded)
+
+
+MODULES = """
+import sys
+import torchlite
+
+torchlite.install_as_torch()
+import inspect, pickle
+import torch
+
+def where(*kinds):
+    return [k.__module__ for k in kinds]
+
+print(where(torch.nn.Linear, torch.optim.Adam, torch.Tensor, torch.nn.Parameter, type(torch.nn.ReLU())))
+# loaded after the name was taken
+print(where(torch.distributions.Normal, torch.fx.Graph, torch.utils.data.DataLoader))
+print(pickle.loads(pickle.dumps(torch.distributions.Normal)) is torch.distributions.Normal)
+print(inspect.getsource(torch.distributions.Normal).startswith("class Normal"))
+import torch.fx.passes.shape_prop as a, torchlite.fx.passes.shape_prop as b
+print(a is b, torch.fx is torchlite.fx, torch.fx.graph is torchlite.fx.graph is sys.modules["torch.fx.graph"])
+from torchlite.compat import alias
+
+alias.uninstall()
+print(where(torch.nn.Linear, torch.distributions.Normal, torch.Tensor))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "emscripten", reason="starts a process")
+def test_classes_say_that_they_are_in_torch():
+    done = subprocess.run([sys.executable, "-c", MODULES], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "['torch.nn.modules.linear', 'torch.optim.adam', 'torch', 'torch.nn.parameter', 'torch.nn.modules.activation']",
+        "['torch.distributions.normal', 'torch.fx.graph', 'torch.utils.data.dataloader']",
+        "True",
+        "True",
+        "True True True",
+        "['torchlite.nn.modules.linear', 'torchlite.distributions.normal', 'torchlite']",
+    ]
+
+
+SAVES = """
+import sys
+import torchlite
+
+torch = torchlite.install_as_torch()
+torch.manual_seed(0)
+net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.LSTM(3, 2), torch.nn.TransformerEncoderLayer(4, 2))
+state = {"net": net, "act": torch.nn.functional.relu, "dist": torch.distributions.Normal, "dtype": torch.float16,
+         "half": torch.ones(2).half(), "size": torch.Size([2]), "storage": torch.arange(3.0).untyped_storage()}
+for protocol in (2, 4):
+    for zipped in (True, False):
+        torch.save(state, f"{sys.argv[1]}/{protocol}{zipped}.pt", pickle_protocol=protocol,
+                   _use_new_zipfile_serialization=zipped)
+        back = torch.load(f"{sys.argv[1]}/{protocol}{zipped}.pt", weights_only=False)
+        assert type(back["net"]) is torch.nn.Sequential and back["dist"] is torch.distributions.Normal
+torch.save(net.state_dict(), f"{sys.argv[1]}/state.pt")
+assert torch.load(f"{sys.argv[1]}/state.pt").keys() == net.state_dict().keys()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "emscripten", reason="starts a process")
+def test_files_that_are_saved_under_the_name_torch(tmp_path):
+    """PyTorch reads them, whatever the protocol and the format."""
+    torch = pytest.importorskip("torch")
+    subprocess.run([sys.executable, "-c", SAVES, str(tmp_path)], check=True)
+    state = torch.load(tmp_path / "state.pt")
+    for name in ("2True", "2False", "4True", "4False"):
+        assert b"torchlite" not in (tmp_path / f"{name}.pt").read_bytes().replace(b"+torchlite", b"")
+        got = torch.load(tmp_path / f"{name}.pt", weights_only=False)
+        assert type(got["net"][1]) is torch.nn.LSTM and got["dist"] is torch.distributions.Normal
+        assert got["act"] is torch.nn.functional.relu and got["half"].dtype is got["dtype"] is torch.float16
+        assert all(torch.equal(got["net"].state_dict()[k], state[k]) for k in state)

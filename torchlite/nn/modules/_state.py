@@ -41,6 +41,8 @@ def _add(hooks: dict[Any, Any], hook: Callable[..., Any] | _WrappedHook, *extra:
 class _WrappedHook:
     """A state_dict hook that gets the module first, without keeping it alive."""
 
+    __module__ = "torchlite.nn.modules.module"  # where PyTorch has it: lazy modules are saved with theirs
+
     def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         import weakref
 

@@ -231,7 +231,7 @@ class CrossEntropyLoss(_WeightedLoss):
         )
 
 
-class LinearCrossEntropyLoss(Module):
+class LinearCrossEntropyLoss(_WeightedLoss):
     """A linear layer to logits followed by cross entropy."""
 
     __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
@@ -253,27 +253,26 @@ class LinearCrossEntropyLoss(Module):
     ):
         from .linear import Linear
 
-        super().__init__()
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
         if not 0 <= label_smoothing <= 1:
             raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
-        self.in_features = in_features
+        super().__init__(weight, reduction=reduction)
         self.num_classes = num_classes
-        self.out_features = tuple(out_features)
-        self.reduction = reduction
+        self.out_features = out_features
         self.ignore_index = ignore_index
         self.label_smoothing = label_smoothing
         self.options = options
         total = num_classes
-        for n in self.out_features:
+        for n in out_features:
             total *= n
         self.linear = Linear(in_features, total, bias=bias, device=device, dtype=dtype)
-        self.register_buffer("weight", weight)
 
     def forward(self, input, target):
         w: Tensor = self.linear.weight
         b: Tensor | None = self.linear.bias
         if self.out_features:
-            w = w.reshape(self.num_classes, *self.out_features, self.in_features)
+            w = w.reshape(self.num_classes, *self.out_features, self.linear.in_features)
             b = None if b is None else b.reshape(self.num_classes, *self.out_features)
         return F.linear_cross_entropy(
             input,
@@ -289,7 +288,7 @@ class LinearCrossEntropyLoss(Module):
 
     def extra_repr(self):
         return (
-            f"in_features={self.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
             f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
             f"label_smoothing={self.label_smoothing}, options={self.options}"
         )

@@ -190,6 +190,9 @@ class RNNBase(Module):
             s += ", bidirectional={bidirectional}"
         return s.format(**self.__dict__)
 
+    def __getstate__(self):
+        return {**self.__dict__, "_flat_weights": self._flat_weights}  # PyTorch keeps the list, and asks a file for it
+
     def __setstate__(self, state):
         super().__setstate__(state)
         d = self.__dict__
