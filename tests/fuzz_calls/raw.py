@@ -21,6 +21,8 @@ LEFT_OUT = {
     "profile_stop",
     "hook",
     "set_epoch",
+    "fail_allocation",
+    "set_deterministic",
     "webgpu",
     "_set_global_hooks",
     "__class__",

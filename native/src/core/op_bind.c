@@ -1,5 +1,6 @@
 /* op_bind.c: an overload's parameters, and whether the arguments of a call fit them. */
 #include "core/op.h"
+#include "random/rng.h"
 
 /* ---- schema */
 int tl_op_compile(Overload *ov) {
@@ -197,7 +198,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
       return 1;
     }
     return 0;
-  case K_DEVICE: return PyUnicode_Check(o) || is_int(o) || PyObject_IsInstance(o, tl_reg.device) == 1;
+  case K_DEVICE: return PyUnicode_Check(o) || is_int(o) ? 1 : PyObject_IsInstance(o, tl_reg.device);
   case K_FLOATS:
   case K_SCALARS:
   case K_BOOLS: {
@@ -209,7 +210,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
   }
   case K_LAYOUT: return type_named(o, "layout");
   case K_MEMFMT: return type_named(o, "memory_format");
-  case K_GENERATOR: return !is_number(o) && !PyUnicode_Check(o) && !plain_sequence(o) && !TL_CHECK(o);
+  case K_GENERATOR: return PyObject_TypeCheck(o, tl_generator_type());
   default: return 1;
   }
 }

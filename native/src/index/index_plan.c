@@ -398,7 +398,7 @@ static int merge_after(const tl_plan *p, int64_t *size, int64_t *stride) {
   int n = 0;
   for (int d = 0; d < p->nafter; d++) {
     if (p->after[d] == 1) continue;
-    if (n && stride[n - 1] == p->safter[d] * p->after[d]) {
+    if (n && stride[n - 1] == tl_wrap_mul(p->safter[d], p->after[d])) {
       size[n - 1] *= p->after[d];
       stride[n - 1] = p->safter[d];
     } else {

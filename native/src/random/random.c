@@ -238,6 +238,7 @@ static PyObject *k_random(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
   int rc;
   (void)out;
   TlGenerator *g = tl_generator(a[n - 1]);
+  if (!g) return NULL;
   if (k->id == RANDOM && tl_is_complex(d)) return tl_not_implemented("random_kernel_cpu", d);
   if (k->id == RANDOM) return done(tl_fill_drawn(self, g, &p, tl_draw_default), a[0]);
   if (tl_int(a[1], k->id == RANDOM_TO ? &to : &from) < 0) return NULL;

@@ -55,6 +55,20 @@ def test_state_layout():
     assert torchlite.randn(5).tolist() == want
 
 
+@pytest.mark.parametrize("wrong", [{1: 2}, object(), "a", 3, [torchlite.Generator()]])
+def test_what_is_no_generator(wrong):
+    x = torchlite.ones(2)
+    for name, call in {
+        "normal_": lambda: x.normal_(generator=wrong),
+        "random_": lambda: x.random_(-4294967295, None, generator=wrong),
+        "bernoulli": lambda: torchlite.bernoulli(x, generator=wrong),
+        "randint_like": lambda: torchlite.randint_like(x, 2**60, generator=wrong),
+    }.items():
+        with pytest.raises(TypeError, match=rf"{name}\(\)(:| received an invalid)"):
+            call()
+    assert x.tolist() == [1, 1]
+
+
 def test_generator():
     g = torchlite.Generator()
     assert g.initial_seed() == 67280421310721 and str(g.device) == "cpu"
