@@ -9,6 +9,7 @@ from typing import Any
 
 import torchlite as torch
 
+from .._core.errors import invalid_shape, several_inferred
 from . import _tensor as _t
 from ._ops import STRIDED, name_of, op, refused, sizes_in
 
@@ -98,16 +99,16 @@ def _resized(x: Any, size: Any, name: str) -> list[tuple[int, ...]]:
     if size[0] != count:
         raise RuntimeError("%s: For now nested %s cannot change or infer the implicit batch dimension" % (name, name))
     if len(size) == 1 < x.dim():
-        raise RuntimeError("shape '%s' is invalid for input of size %d" % (list(size), x.numel()))
+        raise invalid_shape(size, x.numel())
     found = []
     for own in x._sizes:
         inner = list(size[1:])
         if len(inner) > len(own) and inner.count(-1) > 1:
-            raise RuntimeError("only one dimension can be inferred")
+            raise several_inferred()
         if len(inner) >= len(own):  # -1 keeps the size of the same place
             inner = [own[d] if n == -1 and d < len(own) else n for d, n in enumerate(inner)]
         if inner.count(-1) > 1:
-            raise RuntimeError("only one dimension can be inferred")
+            raise several_inferred()
         found.append(tuple(inner))
     return found
 
@@ -120,7 +121,7 @@ def _view(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     sizes = _resized(x, size, "view")
     for p, s in zip(x._parts(), sizes):
         if -1 not in s and math.prod(s) != p.numel():
-            raise RuntimeError("shape '%s' is invalid for input of size %d" % (list(size), math.prod(s) * len(sizes)))
+            raise invalid_shape(size, math.prod(s) * len(sizes))
     return _t.from_views(x, [p.view(s) for p, s in zip(x._parts(), sizes)])
 
 

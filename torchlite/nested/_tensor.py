@@ -18,6 +18,7 @@ import torchlite as torch
 
 from .. import _C
 from .._core import device as _device, wrappers as _wrappers
+from .._core.errors import no_implicit_grad, no_numpy_of_subclass, not_a_leaf_to_copy
 from .._core.sym_functions import SymInt
 
 wrap_dim = _C.wrap_dim
@@ -185,7 +186,7 @@ class Nested(torch.Tensor):
 
     def backward(self, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
         if gradient is None:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            raise no_implicit_grad()
         inputs = kwargs.get("inputs")
         if inputs is not None:
             several = isinstance(inputs, (list, tuple))
@@ -264,11 +265,7 @@ class Nested(torch.Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment.  If you were attempting to deepcopy a module, this may be because of a torch.nn.Parametrize "
-                "module, which is not supported."
-            )
+            raise not_a_leaf_to_copy()
         if id(self) not in memo:
             memo[id(self)] = self._with(self._values.detach().clone().requires_grad_(self.requires_grad))
         return memo[id(self)]
@@ -557,7 +554,7 @@ class NestedTensor(Nested):
         raise RuntimeError(".tolist() is not supported for tensor subclasses, got NestedTensor")
 
     def numpy(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+        raise no_numpy_of_subclass()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         made = {
