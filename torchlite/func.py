@@ -6,6 +6,7 @@ import functools
 import torchlite as torch
 
 from . import _C
+from ._core.errors import other_tangent_size
 from .autograd._node import as_leaf, edge
 from .utils._pytree import tree_flatten, tree_unflatten
 
@@ -307,11 +308,7 @@ def _forward(func, primals, has_aux=False, strict=False):
             if not isinstance(v, torch.Tensor):
                 raise RuntimeError(f"{name}: Expected tangents to only contain Tensors, got {type(v)}")
             if v.shape != t.shape:
-                raise RuntimeError(
-                    "Trying to set a forward gradient that has a different size than that of the original Tensor, "
-                    "this is not supported. "
-                    f"Tensor is of size {list(t.shape)} while the given forward gradient is of size {list(v.shape)}."
-                )
+                raise other_tangent_size(t, v)
         create = keep or recorded and any(v.requires_grad for v in given)
         real = [u for u in us if u is not None]
         found = iter(_gradients(back, real, given, create) if real else ())

@@ -7,6 +7,7 @@ from typing import Any
 import torchlite as torch
 
 from ._core import sobol as _sobol
+from ._core.errors import negative_dimension, not_implemented
 
 __all__ = ["SobolEngine"]
 
@@ -104,9 +105,9 @@ class SobolEngine:
     def _next(self, n: int, start: int, dtype: Any) -> Any:
         """n points after that of number `start`; `quasi` moves on."""
         if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}, {self.dimension}]")
+            raise negative_dimension(n, [n, self.dimension])
         if dtype not in (torch.float32, torch.float64):
-            raise NotImplementedError("\"_sobol_engine_draw\" not implemented for '%s'" % dtype._scalar_type)
+            raise not_implemented("_sobol_engine_draw", dtype)
         self._check(start + n)
         with torch.device("cpu"):
             points = self._after(torch.tensor([start]), torch.arange(start + 1, start + n + 1))

@@ -12,6 +12,7 @@ from typing import Any
 import torchlite as torch
 
 from . import device as _device, wrappers as _wrappers
+from .errors import no_data_pointer
 
 _DTYPES = (torch.float32, torch.bfloat16, torch.float16, torch.uint8, torch.int8)
 _OPS = frozenset(
@@ -68,7 +69,7 @@ class MkldnnTensor(torch.Tensor):
     untyped_storage = storage
 
     def data_ptr(self) -> Any:
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+        raise no_data_pointer()
 
     tolist = data_ptr
 
@@ -195,11 +196,10 @@ def to_mkldnn(x: Any, dtype: Any = None) -> Any:
         raise NotImplementedError("Could not run 'aten::to_mkldnn' with arguments from the '%s' backend." % kind)
     if not x.is_cpu:
         raise RuntimeError("dense_to_mkldnn expects CPU tensor input")
-    if x.dtype not in _DTYPES:
+    dtype = dtype or x.dtype
+    if not {x.dtype, dtype} <= set(_DTYPES):
         raise RuntimeError("dense_to_mkldnn expects float, bfloat16, half, uint8, int8 tensor input")
-    if dtype is not None and dtype not in _DTYPES:
-        raise RuntimeError("dense_to_mkldnn expects float, bfloat16, half, uint8, int8 tensor input")
-    return _ToMkldnn.apply(x, dtype or x.dtype)
+    return _ToMkldnn.apply(x, dtype)
 
 
 def _to_dense(x: Any, dtype: Any) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from .. import _C
 from . import device as _device, old_names as _old_names, sparse_methods as _sparse_methods
 from . import view_replay as _view_replay
+from .errors import not_floating
 from ..autograd._node import _seq, eager, meta
 from ..autograd._node import tangents as _tangents
 
@@ -148,7 +149,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             "requires_grad_()", "Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs)"
         )
         if requires_grad and self.is_leaf and not (self.dtype.is_floating_point or self.dtype.is_complex):
-            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+            raise not_floating()
         self.requires_grad = requires_grad
         return self
 

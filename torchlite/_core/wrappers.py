@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import _C
 from . import device as _device, dispatch_modes as _modes
+from .errors import cannot_require_grad
 
 _WRAPPED = 3  # TL_WRAPPED of native/src/core/tl.h
 
@@ -64,7 +65,7 @@ def make(
     t: Any = _modes.note(_C.TensorBase.__new__(cls, plain))
     if requires_grad:
         if not (dtype.is_floating_point or dtype.is_complex):
-            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+            raise cannot_require_grad()
         t.requires_grad = True
     t._asks_strides = dispatch_sizes_strides_policy is not None
     t._asks_sizes = dispatch_sizes_strides_policy == "sizes"

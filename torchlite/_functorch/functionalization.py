@@ -14,6 +14,7 @@ import torchlite as torch
 
 from .. import _C, _ops
 from .._core import dispatch_modes as _modes, wrappers as _wrappers
+from .._core.errors import no_numpy_of_subclass
 from ..autograd import Function
 from ..utils._python_dispatch import TorchDispatchMode
 from ..utils._pytree import tree_leaves, tree_map
@@ -61,7 +62,7 @@ class FunctionalTensor(torch.Tensor):
         return _synced(self).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
-        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+        raise no_numpy_of_subclass()
 
 
 def _make(elem: Any, mode: Any, base: Any = None, chain: Any = (), storage: Any = None) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 import torchlite as torch
 
 from .. import _C
+from .._core.errors import invalid_shape
 from .rules import Call, NoRule, pointwise, rule, tensors
 
 _DIMS = frozenset("dim dim0 dim1 dim2 dims dimension".split())
@@ -158,7 +159,7 @@ def _view(call: Call) -> Any:
     for n in size:
         count *= n
     if count != t.numel() or -1 in size:
-        raise RuntimeError("shape '%s' is invalid for input of size %d" % (list(call.args[1]), t.numel()))
+        raise invalid_shape(call.args[1], t.numel())
     return call.run(t._value, (call.size, *size))
 
 

@@ -6,13 +6,14 @@ from typing import Any
 
 import torchlite as torch
 from torchlite._core.checks import _check
+from torchlite._core.errors import not_implemented
 
 BLOCK = 256  # boxes whose overlaps with all later ones are held at once
 
 
 def check_dtype(kernel: str, tensor: Any) -> None:
     if tensor.dtype not in (torch.float32, torch.float64):
-        raise NotImplementedError("\"%s\" not implemented for '%s'" % (kernel, tensor.dtype._scalar_type))
+        raise not_implemented(kernel, tensor.dtype)
 
 
 def at_most(threshold: float, dtype: Any) -> float:

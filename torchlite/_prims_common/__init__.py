@@ -13,6 +13,7 @@ import torchlite as torch
 
 from .. import _C
 from .._core import absent as _absent
+from .._core.errors import invalid_shape, several_inferred
 
 Tensor = torch.Tensor
 TensorLike = Tensor
@@ -320,9 +321,9 @@ def infer_size(shape: Sequence[int], numel: int) -> tuple[int, ...]:
     at = [d for d, n in enumerate(shape) if n == -1]
     known = math.prod(n for n in shape if n != -1)
     if len(at) > 1:
-        raise RuntimeError("only one dimension can be inferred")
+        raise several_inferred()
     if known != numel if not at else not known or numel % known:
-        raise RuntimeError("shape '%s' is invalid for input of size %d" % (list(shape), numel))
+        raise invalid_shape(shape, numel)
     return tuple(numel // known if n == -1 else n for n in shape)
 
 

@@ -12,6 +12,7 @@ from torchlite.utils._python_dispatch import TorchDispatchMode
 from .. import _C
 from ..autograd._node import as_leaf
 from .._core import tensor_str as _tensor_str, wrappers as _wrappers
+from .._core.errors import no_numpy_of_subclass
 
 aten = torch.ops.aten
 _CONSTANT_NUMEL_LIMIT = 1  # numbers of at most so many elements are kept, for item()
@@ -113,7 +114,7 @@ class FakeTensor(torch.Tensor):
         return memo[id(self)]
 
     def numpy(self, *, force: bool = False) -> Any:
-        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+        raise no_numpy_of_subclass()
 
     def tolist(self) -> Any:
         if self.dim() == 0:

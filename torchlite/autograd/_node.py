@@ -11,6 +11,7 @@ import weakref
 from typing import Any
 
 from .. import _C
+from .._core.errors import not_floating
 from ..ops import _schema
 from ..ops._declare import refuse_gradient
 
@@ -763,7 +764,7 @@ def as_leaf(t: Any, wants: bool = True) -> Any:
     """The tensor, which requires a gradient from now on, or not. requires_grad_() is refused inside functions that
     vmap or a transform of torch.func calls; this is for what torchlite itself does there."""
     if wants and not (t.dtype.is_floating_point or t.dtype.is_complex):
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        raise not_floating()
     t.requires_grad = wants
     return t
 

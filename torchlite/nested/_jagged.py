@@ -8,7 +8,7 @@ from typing import Any
 import torchlite as torch
 
 from . import _tensor as _t
-from ._ops import JAGGED, op, pointwise, repacked
+from ._ops import JAGGED, name_of, op, pointwise, repacked, sizes_in
 
 _op = functools.partial(op, JAGGED)
 
@@ -49,9 +49,8 @@ def _mt(func: Any, x: Any) -> Any:
 
 
 @_op("permute")
-def _permute(func: Any, x: Any, *dims: Any) -> Any:
-    if len(dims) == 1 and isinstance(dims[0], (list, tuple)):
-        dims = tuple(dims[0])
+def _permute(func: Any, x: Any, *dims: Any, **kwargs: Any) -> Any:
+    dims = sizes_in(dims, kwargs)
     if len(dims) != x.dim():
         raise ValueError(
             "permute(): number of dimensions in the tensor input (%d) does not match the length of the desired "
@@ -87,10 +86,7 @@ def _squeeze(func: Any, x: Any, dim: Any) -> Any:
 def _select(func: Any, x: Any, dim: int, index: int) -> Any:
     d = _t.wrap_dim(dim, x.dim())
     if d == 0:
-        parts = x._parts()
-        if not -len(parts) <= index < len(parts):
-            raise IndexError("index %d is out of bounds for dimension 0 with size %d" % (index, len(parts)))
-        return parts[index]
+        return x._part_at(index)
     if x._lengths is not None:
         raise ValueError("select(): not yet supported on dim != 0 for non-contiguous nested tensor with holes")
     at = _inner(x, dim, "select")
@@ -158,13 +154,10 @@ def _split(func: Any, x: Any, split_size: Any, dim: int = 0) -> Any:
 
 @_op("view", "reshape", "_unsafe_view", "view_as", "reshape_as")
 def _view(func: Any, x: Any, *size: Any, **kwargs: Any) -> Any:
-    name = func.__name__.partition(".")[0]
-    if not size:
-        size = tuple(kwargs.values())
-    if len(size) == 1 and isinstance(size[0], torch.Tensor):
+    name = name_of(func)
+    size = sizes_in(size, kwargs)
+    if len(size) == 1 and isinstance(size[0], torch.Tensor):  # view_as, reshape_as
         size = tuple(size[0].shape)
-    elif len(size) == 1 and isinstance(size[0], (list, tuple)):
-        size = tuple(size[0])
     own = tuple(x.shape)
     if size == own:
         return x._with(x._values) if name != "reshape" else x
@@ -207,8 +200,7 @@ def _unflatten(func: Any, x: Any, dim: int, sizes: Any) -> Any:
 
 @_op("expand", "broadcast_to")
 def _expand(func: Any, x: Any, *size: Any, **kwargs: Any) -> Any:
-    if len(size) == 1 and isinstance(size[0], (list, tuple)):
-        size = tuple(size[0])
+    size = sizes_in(size, kwargs)
     r = x._ragged_idx
     own = tuple(x.shape)
     if len(size) < len(own) or any(s not in (-1, o) for s, o in zip(size[: r + 1], own[: r + 1])):
@@ -259,7 +251,7 @@ def _whole(x: Any) -> Any:
 
 @_op(*_REDUCTIONS)
 def _reduce(func: Any, x: Any, dim: Any = None, keepdim: bool = False, **kwargs: Any) -> Any:
-    name = func.__name__.partition(".")[0]
+    name = name_of(func)
     if isinstance(dim, torch.Tensor):  # max(x, y)
         return pointwise(func, name, (x, dim), kwargs)
     if dim is None or isinstance(dim, (list, tuple)) and not dim and name in ("sum", "mean", "amax", "amin"):
@@ -314,7 +306,7 @@ def _masked_select(func: Any, x: Any, mask: Any) -> Any:
 @_op("index_put_", "index_put", "__setitem__")
 def _index_put(func: Any, x: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
     """With indices up to the ragged dim, those of the values; each must lie in its part."""
-    name = func.__name__.partition(".")[0]
+    name = name_of(func)
     if name == "__setitem__":
         indices = list(indices) if isinstance(indices, tuple) else [indices]
     if len(indices) > x.dim():
@@ -325,7 +317,7 @@ def _index_put(func: Any, x: Any, indices: Any, values: Any, accumulate: bool = 
                 "index_put(): If ragged dimension is not part of indices, this only works on contiguous NJTs"
             )
         made: Any = x if name != "index_put" else torch.clone(x)
-        rows = [p for p in made._parts()]
+        rows = made._parts()
         for i in torch.as_tensor(indices[0]).reshape(-1).tolist():
             rows[i].copy_(values) if not accumulate else rows[i].add_(values)
         return made
@@ -344,7 +336,7 @@ def _index_put(func: Any, x: Any, indices: Any, values: Any, accumulate: bool = 
 
 @_op("_nested_get_offsets", "_nested_get_lengths", "_nested_get_ragged_idx")
 def _field(func: Any, x: Any) -> Any:
-    return getattr(x, func.__name__.partition(".")[0].removeprefix("_nested_get"))
+    return getattr(x, name_of(func).removeprefix("_nested_get"))
 
 
 @_op("conv1d", "convolution")

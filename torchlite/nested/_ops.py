@@ -56,21 +56,26 @@ def pointwise_names() -> frozenset[str]:
 
 
 def name_of(func: Any) -> str:
-    name = getattr(func, "__name__", "")
-    if name == "__get__":
-        return func.__self__.__name__
-    if name == "default" or "." in name:  # an operator's overload
-        name = name.partition(".")[0]
-    return name
+    """The name of a function, of a property by its getter, or of an operator by its overload."""
+    name: str = getattr(func, "__name__", "")
+    return func.__self__.__name__ if name == "__get__" else name.partition(".")[0]
 
 
-def nested_in(args: Any, found: list[Any]) -> list[Any]:
-    for a in args:
+def nested_in(args: Any, kwargs: dict[str, Any]) -> list[Any]:
+    """The nested tensors among arguments, in lists too."""
+    found = []
+    for a in (*args, *kwargs.values()):
         if isinstance(a, Nested):
             found.append(a)
         elif isinstance(a, (list, tuple)):
-            nested_in(a, found)
+            found.extend(nested_in(a, {}))
     return found
+
+
+def sizes_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    """The sizes or dims that a call has one by one, or as a list."""
+    args = args or tuple(kwargs.values())
+    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
 
 
 def refused(func: Any, name: str, x: Any) -> NotImplementedError:
@@ -86,46 +91,50 @@ def refused(func: Any, name: str, x: Any) -> NotImplementedError:
 # ---- element-wise ----------------------------------------------------------------------------------------------------
 def pointwise(func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
     """An element-wise function: on the values where all arguments lie alike, else part by part."""
-    nested = nested_in((args, tuple(kwargs.values())), [])
+    nested = nested_in(args, kwargs)
     x: Any = nested[0]
     if isinstance(x, StridedNested) and len(args) == 1 and not x._packed and "dropout" not in name:
         raise RuntimeError("NestedTensor must be contiguous to get buffer.")
     for y in nested[1:]:
         _check_alike(name, x, y)
-    if any(isinstance(a, _t.NestedInt) for a in args):
-        bad = next(a for a in args if isinstance(a, _t.NestedInt))
+    bad = next((a for a in args if isinstance(a, _t.NestedInt)), None)
+    if bad is not None:
         raise RuntimeError("NestedTensor %s: invalid argument %s" % (name, bad))
-    alike = all(_broadcasts(x, y) for y in nested[1:])
     dense = [a for a in (*args, *kwargs.values()) if isinstance(a, torch.Tensor) and not isinstance(a, Nested)]
-    rows = [d for d in dense if not _goes_with_values(name, x, d)]
+    with_parts = [d for d in dense if not _goes_with_values(name, x, d)]
+    if not with_parts and all(_broadcasts(x, y) for y in nested[1:]):
+        made = _on_values(func, x, args, kwargs)
+    else:
+        made = _on_parts(func, x, with_parts, args, kwargs)
     in_place = isinstance(args[0], Nested) and name.endswith("_") and not name.endswith("__")
-    if alike and not rows:
+    return args[0] if in_place else made
 
-        def values(a: Any) -> Any:
-            if isinstance(a, Nested):
-                return a._values
-            if isinstance(a, torch.Tensor) and isinstance(x, NestedTensor):
-                return _without_leading_ones(a)
-            return a
 
-        made = func(*map(values, args), **{k: values(v) for k, v in kwargs.items()})
-        if in_place:
-            return args[0]
-        return _wrapped(x, made)
+def _on_values(func: Any, x: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    def values(a: Any) -> Any:
+        if isinstance(a, Nested):
+            return a._values
+        if isinstance(a, torch.Tensor) and isinstance(x, NestedTensor):
+            return _without_leading_ones(a)
+        return a
+
+    return _wrapped(x, func(*map(values, args), **{k: values(v) for k, v in kwargs.items()}))
+
+
+def _on_parts(func: Any, x: Any, with_parts: list[Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """with_parts: dense arguments whose first dim is the batch."""
+    parts = {id(n): n._parts() for n in nested_in(args, kwargs)}
 
     def part(a: Any, i: int) -> Any:
         if isinstance(a, Nested):
             return parts[id(a)][i]
-        if any(a is d for d in rows) and a.dim() == x.dim():
+        if any(a is d for d in with_parts) and a.dim() == x.dim():
             return a[i if a.shape[0] != 1 else 0]
         return a
 
-    parts = {id(n): n._parts() for n in nested}
     results = []
     for i in range(len(parts[id(x)])):
         results.append(func(*(part(a, i) for a in args), **{k: part(v, i) for k, v in kwargs.items()}))
-    if in_place:
-        return args[0]
     if results and isinstance(results[0], tuple):
         return tuple(repacked(x, list(column)) for column in zip(*results))
     return repacked(x, results)
@@ -159,7 +168,7 @@ def _check_alike(name: str, x: Any, y: Any) -> None:
             "%s(): expected nested tensors of one layout, but got %s and %s" % (name, x.layout, y.layout)
         )
     if isinstance(x, StridedNested):
-        if name in ("eq", "ge", "gt", "le", "lt", "ne") and name == "eq":
+        if name == "eq":
             raise RuntimeError("eq does not support nested tensor as other value.")
         if x._sizes != y._sizes:
             raise RuntimeError("%s does not support broadcasting when given a NestedTensor" % name.removesuffix("_"))
@@ -460,50 +469,53 @@ def _norm_of_parts(func: Any, x: Any, shape: Any, rest: Any) -> Any:
 
 @op(BOTH, "matmul", "__matmul__", "bmm", "__rmatmul__")
 def _matmul(func: Any, a: Any, b: Any) -> Any:
-    both = isinstance(a, Nested) and isinstance(b, Nested)
     x: Any = a if isinstance(a, Nested) else b
+    both = isinstance(a, Nested) and isinstance(b, Nested)
     if isinstance(x, StridedNested):
-        if not both and x is a and a.dim() > 3 and b.dim() == 2:
+        return _matmul_strided(name_of(func), a, b, both)
+    return _matmul_jagged(a, b, both)
+
+
+def _matmul_strided(name: str, a: Any, b: Any, both: bool) -> Any:
+    if not both:
+        if isinstance(a, Nested) and a.dim() > 3 and b.dim() == 2:
             return _t.from_parts([torch.matmul(p, b) for p in a._parts()], a)
-        if not both:
-            kinds = ("a nested", "non-nested") if x is a else ("a non-nested", "nested")
-            raise RuntimeError("Expected both to be nested, but got %s self and %s other" % kinds)
-        if name_of(func) == "bmm":
-            for i, n in enumerate((a, b), 1):
-                if n.dim() != 3:
-                    raise RuntimeError("batch%d must be a 3D tensor" % i)
-        for which, n in (("1st", a), ("2nd", b)):
-            if n.dim() < 3:
-                raise RuntimeError(
-                    "matmul: For nested tensors, only inputs with >= 3 dims are currently supported. %s input has "
-                    "rank: %d" % (which, n.dim())
-                )
-        if len(a._sizes) != len(b._sizes):
+        kinds = ("a nested", "non-nested") if isinstance(a, Nested) else ("a non-nested", "nested")
+        raise RuntimeError("Expected both to be nested, but got %s self and %s other" % kinds)
+    if name == "bmm":
+        for i, n in enumerate((a, b), 1):
+            if n.dim() != 3:
+                raise RuntimeError("batch%d must be a 3D tensor" % i)
+    for which, n in (("1st", a), ("2nd", b)):
+        if n.dim() < 3:
             raise RuntimeError(
-                "matmul: Expected size for the 1st dimension of 2nd input tensor to be: %d but got: %d."
-                % (len(a._sizes), len(b._sizes))
+                "matmul: For nested tensors, only inputs with >= 3 dims are currently supported. %s input has "
+                "rank: %d" % (which, n.dim())
             )
-        return _t.from_parts([torch.matmul(p, q) for p, q in zip(a._parts(), b._parts())], x)
-    shapes = "matmul(): not supported between inputs of shapes %s and %s" % (
-        tuple(a.shape),
-        b.shape if isinstance(b, NestedTensor) else "torch.Size(%s)" % list(b.shape),
-    )
+    if len(a._sizes) != len(b._sizes):
+        raise RuntimeError(
+            "matmul: Expected size for the 1st dimension of 2nd input tensor to be: %d but got: %d."
+            % (len(a._sizes), len(b._sizes))
+        )
+    return _t.from_parts([torch.matmul(p, q) for p, q in zip(a._parts(), b._parts())], a)
+
+
+def _matmul_jagged(a: Any, b: Any, both: bool) -> Any:
     if both:
         if a._ragged_idx == a.dim() - 1 and b._ragged_idx == b.dim() - 2:
-            if a._key() is not b._key():
-                raise RuntimeError(shapes)
-            return torch.stack([torch.matmul(p, q) for p, q in zip(a._parts(), b._parts())])
-        inner = a.dim() - 1 != a._ragged_idx and b._ragged_idx not in (b.dim() - 1, b.dim() - 2)
-        if inner and a.dim() == b.dim() and a.shape[: a._ragged_idx + 1] == b.shape[: b._ragged_idx + 1]:
-            return a._with(torch.matmul(a._values, b._values))
-        raise RuntimeError(shapes)
-    if x is b:
-        raise RuntimeError(shapes)
-    if b.dim() == 2 and x._ragged_idx < x.dim() - 1:
-        return x._with(torch.matmul(x._values, b))
-    if b.dim() == x.dim() and b.shape[0] == len(x) and x._ragged_idx < x.dim() - 1:
-        return repacked(x, [torch.matmul(p, q) for p, q in zip(x._parts(), b)], x._ragged_idx)
-    raise RuntimeError(shapes)
+            if a._key() is b._key():
+                return torch.stack([torch.matmul(p, q) for p, q in zip(a._parts(), b._parts())])
+        else:
+            inner = a.dim() - 1 != a._ragged_idx and b._ragged_idx not in (b.dim() - 1, b.dim() - 2)
+            if inner and a.dim() == b.dim() and a.shape[: a._ragged_idx + 1] == b.shape[: b._ragged_idx + 1]:
+                return a._with(torch.matmul(a._values, b._values))
+    elif isinstance(a, NestedTensor) and a._ragged_idx < a.dim() - 1:
+        if b.dim() == 2:
+            return a._with(torch.matmul(a._values, b))
+        if b.dim() == a.dim() and b.shape[0] == len(a):
+            return repacked(a, [torch.matmul(p, q) for p, q in zip(a._parts(), b)], a._ragged_idx)
+    shapes = tuple(a.shape), b.shape if isinstance(b, NestedTensor) else "torch.Size(%s)" % list(b.shape)
+    raise RuntimeError("matmul(): not supported between inputs of shapes %s and %s" % shapes)
 
 
 @op(BOTH, "where")

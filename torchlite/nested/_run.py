@@ -12,7 +12,7 @@ from ._tensor import Nested, NestedTensor
 def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """The result of a function of which an argument is nested."""
     name = name_of(func)
-    nested = nested_in((args, tuple(kwargs.values())), [])
+    nested = nested_in(args, kwargs)
     x: Any = nested[0]
     for table in (JAGGED if isinstance(x, NestedTensor) else STRIDED, BOTH):
         if name in table:

@@ -9,10 +9,12 @@ from typing import Any
 
 import torchlite as torch
 
+from .._core.errors import invalid_shape, several_inferred
 from . import _tensor as _t
-from ._ops import STRIDED, op, refused
+from ._ops import STRIDED, name_of, op, refused, sizes_in
 
 _op = functools.partial(op, STRIDED)
+_PLEASE = "if you need this feature, please open an issue on github describing your use case."
 
 
 def _dim(x: Any, dim: int) -> int:
@@ -21,12 +23,10 @@ def _dim(x: Any, dim: int) -> int:
 
 @_op("select")
 def _select(func: Any, x: Any, dim: int, index: int) -> Any:
-    d, parts = _dim(x, dim), x._parts()
+    d = _dim(x, dim)
     if d == 0:
-        if not -len(parts) <= index < len(parts):
-            raise IndexError("index %d is out of bounds for dimension 0 with size %d" % (index, len(parts)))
-        return parts[index]
-    return _t.from_views(x, [p.select(d - 1, index) for p in parts])
+        return x._part_at(index)
+    return _t.from_views(x, [p.select(d - 1, index) for p in x._parts()])
 
 
 @_op("__getitem__")
@@ -59,23 +59,22 @@ def _mt(func: Any, x: Any) -> Any:
 
 @_op("squeeze")
 def _squeeze(func: Any, x: Any, dim: Any = None) -> Any:
-    please = "if you need this feature, please open an issue on github describing your use case."
     if dim is None:
         raise RuntimeError(
             "squeeze(): For nested tensors, squeeze without the dim argument is not supported at the moment, however "
-            "you can use squeeze(Tensor self, int dim) instead " + please
+            "you can use squeeze(Tensor self, int dim) instead " + _PLEASE
         )
     d = _dim(x, dim)
     if d == 0:
         raise RuntimeError(
-            "squeeze(): For nested tensors, squeezing dimension 0 is not supported at the moment " + please
+            "squeeze(): For nested tensors, squeezing dimension 0 is not supported at the moment " + _PLEASE
         )
     if any(s[d - 1] != 1 for s in x._sizes):
         return x
     if x.dim() == 2:
         raise RuntimeError(
             "squeeze(): For nested tensors, squeezing a nested tensor of singleton tensors is not "
-            "supported at the moment " + please
+            "supported at the moment " + _PLEASE
         )
     return _t.from_views(x, [p.squeeze(d - 1) for p in x._parts()])
 
@@ -85,8 +84,7 @@ def _unsqueeze(func: Any, x: Any, dim: int) -> Any:
     d = _t.wrap_dim(dim, x.dim() + 1)
     if d == 0:
         raise RuntimeError(
-            "unsqueeze(): For nested tensors, unsqueezing dimension 0 is not supported at the moment "
-            "if you need this feature, please open an issue on github describing your use case."
+            "unsqueeze(): For nested tensors, unsqueezing dimension 0 is not supported at the moment " + _PLEASE
         )
     return _t.from_views(x, [p.unsqueeze(d - 1) for p in x._parts()])
 
@@ -101,41 +99,35 @@ def _resized(x: Any, size: Any, name: str) -> list[tuple[int, ...]]:
     if size[0] != count:
         raise RuntimeError("%s: For now nested %s cannot change or infer the implicit batch dimension" % (name, name))
     if len(size) == 1 < x.dim():
-        raise RuntimeError("shape '%s' is invalid for input of size %d" % (list(size), x.numel()))
+        raise invalid_shape(size, x.numel())
     found = []
     for own in x._sizes:
         inner = list(size[1:])
         if len(inner) > len(own) and inner.count(-1) > 1:
-            raise RuntimeError("only one dimension can be inferred")
+            raise several_inferred()
         if len(inner) >= len(own):  # -1 keeps the size of the same place
             inner = [own[d] if n == -1 and d < len(own) else n for d, n in enumerate(inner)]
         if inner.count(-1) > 1:
-            raise RuntimeError("only one dimension can be inferred")
+            raise several_inferred()
         found.append(tuple(inner))
     return found
-
-
-def _size_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-    if not args:
-        args = tuple(kwargs.values())
-    return tuple(args[0]) if len(args) == 1 and isinstance(args[0], (list, tuple)) else args
 
 
 @_op("view")
 def _view(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], torch.dtype):
         raise refused(func, "view.dtype", x)
-    size = _size_of(args, kwargs)
+    size = sizes_in(args, kwargs)
     sizes = _resized(x, size, "view")
     for p, s in zip(x._parts(), sizes):
         if -1 not in s and math.prod(s) != p.numel():
-            raise RuntimeError("shape '%s' is invalid for input of size %d" % (list(size), math.prod(s) * len(sizes)))
+            raise invalid_shape(size, math.prod(s) * len(sizes))
     return _t.from_views(x, [p.view(s) for p, s in zip(x._parts(), sizes)])
 
 
 @_op("reshape")
 def _reshape(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
-    sizes = _resized(x, _size_of(args, kwargs), "reshape")
+    sizes = _resized(x, sizes_in(args, kwargs), "reshape")
     if x._packed:
         return _t.from_views(x, [p.view(s) for p, s in zip(x._parts(), sizes)])
     return _t.from_parts([p.reshape(s) for p, s in zip(x._parts(), sizes)], x)
@@ -149,9 +141,7 @@ def _reshape_as(func: Any, x: Any, other: Any) -> Any:
 @_op("chunk")
 def _chunk(func: Any, x: Any, chunks: int, dim: int = 0) -> Any:
     d = _dim(x, dim)
-    if d == 0:
-        raise RuntimeError("Chunk for nested tensors is currently only supported for the last dimension.")
-    if d != x.dim() - 1:
+    if d == 0 or d != x.dim() - 1:
         raise RuntimeError("Chunk for nested tensors is currently only supported for the last dimension.")
     if chunks <= 0:
         raise RuntimeError("chunk expects `chunks` to be greater than 0, got: %d" % chunks)
@@ -247,4 +237,4 @@ def _sum(func: Any, x: Any, dim: Any = None, keepdim: bool = False, *, dtype: An
 
 @_op("_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_storage_offsets")
 def _table(func: Any, x: Any) -> Any:
-    return operator.methodcaller(func.__name__.partition(".")[0])(x)
+    return operator.methodcaller(name_of(func))(x)

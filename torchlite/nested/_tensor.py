@@ -16,15 +16,19 @@ from typing import Any
 
 import torchlite as torch
 
+from .. import _C
 from .._core import device as _device, wrappers as _wrappers
+from .._core.errors import no_implicit_grad, no_numpy_of_subclass, not_a_leaf_to_copy
 from .._core.sym_functions import SymInt
 
+wrap_dim = _C.wrap_dim
 _ids = itertools.count()
 
 
 class NestedInt(int, SymInt):
     """The size of the dim in which the parts of a jagged tensor differ, j1. Two are equal if they come from the same
-    offsets (or lengths) and have the same factor. It can be asked whether it is at least 2, and multiplied."""
+    offsets (or lengths) and have the same factor. All that is known of it is that it is at least 2, and it can be
+    multiplied by a number."""
 
     _id: int
     _factor: int
@@ -182,7 +186,7 @@ class Nested(torch.Tensor):
 
     def backward(self, gradient: Any = None, *args: Any, **kwargs: Any) -> None:
         if gradient is None:
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+            raise no_implicit_grad()
         inputs = kwargs.get("inputs")
         if inputs is not None:
             several = isinstance(inputs, (list, tuple))
@@ -236,6 +240,13 @@ class Nested(torch.Tensor):
 
         return padded(self, padding, output_size)
 
+    def _part_at(self, index: int) -> Any:
+        """One tensor of the batch."""
+        parts = self._parts()
+        if not -len(parts) <= index < len(parts):
+            raise IndexError("index %d is out of bounds for dimension 0 with size %d" % (index, len(parts)))
+        return parts[index]
+
     def unbind(self, dim: int = 0) -> tuple[Any, ...]:
         if dim % self.dim() != 0:
             raise self._not_unbound(dim)
@@ -254,14 +265,16 @@ class Nested(torch.Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment.  If you were attempting to deepcopy a module, this may be because of a torch.nn.Parametrize "
-                "module, which is not supported."
-            )
+            raise not_a_leaf_to_copy()
         if id(self) not in memo:
             memo[id(self)] = self._with(self._values.detach().clone().requires_grad_(self.requires_grad))
         return memo[id(self)]
+
+    def _history(self) -> str:
+        """The end of the repr: where the tensor stands in autograd."""
+        if self.grad_fn is not None:
+            return ", grad_fn=<%s>" % type(self.grad_fn).__name__
+        return ", requires_grad=True" if self.requires_grad else ""
 
     def __format__(self, spec: Any) -> str:
         return object.__format__(self, spec)
@@ -309,7 +322,7 @@ class StridedNested(Nested):
     def size(self, dim: Any = None) -> Any:
         if dim is None:
             return self.shape
-        n = _wrap(dim, self.dim())
+        n = wrap_dim(dim, self.dim())
         if n == 0:
             return len(self._sizes)
         found = {s[n - 1] for s in self._sizes}
@@ -357,15 +370,8 @@ class StridedNested(Nested):
         def indented(part: Any) -> str:
             return "\n".join("  " + line for line in str(part).split("\n"))
 
-        text = "nested_tensor([\n%s\n]" % ",\n".join(map(indented, self._values_only()._parts()))
-        if self.grad_fn is not None:
-            text += ", grad_fn=<%s>" % type(self.grad_fn).__name__
-        elif self.requires_grad:
-            text += ", requires_grad=True"
-        return text + ")"
-
-    def _values_only(self) -> Any:
-        return self._with(self._values.detach())
+        parts = self._with(self._values.detach())._parts()
+        return "nested_tensor([\n%s\n]%s)" % (",\n".join(map(indented, parts)), self._history())
 
 
 StridedNested.__name__ = StridedNested.__qualname__ = "Tensor"  # as of any tensor in PyTorch
@@ -492,12 +498,12 @@ class NestedTensor(Nested):
     _size = shape
 
     def size(self, dim: Any = None) -> Any:
-        return self.shape if dim is None else self.shape[_wrap(dim, self.dim())]
+        return self.shape if dim is None else self.shape[wrap_dim(dim, self.dim())]
 
     def stride(self, dim: Any = None) -> Any:
         inner = self._values.stride()
         found = (nested_int(self._key(), inner[self._ragged_idx - 1]), *inner)
-        return found if dim is None else found[_wrap(dim, self.dim())]
+        return found if dim is None else found[wrap_dim(dim, self.dim())]
 
     def dim(self) -> int:
         return self._values.dim() + 1
@@ -548,7 +554,7 @@ class NestedTensor(Nested):
         raise RuntimeError(".tolist() is not supported for tensor subclasses, got NestedTensor")
 
     def numpy(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+        raise no_numpy_of_subclass()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         made = {
@@ -561,12 +567,8 @@ class NestedTensor(Nested):
         return torch._utils._rebuild_njt, (made,)
 
     def __repr__(self, *, tensor_contents: Any = None) -> Any:  # type: ignore[override]
-        text = "NestedTensor(size=%s, offsets=%s" % (tuple(self.shape), self._offsets)
-        if self.grad_fn is not None:
-            text += ", grad_fn=<%s>" % type(self.grad_fn).__name__
-        elif self.requires_grad:
-            text += ", requires_grad=True"
-        return text + ", contiguous=%s)" % self.is_contiguous()
+        facts = tuple(self.shape), self._offsets, self._history(), self.is_contiguous()
+        return "NestedTensor(size=%s, offsets=%s%s, contiguous=%s)" % facts
 
 
 NestedTensor.__module__ = "torch.nested._internal.nested_tensor"
@@ -603,15 +605,3 @@ def joined(parts: Any, like: Any = None, ragged: int | None = None) -> Any:
         return jagged(values, like._offsets, None, ragged, like._metadata_cache)
     cache = {"max_seqlen": max(lengths, default=0), "min_seqlen": min(lengths, default=0)}
     return jagged(values, offsets_of(lengths, values.device), None, ragged, cache)
-
-
-def _wrap(dim: int, count: int) -> int:
-    """A dim counted from the front."""
-    if not -count <= dim < count:
-        raise IndexError(
-            "Dimension out of range (expected to be in range of [%d, %d], but got %d)" % (-count, count - 1, dim)
-        )
-    return dim % count
-
-
-wrap_dim = _wrap

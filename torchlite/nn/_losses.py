@@ -19,14 +19,14 @@ def _old(size_average, reduce, reduction):
     return reduction
 
 
-def _reduce(loss, reduction):
-    if reduction == "mean":
-        return loss.mean()
-    if reduction == "sum":
-        return loss.sum()
-    if reduction != "none":
+def _check_reduction(reduction):
+    if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction")
-    return loss
+
+
+def _reduce(loss, reduction):
+    _check_reduction(reduction)
+    return loss if reduction == "none" else getattr(loss, reduction)()
 
 
 def cross_entropy(
@@ -110,8 +110,7 @@ def poisson_nll_loss(
 ) -> Tensor:
     """Negative log likelihood of a Poisson distribution."""
     reduction = _old(size_average, reduce, reduction)
-    if reduction not in ("none", "mean", "sum"):
-        raise ValueError(reduction + " is not a valid value for reduction")
+    _check_reduction(reduction)
     return _op["poisson_nll_loss"](input, target, log_input, full, eps, _enum(reduction))
 
 
@@ -387,8 +386,7 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """max(0, d(a, p) - d(a, n) + margin) with any distance function (default: pairwise_distance)."""
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
+    _check_reduction(reduction)
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     if distance_function is None:

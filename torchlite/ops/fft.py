@@ -5,6 +5,7 @@ import math
 import torchlite as torch
 
 from .. import _C
+from .._core.errors import negative_dimension
 from ._declare import op
 from ._out import FOUND, Out, of_kind
 
@@ -441,7 +442,7 @@ def _freq(name, n, length, d, dtype, device):
     if not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(f"{name} requires a floating point or complex dtype")
     if length < 0:
-        raise RuntimeError(f"Trying to create tensor with negative dimension {length}: [{length}]")
+        raise negative_dimension(length, [length])
     k = torch.arange(length, dtype=dtype, device=device)
     if name == "fftfreq":
         k[(n + 1) // 2 :] -= n

@@ -8,7 +8,7 @@ import torchlite as torch
 from torchlite import _C
 from torchlite._C import suggests_channels_last as _last
 
-from .._core.errors import not_implemented
+from .._core.errors import negative_dimension, not_implemented
 from ._declare import _functions, bodies, op
 from ._out import EXACT, Out
 
@@ -497,9 +497,7 @@ def _declare_fractional(n):
                 word = {"T": "time", "H": "height", "W": "width"}[letters[i]]
                 raise RuntimeError(f"{where}(): pool {word} {k[i]} too large relative to input {word} {size[i]}")
         if min(out) < 0:
-            raise RuntimeError(
-                f"Trying to create tensor with negative dimension {min(out)}: {list(self.shape[:-n]) + list(out)}"
-            )
+            raise negative_dimension(min(out), [*self.shape[:-n], *out])
         if random_samples.dtype != self.dtype:
             raise RuntimeError("Expect _random_samples to have the same dtype as input")
         for i, (want, what) in enumerate(((x.shape[0], "batch"), (x.shape[1], "channel"), (n, ""))):

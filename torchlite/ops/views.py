@@ -3,6 +3,7 @@
 import torchlite as torch
 
 from .. import _C
+from .._core.errors import several_inferred
 from ._declare import op, reference
 
 
@@ -613,7 +614,7 @@ def unflatten(self, dim, sizes):
         known *= s if s != -1 else 1
     size = self.size(d)
     if list(sizes).count(-1) > 1:
-        raise RuntimeError("only one dimension can be inferred")
+        raise several_inferred()
     if -1 not in sizes and known != size or -1 in sizes and (known == 0 or size % known):
         raise RuntimeError(
             "unflatten: Provided sizes %s don't multiply up to the size of dim %d (%d) in the input tensor"

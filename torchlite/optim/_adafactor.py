@@ -1,7 +1,7 @@
 """Adafactor."""
 
 import torchlite as torch
-from .optimizer import _PerParameter, _get_value, count_step, new_step
+from .optimizer import _PerParameter, _get_value, check_lr_size, count_step, new_step
 
 __all__ = ["Adafactor"]
 
@@ -28,8 +28,7 @@ class Adafactor(_PerParameter):
         foreach=None,
         maximize=False,
     ):
-        if isinstance(lr, torch.Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
+        check_lr_size(lr)
         for bad, text, value in (
             (not 0.0 <= lr, "Learning rate should be >= 0", lr),
             (not 0.0 >= beta2_decay, "beta2_decay should be <= 0", beta2_decay),

@@ -3,7 +3,7 @@
 import math
 
 import torchlite as torch
-from .optimizer import _PerParameter, zeros_like
+from .optimizer import _PerParameter, check_lr_size, zeros_like
 
 __all__ = ["Muon"]
 
@@ -51,8 +51,7 @@ class Muon(_PerParameter):
         ns_steps=5,
         adjust_lr_fn=None,
     ):
-        if isinstance(lr, torch.Tensor) and lr.numel() != 1:
-            raise ValueError("Tensor lr must be 1-element")
+        check_lr_size(lr)
         if not 0.0 <= lr:
             raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
         if not 0.0 <= momentum:

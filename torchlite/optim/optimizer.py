@@ -95,10 +95,14 @@ def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
                 tensors[i] = torch.view_as_real(tensors[i])
 
 
-def check_lr(lr: float, extra: bool = True) -> None:
-    """The checks of a learning rate, a number or a 1-element tensor."""
+def check_lr_size(lr: Any) -> None:
     if isinstance(lr, torch.Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
+
+
+def check_lr(lr: float, extra: bool = True) -> None:
+    """The checks of a learning rate, a number or a 1-element tensor."""
+    check_lr_size(lr)
     if not 0.0 <= lr:
         raise ValueError(f"Invalid learning rate: {lr}")
 

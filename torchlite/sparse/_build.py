@@ -28,6 +28,14 @@ def _check_dtype(values: Any) -> None:
         )
 
 
+def check_dims(size: Any, sparse_dim: int, dense_dim: int) -> None:
+    if len(size) != sparse_dim + dense_dim:
+        raise RuntimeError(
+            "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = %d, sparse_dim = %d, dense_dim = %d"
+            % (len(size), sparse_dim, dense_dim)
+        )
+
+
 def sparse_coo_tensor(
     indices: Any,
     values: Any = None,
@@ -73,11 +81,7 @@ def sparse_coo_tensor(
     if size is None:
         size = (*(n + 1 for n in high), *source.shape[1:])
     size = tuple(int(n) for n in size)
-    if len(size) != dims + source.dim() - 1:
-        raise RuntimeError(
-            "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = %d, sparse_dim = %d, dense_dim = %d"
-            % (len(size), dims, source.dim() - 1)
-        )
+    check_dims(size, dims, source.dim() - 1)
     for d in range(dims):
         if low[d] < 0:
             raise RuntimeError("found negative index %d for dim %d" % (low[d], d))

@@ -7,6 +7,7 @@ from typing import Any
 import torchlite as torch
 
 from . import _autograd, _compressed, _tensor as _t
+from ._build import check_dims
 from ._tensor import is_compressed, is_coo, parts
 
 
@@ -221,11 +222,7 @@ def _sparse_mask_projection(x: Any, mask: Any, accumulate_matches: bool = False)
 # ---- in place --------------------------------------------------------------------------------------------------------
 def _resize(x: Any, size: Any, sparse_dim: int, dense_dim: int, clear: bool) -> Any:
     _need("sparse_resize_and_clear_" if clear else "sparse_resize_", x)
-    if sparse_dim + dense_dim != len(size):
-        raise RuntimeError(
-            "'len(size) == sparse_dim + dense_dim' is not satisfied: len(size) = %d, sparse_dim = %d, dense_dim = %d"
-            % (len(size), sparse_dim, dense_dim)
-        )
+    check_dims(size, sparse_dim, dense_dim)
     raise NotImplementedError(
         "sparse_resize_(): torchlite does not change the size of a sparse tensor in place; make a new one of its "
         "indices and values with torch.sparse_coo_tensor"

@@ -12,6 +12,7 @@ from typing import Any
 import torchlite as torch
 
 from .._core import wrappers as _wrappers
+from .._core.errors import no_data_pointer, not_a_leaf_to_copy
 
 
 class SparseTensor(torch.Tensor):
@@ -43,11 +44,7 @@ class SparseTensor(torch.Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         if not self.is_leaf:
-            raise RuntimeError(
-                "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
-                "moment.  If you were attempting to deepcopy a module, this may be because of a torch.nn.Parametrize "
-                "module, which is not supported."
-            )
+            raise not_a_leaf_to_copy()
         if id(self) not in memo:
             made = self.detach().clone().requires_grad_(self.requires_grad)
             memo[id(self)] = made
@@ -85,7 +82,7 @@ class SparseTensor(torch.Tensor):
     untyped_storage = storage
 
     def data_ptr(self) -> Any:
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage")
+        raise no_data_pointer()
 
     tolist = data_ptr
 

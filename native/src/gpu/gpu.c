@@ -598,7 +598,7 @@ PyObject *tl_gpu_module(PyObject *m, PyObject *_) {
   if (!stream || PyModule_AddObjectRef(mod, "Buffer", (PyObject *)tl_Buffer) < 0 ||
       PyModule_AddObjectRef(mod, "words", stream) < 0 || gpu_expr_init(mod) < 0 || gpu_op_init(mod) < 0 ||
       gpu_resolve_init(mod) < 0 || gpu_product_init(mod) < 0 || gpu_graph_init(mod) < 0 || gpu_family_init(mod) < 0 ||
-      gpu_reduce_init(mod) < 0 || gpu_index_init(mod) < 0)
+      gpu_reduce_init(mod) < 0 || gpu_index_init(mod) < 0 || gpu_matmul_init(mod) < 0)
     Py_CLEAR(mod);
   Py_XDECREF(stream);
   Py_XDECREF(words_type);

@@ -159,7 +159,7 @@ bool gpu_is_test(int op);                               /* the operation's resul
 PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t n); /* run(root, outputs) */
 int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_resolve_init(PyObject *mod),
   gpu_product_init(PyObject *mod), gpu_graph_init(PyObject *mod), gpu_family_init(PyObject *mod),
-  gpu_reduce_init(PyObject *mod), gpu_index_init(PyObject *mod);
+  gpu_reduce_init(PyObject *mod), gpu_index_init(PyObject *mod), gpu_matmul_init(PyObject *mod);
 #define GPU_HOOK(f, r) \
   do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)
 #endif

@@ -18,6 +18,7 @@ from torchlite.utils._python_dispatch import TorchDispatchMode, _disable_current
 
 from ... import _C
 from ..._core import absent as _absent, dispatch_modes as _modes, wrappers as _wrappers
+from ..._core.errors import no_numpy_of_subclass
 from .. import _symbolic_trace as _tracing
 from .._lazy_graph_module import _make_graph_module
 from ..interpreter import Interpreter
@@ -69,7 +70,7 @@ class ProxyTensor(torch.Tensor):
         return "ProxyTensor(%r, proxy=%r)" % (self._elem, self.proxy)
 
     def numpy(self, *, force: bool = False) -> Any:
-        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+        raise no_numpy_of_subclass()
 
     def tolist(self) -> Any:
         return self.item() if self.dim() == 0 else [x.tolist() for x in self]

@@ -13,6 +13,7 @@ from typing import Any
 import torchlite as torch
 
 from ..._core import override as _override, wrappers as _wrappers
+from ..._core.errors import no_numpy_of_subclass
 from ._print import _masked_tensor_str, _number
 
 _override.install()  # the tables name Tensor's methods, as they are once a class overrides them
@@ -294,7 +295,7 @@ class MaskedTensor(torch.Tensor):
         return _ops_refs()._is_any_true(self)
 
     def numpy(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError(".numpy() is not supported for tensor subclasses.")
+        raise no_numpy_of_subclass()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return MaskedTensor, (self._masked_data, self._masked_mask, self.requires_grad)

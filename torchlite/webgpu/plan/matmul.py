@@ -17,17 +17,15 @@ from ..devices import check_devices
 from ..fallback import cpu_error
 from ..registry import planner
 from ..tensors import DTYPES, FLOATS, contiguous, empty
-from ..lazy.stream import family, float_word, fresh, geometry, launch, product, ready
+from ..lazy.stream import core, family
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..._types import Buffer, DType, Overload, Tensor
+    from ..._types import Overload, Tensor
 
 
-_ONE = float_word(1.0)
 _INTEGERS = DTYPES - FLOATS - {torch.bool}
 _plan = family("matmul", "a", "b", "out", "bias")
-SMALL_M = 32  # fewer rows than this do not fill a tile
 
 
 def _refuse(ov: Overload, args: tuple[Any, ...]) -> Any:
@@ -42,226 +40,36 @@ def multiply(
     a: Tensor, b: Tensor, bt: bool = False, added: Tensor | None = None, alpha: Any = 1, beta: Any = 1
 ) -> Tensor:
     """alpha * a [*, m, k] times b [*, k, n], + beta * added where it is given, which broadcasts to the result.
-    Operands of one dim lose it; bt: b is [*, n, k]. Shapes and types are checked by the caller;
-    integers have nothing added."""
-    pa, sa, ta, ao, dtype, dense, numel = geometry(a)
-    pb, sb, tb, bo, _, _, _ = geometry(b)
-    nb = len(sb)
-    if nb != 2:
-        if nb > 2 or len(sa) > 2:
-            return _batched(a, b, bt, added, alpha, beta)
-        k, n, bn, bk = sb[0], 1, 0, tb[0]
-    elif bt:
-        n, k = sb
-        bn, bk = tb
-    else:
-        k, n = sb
-        bk, bn = tb
-    if len(sa) == 2:
-        m = sa[0]
-        am, ak = ta
-        shape: tuple[int, ...] = (m, n) if nb == 2 else (m,)
-    elif len(sa) == 1:
-        m, am, ak = 1, 0, ta[0]
-        shape = (n,) if nb == 2 else ()
-    elif dense and k:
-        m, am, ak = numel // k, k, 1
-        shape = (*sa[:-1], n)
-    else:
-        return _batched(a, b, bt, added, alpha, beta)
-    if not (m and n):
-        return fresh(shape, dtype)[0]
-    if added is None:
-        return _later(
-            _plan(dtype, dtype, dtype),
-            (pa, pb),
-            (
-                m,
-                n,
-                k,
-                1,
-                1,
-                ao,
-                am,
-                ak,
-                0,
-                0,
-                bo,
-                bk,
-                bn,
-                0,
-                0,
-                0,
-                n,
-                1,
-                0,
-                0,
-                _ONE if alpha == 1 else float_word(alpha),
-            ),
-            shape,
-            dtype,
-        )
-    pe, se, te, eo, _, _, _ = geometry(added)
-    em = en = 0
-    if nb == 2:
-        if se and se[-1] != 1:
-            en = te[-1]
-        if len(se) == 2 and se[0] != 1:
-            em = te[0]
-    elif se and se[0] != 1:
-        em = te[0]
-    return product(
-        _plan(dtype, dtype, dtype, dtype),
-        (pa, pb, pe),
-        (
-            m,
-            n,
-            k,
-            1,
-            1,
-            ao,
-            am,
-            ak,
-            0,
-            0,
-            bo,
-            bk,
-            bn,
-            0,
-            0,
-            0,
-            n,
-            1,
-            0,
-            0,
-            eo,
-            em,
-            en,
-            0,
-            0,
-            _ONE if alpha == 1 else float_word(alpha),
-            _ONE if beta == 1 else float_word(beta),
-        ),
-        shape,
-        dtype,
-        2,
-    )
+    Operands of one dim lose it; bt: b is [*, n, k]. The dtypes are one, and integers have nothing added.
+    NotImplemented: the shapes do not fit, or one of the tensors is not on webgpu."""
+    dtype = a.dtype
+    plan = _plan(dtype, dtype, dtype, None if added is None else dtype)
+    r = core.multiply(plan, a, b, bt, added, alpha, beta)
+    return multiply(*_copied(a, b), bt, added, alpha, beta) if r is None else r
 
 
-def _later(
-    plan: int, buffers: tuple[Buffer, ...], words: tuple[int, ...], shape: tuple[int, ...], dtype: DType
-) -> Tensor:
-    """The product, lazy where an epilogue can follow it in its kernel."""
-    if dtype in FLOATS:
-        return product(plan, buffers, words, shape, dtype, 2)
-    r, handle = fresh(shape, dtype)
-    launch(plan, (*[ready(b) for b in buffers], handle), words)
-    return r
-
-
-def _batched(a: Tensor, b: Tensor, bt: bool, added: Tensor | None, alpha: int, beta: int) -> Tensor:
-    """multiply() of more than two matrices."""
-    pa, sa, ta, ao, dtype, _, _ = geometry(a)
-    pb, sb, tb, bo, _, _, _ = geometry(b)
-    na, nb = len(sa), len(sb)
-    k, ak = sa[-1], ta[-1]
-    m, am = (1, 0) if na == 1 else (sa[-2], ta[-2])
-    if nb == 1:
-        n, bn, bk = 1, 0, tb[0]
-    elif bt:
-        n, bn, bk = sb[-2], tb[-2], tb[-1]
-    else:
-        n, bn, bk = sb[-1], tb[-1], tb[-2]
-    lead, dims = _batch(sa, ta, sb, tb)
-    shape = lead + (() if na == 1 else (m,)) + (() if nb == 1 else (n,))
-    numel = m * n
-    for s in lead:
-        numel *= s
-    if not numel:
-        return fresh(shape, dtype)[0]
-    em = en = eo = 0
-    es = [0] * len(shape)
-    if added is not None:
-        pe, se, te, eo, _, _, _ = geometry(added)
-        own = [0 if s == 1 else t for s, t in zip(se, te)]
-        es[len(es) - len(own) :] = own
-        if nb > 1:
-            en = es.pop()
-        if na > 1:
-            em = es.pop()
-    dims = [(s, x, y, es[i]) for s, x, y, i in dims]
-    # rows that follow one another at one distance, times one matrix, are one tall product
-    while dims and dims[-1][2] == 0 and (m == 1 or dims[-1][1] == m * am and dims[-1][3] == m * em):
-        s, x, _, z = dims.pop()
-        if m == 1:
-            am, em = x, z
-        m *= s
-    sizes, keep = _C.coalesce([d[0] for d in dims], [[d[i] for d in dims] for i in (1, 2, 3)])
-    dims = [(size, *dims[d][1:]) for size, d in zip(sizes, keep)]
-    if len(dims) > 2 or dims and m < SMALL_M and all(d[2] == 0 for d in dims):
-        denser = _denser(a, b, lead, dims)
-        if denser is not None:
-            return multiply(*denser, bt, added, alpha, beta)
-    batches = inner = 1
-    ab0 = ab1 = bb0 = bb1 = eb0 = eb1 = 0
-    if dims:
-        inner, ab1, bb1, eb1 = dims[-1]
-        batches = inner
-        if len(dims) == 2:
-            outer, ab0, bb0, eb0 = dims[0]
-            batches = outer * inner
-    words = [m, n, k, batches, inner, ao, am, ak, ab0, ab1, bo, bk, bn, bb0, bb1, 0, n, 1, inner * m * n, m * n]
-    buffers: tuple[Any, ...] = (pa, pb)
-    if added is not None:
-        buffers = (pa, pb, pe)
-        words += (eo, em, en, eb0, eb1)
-    words.append(float_word(alpha))
-    if added is not None:
-        words.append(float_word(beta))
-    return _later(_plan(dtype, dtype, dtype, None if added is None else dtype), buffers, tuple(words), shape, dtype)
-
-
-def _batch(
-    sa: tuple[int, ...], ta: tuple[int, ...], sb: tuple[int, ...], tb: tuple[int, ...]
-) -> tuple[tuple[int, ...], list[Any]]:
-    """The broadcast batch sizes, and of each that is not 1: (size, stride in a, stride in b, its place)."""
-    x, y = sa[:-2], sb[:-2]
-    count = max(len(x), len(y))
-    lx, ly = count - len(x), count - len(y)
-    lead, dims = [], []
-    for d in range(count):
-        p = x[d - lx] if d >= lx else 1
-        q = y[d - ly] if d >= ly else 1
-        s = q if p == 1 else p
-        lead.append(s)
-        if s != 1:
-            dims.append((s, 0 if p == 1 else ta[d - lx], 0 if q == 1 else tb[d - ly], d))
-    return tuple(lead), dims
-
-
-def _denser(a: Any, b: Any, lead: Any, dims: Any) -> tuple[Any, Any] | None:
-    """Operands, copied if their batch dims cannot be joined to two; None if copying does not help."""
+def _copied(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """One of two operands copied, so that the product has fewer batch dims."""
     if not a.is_contiguous():
         return contiguous(a), b
-    if len(dims) <= 2:
-        return None
     if not b.is_contiguous():
         return a, contiguous(b)
-    for i, t in enumerate((a, b)):
-        if t.dim() > 1:
-            full = lead + tuple(t.shape[-2:])
-            if tuple(t.shape) != full:
-                t = contiguous(t.expand(full))
-                return (t, b) if i == 0 else (a, t)
-    return None
+    lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    if a.shape[:-2] != lead:
+        return contiguous(a.expand(*lead, *a.shape[-2:])), b
+    return a, contiguous(b.expand(*lead, *b.shape[-2:]))
 
 
-def _complex(a: Tensor, b: Tensor, bt: bool = False, conjugated: bool = False) -> Tensor:
-    """A complex product by the real ones of its parts, which are strided views; conjugated: of a's conjugate."""
+def _complex(a: Tensor, b: Tensor, bt: bool = False, conjugated: bool = False) -> Any:
+    """A complex product by the real ones of its parts, which are strided views; conjugated: of a's conjugate.
+    NotImplemented as of multiply()."""
     a, b = torch.view_as_real(a.detach()), torch.view_as_real(b.detach())
     ar, ai, br, bi = a.select(-1, 0), a.select(-1, 1), b.select(-1, 0), b.select(-1, 1)
     add, sub = (torch.sub, torch.add) if conjugated else (torch.add, torch.sub)
-    re = sub(multiply(ar, br, bt), multiply(ai, bi, bt))
+    re = multiply(ar, br, bt)
+    if re is NotImplemented:
+        return re
+    re = sub(re, multiply(ai, bi, bt))
     r = empty(re.shape, torch.complex64)
     parts = torch.view_as_real(r)
     _C.copy(parts.select(-1, 0), re, False)
@@ -269,23 +77,23 @@ def _complex(a: Tensor, b: Tensor, bt: bool = False, conjugated: bool = False) -
     return r
 
 
-def _product(ov: Overload, args: tuple[Any, ...], a: Tensor, b: Tensor, bt: bool = False) -> Tensor:
+def _product(
+    ov: Overload, args: tuple[Any, ...], a: Tensor, b: Tensor, bt: bool = False, conjugated: bool = False
+) -> Any:
     dtype = a.dtype
-    if dtype is b.dtype and (dtype in FLOATS or dtype in _INTEGERS):
-        return multiply(a, b, bt)
-    if dtype is b.dtype and dtype is torch.complex64:
-        return _complex(a, b, bt)
-    return _refuse(ov, args)
-
-
-def _off_gpu(a: Tensor, b: Tensor) -> bool:
-    return a.is_cpu or b.is_cpu
+    r: Any = NotImplemented
+    if dtype is b.dtype:
+        if dtype in FLOATS or dtype in _INTEGERS:
+            r = multiply(a, b, bt)
+        elif dtype is torch.complex64:
+            r = _complex(a, b, bt, conjugated)
+    return _refuse(ov, args) if r is NotImplemented else r
 
 
 @planner("mm")
 def _mm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
-    if a.dim() != 2 or b.dim() != 2 or a.shape[1] != b.shape[0] or _off_gpu(a, b):
+    if a.dim() != 2 or b.dim() != 2:
         return _refuse(ov, args)
     return _product(ov, args, a, b)
 
@@ -293,7 +101,7 @@ def _mm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 @planner("bmm")
 def _bmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
-    if a.dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1] or _off_gpu(a, b):
+    if a.dim() != 3 or b.dim() != 3 or a.shape[0] != b.shape[0]:
         return _refuse(ov, args)
     return _product(ov, args, a, b)
 
@@ -301,7 +109,7 @@ def _bmm(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 @planner("mv")
 def _mv(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
-    if a.dim() != 2 or b.dim() != 1 or a.shape[1] != b.shape[0] or _off_gpu(a, b):
+    if a.dim() != 2 or b.dim() != 1:
         return _refuse(ov, args)
     return _product(ov, args, a, b)
 
@@ -309,46 +117,36 @@ def _mv(ov: Overload, args: tuple[Any, ...]) -> Tensor:
 @planner("dot", "vdot")
 def _dot(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     a, b = args
-    if a.dim() != 1 or b.dim() != 1 or a.shape[0] != b.shape[0] or _off_gpu(a, b):
+    if a.dim() != 1 or b.dim() != 1:
         return _refuse(ov, args)
-    if ov.kernel == "vdot" and a.dtype is torch.complex64 and b.dtype is torch.complex64:
-        return _complex(a, b, False, True)
-    return _product(ov, args, a, b)
+    return _product(ov, args, a, b, False, ov.kernel == "vdot")
 
 
 @planner("matmul")
 def _matmul(ov: Overload, args: tuple[Any, ...]) -> Tensor:
-    a, b = args
-    na, nb = a.dim(), b.dim()
-    if not na or not nb or a.shape[-1] != b.shape[-2 if nb > 1 else 0] or _off_gpu(a, b):
-        return _refuse(ov, args)
-    if na > 2 and nb > 2:
-        for p, q in zip(reversed(a.shape[:-2]), reversed(b.shape[:-2])):
-            if p != q and p != 1 and q != 1:
-                return _refuse(ov, args)
-    return _product(ov, args, a, b)
+    return _product(ov, args, *args)
 
 
 @planner("linear")
 def _linear(ov: Overload, args: tuple[Any, ...]) -> Tensor:
     x, w, bias = args
-    nd, wd = x.dim(), w.dim()
-    if not nd or not 0 < wd < 3 or x.shape[-1] != w.shape[-1] or _off_gpu(x, w):
+    wd = w.dim()
+    if not 0 < wd < 3:
         return _refuse(ov, args)
     if bias is None:
         return _product(ov, args, x, w, wd == 2)
     dtype = x.dtype
+    r: Any = NotImplemented
     if (
-        wd != 2
-        or bias.dtype is not dtype
-        or w.dtype is not dtype
-        or bias.is_cpu
-        or dtype not in FLOATS
-        or bias.dim() != 1
-        or bias.shape[0] != w.shape[0]
+        wd == 2
+        and dtype in FLOATS
+        and w.dtype is dtype
+        and bias.dtype is dtype
+        and bias.dim() == 1
+        and bias.shape[0] == w.shape[0]
     ):
-        return _linear_rare(ov, args)
-    return multiply(x, w, True, bias)
+        r = multiply(x, w, True, bias)
+    return _linear_rare(ov, args) if r is NotImplemented else r
 
 
 def _linear_rare(ov: Overload, args: tuple[Any, ...]) -> Tensor:
@@ -384,7 +182,8 @@ def _sum(ov: Overload, args: tuple[Any, ...], shape: tuple[int, ...]) -> Tensor:
     """beta * args[0] + alpha * (args[1] @ args[2])"""
     self, a, b, beta, alpha = args
     dtype = a.dtype
-    if b.dtype is not dtype or self.dtype is not dtype or self.is_cpu or _off_gpu(a, b) or not _fits(self, shape):
+    off_gpu = self.is_cpu or a.is_cpu or b.is_cpu
+    if b.dtype is not dtype or self.dtype is not dtype or off_gpu or not _fits(self, shape):
         return _refuse(ov, args)
     if dtype in FLOATS:
         if not isinstance(alpha, (int, float)) or not isinstance(beta, (int, float)):
