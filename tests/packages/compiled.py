@@ -1,7 +1,7 @@
 """torchvision's compiled operators beside a PyTorch without CUDA.
 
-torchvision's wheel is linked with CUDA's libraries, and is not loaded where these are missing. It calls them for tensors
-on a GPU only, so libraries of the same names whose functions return 0 are enough for the CPU.
+torchvision's wheel is linked with CUDA's libraries, and is not loaded where these are missing. It calls them for
+tensors on a GPU only, so libraries of the same names whose functions return 0 are enough for the CPU.
 """
 
 from __future__ import annotations
