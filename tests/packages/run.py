@@ -22,6 +22,8 @@ import sys
 import time
 import venv
 
+import compiled
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / "pyodide"))
@@ -154,7 +156,9 @@ def main() -> int:
     for found in pathlib.Path(sys.prefix).glob("lib/python3*/site-packages/torch*"):
         if found.name == "torch" or found.name.startswith("torch-"):
             (real / found.name).exists() or (real / found.name).symlink_to(found)
-    lite_python, real_env = str(folder / "bin" / "python"), {"PYTHONPATH": f"{real}:{site(folder)}"}
+    compiled.make(site(folder) / "torchvision" / "_C.so", folder / "cuda")
+    lite_python = str(folder / "bin" / "python")
+    real_env = {"PYTHONPATH": f"{real}:{site(folder)}", "CUDA_LIBRARIES": str(folder / "cuda")}
     rows = {}
     for package in args.packages or files:
         lite = results(lite_python, package, {})

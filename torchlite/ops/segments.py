@@ -145,3 +145,47 @@ def _segment_reduce_backward(grad, output, data, reduce, lengths=None, offsets=N
 
 
 _segment_reduce = segment_reduce  # torch._segment_reduce, PyTorch's older name
+
+
+# ---- rows of a sparse matrix: one index an element, or the bounds of each row's elements -----------------------------
+@op(
+    "_convert_indices_from_coo_to_csr(Tensor self, int size, *, bool out_int32=False) -> Tensor",
+    variants="function",
+    out=True,
+    differentiable=False,
+    samples=lambda t: [(torch.tensor([0, 0, 2, 3]), 5), (torch.tensor([1, 1]), 2, {"out_int32": True})],
+)
+def _convert_indices_from_coo_to_csr(self, size, out_int32=False):
+    """Where the elements of each of `size` rows begin among sorted row indices; the last bound is their number."""
+    if self.dim() > 1:
+        raise RuntimeError("Input is supposed to be a vector, but got %d dimensional tensor." % self.dim())
+    if self.is_floating_point() or self.is_complex() or self.dtype is torch.bool:
+        text = "\"convert_indices_from_coo_to_csr_cpu\" not implemented for '%s'"
+        raise NotImplementedError(text % self.dtype._scalar_type)
+    rows = torch.arange(size + 1, dtype=self.dtype, device=self.device)
+    return torch.searchsorted(self, rows, out_int32=out_int32)
+
+
+@op(
+    "_convert_indices_from_csr_to_coo(Tensor crow_indices, Tensor col_indices, *, bool out_int32=False, "
+    "bool transpose=False) -> Tensor",
+    variants="function",
+    out=True,
+    differentiable=False,
+    samples=lambda t: [
+        (torch.tensor([0, 2, 2, 3, 4]), torch.tensor([1, 2, 0, 3])),
+        (torch.tensor([0, 2, 3]), torch.tensor([1, 2, 0]), {"out_int32": True, "transpose": True}),
+        (torch.tensor([[0, 1, 2], [0, 0, 2]]), torch.tensor([[1, 2], [0, 3]])),
+    ],
+)
+def _convert_indices_from_csr_to_coo(crow_indices, col_indices, out_int32=False, transpose=False):
+    """Row and column of each element, (2, elements), from the rows' bounds; of a batch its index stands before them."""
+    batch = crow_indices.shape[:-1]
+    bounds, columns = (t.reshape(batch.numel(), t.shape[-1]) for t in (crow_indices, col_indices))
+    dtype = torch.int32 if out_int32 else torch.int64
+    places = torch.arange(columns.shape[1], dtype=bounds.dtype, device=bounds.device).expand(columns.shape)
+    rows = torch.searchsorted(bounds[:, 1:].contiguous(), places.contiguous(), right=True)
+    pair = [columns, rows] if transpose else [rows, columns]
+    index = torch.ones(batch, dtype=dtype, device=rows.device).nonzero().repeat_interleave(columns.shape[1], 0)
+    whole = torch.stack([part.reshape(-1).to(dtype) for part in pair])
+    return torch.cat([index.t().to(dtype), whole]) if batch else whole

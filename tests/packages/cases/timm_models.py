@@ -2,7 +2,7 @@
 
 from .timm import _forward
 
-NAMES = """resnet10t resnet26d resnext26ts seresnet18 resnetv2_18 resnetblur18 gcresnext26ts ecaresnext26ts
+NAMES = """resnet10t resnet26d resnext26ts seresnet18 resnetv2_18 resnetblur18 gcresnext26ts ecaresnet26t
     res2net50_14w_8s skresnet18 resnest14d regnetx_002 regnety_002 regnetz_005 densenet121 dpn48b vgg11 vgg11_bn
     mobilenetv1_100 mobilenetv2_035 mobilenetv3_large_075 mobilenetv4_conv_small_035 mnasnet_small fbnetc_100
     spnasnet_100 tinynet_e lcnet_035 ghostnet_050 ghostnetv2_100 hardcorenas_a mixnet_s efficientnet_lite0

@@ -482,3 +482,39 @@ def test_pruning_container_and_amounts():
     assert [prune._compute_nparams_toprune(a, 15) for a in (0, 10, 1.0, 0.4)] == [0, 10, 15, 6]
     with pytest.raises(ValueError, match="should be smaller than"):
         prune._validate_pruning_amount(20, 19)
+
+
+def test_a_getattr_of_a_class_is_asked_for_parameters_too():
+    asked = []
+
+    class Mixin:
+        def __getattr__(self, name):
+            asked.append(name)
+            return super().__getattr__(name)
+
+    class Net(Mixin, torch.nn.Linear):
+        pass
+
+    class Below(Net):
+        pass
+
+    net, below = Net(2, 2), Below(2, 2)
+    below.child, below.place = torch.nn.Identity(), torch.nn.Buffer(torch.ones(1))
+    asked.clear()
+    net(torch.ones(1, 2))
+    assert asked == ["weight", "bias"]
+    assert below.child(below.place) is below.place and below.training
+    assert asked == ["weight", "bias", "child", "place", "place"]
+    assert not hasattr(below, "none")
+
+    class Own(torch.nn.Linear):
+        def __getattribute__(self, name):
+            asked.append("own " + name)
+            return super().__getattribute__(name)
+
+        def __getattr__(self, name):
+            return super().__getattr__(name)
+
+    own = Own(1, 1)
+    asked.clear()
+    assert own.weight.shape == (1, 1) and "own weight" in asked

@@ -567,8 +567,12 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
     # ---- attributes ------------------------------------------------------------------------------------------------
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "__getattr__" in cls.__dict__ and "__getattr__" not in Module.__dict__:
-            setattr(Module, "__getattr__", _getattr)  # noqa: B010 a method for mypy; for its super().__getattr__(name)
+        if getattr(cls, "__getattr__", _getattr) is not _getattr:
+            if "__getattr__" not in Module.__dict__:  # for its super().__getattr__(name)
+                setattr(Module, "__getattr__", _getattr)  # noqa: B010 a method for mypy
+            # its method is asked for parameters too, which ModuleBase would find before it
+            if cls.__getattribute__ is Module.__getattribute__:
+                cls.__getattribute__ = object.__getattribute__  # type: ignore[method-assign]
 
     def __setattr__(self, name: str, value: Any) -> Any:
         d = self.__dict__
