@@ -136,7 +136,9 @@ def _overlap(a: Any, b: Any) -> Any:
         return False
     if a.device is not b.device or any(t.is_conj() or t.is_neg() for t in (a, b)):  # the latter are copied first
         return False
-    x, y = a.data_ptr(), b.data_ptr()
+    if a.untyped_storage()._cdata != b.untyped_storage()._cdata:  # on meta all addresses are 0
+        return False
+    x, y = (t.storage_offset() * t.element_size() for t in (a, b))
     return x < y + b.numel() * b.element_size() and y < x + a.numel() * a.element_size()
 
 
@@ -183,7 +185,7 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
     result = _C.call_overload(ov, _out.arguments(ov, args, outs))
     results = result if isinstance(result, tuple) else (result,)
     for o, r in zip(outs, results):
-        if o.is_meta != r.is_meta:
+        if o.is_meta != r.is_meta and (ins or r.dim()):  # torch.mul(2.0, 3.0) is a number wherever it is written
             raise RuntimeError(
                 "Attempting to copy from device %s to device %s, but cross-device copies are not allowed!"
                 % (r.device, o.device)
@@ -230,6 +232,8 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
                 from ..autograd._inplace import refuse
 
                 refuse(o, "aten::" + name, *ins)  # as in place
+    if ov.schema.endswith("[]"):  # PyTorch's schema is "... out) -> ()"
+        return None
     if len(outs) == 1:
         return out
     from .. import return_types

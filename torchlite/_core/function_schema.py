@@ -317,13 +317,14 @@ def with_out(text: str, overload: str, names: tuple[str, ...]) -> str:
         pieces.append("*")
     elif pieces[-1] == "*":
         pass
-    letters = "abcdefgh"
+    letters = "defgh" if "(b!)" in arguments else "abcdefgh"  # PyTorch's go on like this
+    listed = "[]" if result.endswith("[]") else ""
     results = [r.partition(" ")[2] for r in _schema._pieces(result[1:-1])] if result.startswith("(") else [""]
     if len(results) == 1:
-        outcome = "Tensor(a!)"
+        outcome = "()" if listed else "Tensor(%s!)" % letters[0]
     else:
         outcome = "(%s)" % ", ".join(
             "Tensor(%s!)%s" % (letter, " " + r if r else "") for letter, r in zip(letters, results)
         )
-    pieces += ["Tensor(%s!) %s" % (letter, n) for letter, n in zip(letters, names)]
+    pieces += ["Tensor(%s!)%s %s" % (letter, listed, n) for letter, n in zip(letters, names)]
     return "%s.%s(%s) -> %s" % (name, overload, ", ".join(pieces), outcome)

@@ -176,9 +176,6 @@ def mean(input: Any, dim: Any = None, *, keepdim: Any = False, dtype: Any = None
     """Means; NaN where there is none. ValueError where neither the input nor dtype is floating-point or complex."""
     dtype = _float_dtype("mean", input, dtype)
     if input.layout is torch.strided:
-        if mask is None:
-            x = _combine_input_and_mask(sum, input, mask)
-            return torch.mean(x, _canonical_dim(dim, x.ndim), bool(keepdim), dtype=dtype)
         count = _count(input, dim, keepdim, mask)
         return sum(input, dim, keepdim=keepdim, dtype=dtype, mask=mask) / count
     if input.layout is torch.sparse_csr:

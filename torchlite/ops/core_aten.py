@@ -2,6 +2,7 @@
 
 import torchlite as torch
 
+from .. import _C
 from ..autograd._node import as_leaf
 from ._declare import op
 
@@ -124,10 +125,52 @@ def resize_(self, size, memory_format):
     return self.resize_(size, memory_format=memory_format)
 
 
+@op(
+    "resize_as_(Tensor(a!) self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor(a!)",
+    variants="function",
+    differentiable=False,
+)
+def resize_as_(self, the_template, memory_format):
+    """Changes the shape in place to that of the other; preserve_format takes its memory format as well."""
+    return self.resize_as_(the_template, memory_format=memory_format)
+
+
 @_aten("resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", differentiable=False)
 def resize(self, size, memory_format):
     """A copy with another shape, as resize_ gives it."""
     return self.clone().resize_(size, memory_format=memory_format)
+
+
+# ---- joining ---------------------------------------------------------------------------------------------------------
+@op(
+    "_chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor",
+    variants="function",
+    out=True,
+    grad={},
+    samples=lambda t: [([t(2, 3), t(3, 3)], 0, 2)],
+)
+def _chunk_cat(tensors, dim, num_chunks):
+    """Cuts each tensor along `dim` into as many chunks, filled up with zeros, and joins the chunks of one number as
+    rows."""
+    if num_chunks < 1:
+        raise RuntimeError("_chunk_cat expects positive num_chunks")
+    if not len(tensors):
+        raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    dim = _C.wrap_dim(dim, tensors[0].dim())
+    rows = []
+    for x in tensors:
+        if not x.numel():
+            raise RuntimeError("_chunk_cat expects non-empty tensor")
+        if x.dtype is not tensors[0].dtype:
+            raise RuntimeError("_chunk_cat expects all input tensors with the same dtype")
+        if dim >= x.dim():
+            raise RuntimeError("_chunk_cat expects dim < ndim for all input tensors")
+        if x.shape[:dim] != tensors[0].shape[:dim]:
+            raise RuntimeError("_chunk_cat expects same sizes of 0,...,dim-1 dimensions for all tensors")
+        missing = -x.shape[dim] % num_chunks
+        whole = torch.constant_pad_nd(x, (0, 0) * (x.dim() - 1 - dim) + (0, missing))
+        rows.append(whole.reshape(*x.shape[:dim], num_chunks, -1))
+    return torch.cat(rows, -1)
 
 
 # ---- layers ----------------------------------------------------------------------------------------------------------

@@ -312,7 +312,7 @@ def _number(v, name):
                 "linspace only supports 0-dimensional start and end tensors, "
                 f"but got {name} with {v.dim()} dimension(s)."
             )
-        return torch.zeros((), dtype=v.dtype).item() if v.is_meta else v.item()
+        return torch.zeros((), dtype=v.dtype, device="cpu").item() if v.is_meta else v.item()
     return v
 
 

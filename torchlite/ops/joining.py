@@ -121,7 +121,11 @@ def _block_diag_grad(c, g):
         h, w = (1,) * (2 - len(s)) + tuple(s)
         part = g.narrow(0, row, h).narrow(1, col, w)
         part = part.real if part.is_complex() and not dtype.is_complex else part
-        out.append((part.reshape(s) if len(s) < 2 else part).to(dtype))
+        if tuple(s) == (1,):
+            part = part.squeeze(-1)
+        elif len(s) < 2:
+            part = part.reshape(s)
+        out.append(part.to(dtype))
         row, col = row + h, col + w
     return out
 
@@ -415,7 +419,7 @@ def combinations(self, r=2, with_replacement=False):
 
     n = self.numel() + (r - 1 if with_replacement and self.numel() else 0)
     if r > n:
-        return self[:0].unsqueeze(1).expand(0, r)
+        return self[:0].unsqueeze(1).expand(0, r).clone(memory_format=torch.contiguous_format)
     # the size comes first: there may be no memory for it, and of more than 64 steps the number alone takes long
     least = min(r, n - r)
     if least > 64 or math.comb(n, least) * r > 1 << 58:

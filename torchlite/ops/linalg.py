@@ -294,7 +294,7 @@ def _old_cholesky(self, upper=False):
     _square("cholesky", self)
     L, info = cholesky_ex(self, upper=upper)
     _failed("cholesky", info, _indefinite)
-    return L if L.numel() else L.contiguous()
+    return L if L.numel() else L.clone(memory_format=torch.contiguous_format)
 
 
 @op("cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor", out=Out(tags="plain"))

@@ -212,7 +212,14 @@ def _exp_series(x):
     return six(0) + x6.matmul(six(6) + x6.matmul(six(12) + x6 / math.factorial(18)))
 
 
-@_linalg("matrix_exp(Tensor self) -> Tensor", samples=lambda t: [(t(3, 3),)])
+def _matrix_exp_grad(c, g):
+    """exp([[A^H, G], [0, A^H]]) has the derivative of exp at A^H in the direction G at its top right."""
+    n, a = c.self.shape[-1], c.self.mH
+    top, bottom = torch.cat((a, g), -1), torch.cat((torch.zeros_like(a), a), -1)
+    return {"self": matrix_exp(torch.cat((top, bottom), -2)).narrow(-2, 0, n).narrow(-1, n, n)}
+
+
+@_linalg("matrix_exp(Tensor self) -> Tensor", grad=_matrix_exp_grad, samples=lambda t: [(t(3, 3),)])
 def matrix_exp(self):
     """Exponential of a square matrix: scaling, a rational approximation of degree 13, and squaring."""
     _square("linalg.matrix_exp", self)
@@ -435,8 +442,10 @@ def lstsq(self, b, rcond=None, driver=None):
         with torch.no_grad():
             S = _svd(a.detach(), False)[1]
             full = (S > rcond * S.amax(-1, keepdim=True)).sum(-1)
-    residuals = (torch.real(x) if x.is_complex() else x).flatten()[:0]  # empty, but part of the graph
-    if m > n and driver != "gelsy" and (driver == "gels" or (full.numel() and bool((all_examples(full) == n).all()))):
+    residuals = x.flatten()[:0]  # empty, but part of the graph
+    if x.is_complex():
+        residuals = torch.real(residuals).clone(memory_format=torch.contiguous_format)
+    if m > n and driver != "gelsy" and (driver == "gels" or bool((all_examples(full) == n).all())):
         d = a.matmul(x) - B
         residuals = torch.real(d * d.conj()).sum(-2) if d.is_complex() else (d * d).sum(-2)
     rank = torch.empty(0, dtype=torch.int64, device=A.device) if driver == "gels" else full

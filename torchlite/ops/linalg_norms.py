@@ -5,7 +5,6 @@ import math
 import torchlite as torch
 
 from .. import _C
-from .._core.dispatch_modes import all_examples
 from .._core.errors import not_square
 from ._declare import op
 from ._out import EXACT, Out, castable
@@ -165,10 +164,11 @@ def _threshold(x, top, atol, rtol):
             rtol = torch.finfo(real).eps * max(x.shape[-2:])
         atol = 0.0
     elif rtol is None:
-        given = bool((all_examples(atol) > 0).any()) if isinstance(atol, torch.Tensor) else atol > 0
-        rtol = 0.0 if given and not isinstance(atol, torch.Tensor) else torch.finfo(real).eps * max(x.shape[-2:])
+        rtol = torch.finfo(real).eps * max(x.shape[-2:])
         if isinstance(atol, torch.Tensor):
             rtol = torch.where(atol > 0, 0.0, rtol)
+        elif atol > 0:
+            rtol = 0.0
     a = atol if isinstance(atol, torch.Tensor) else torch.tensor(float(atol), dtype=real)
     return torch.maximum(a.to(real), rtol * top)
 
@@ -249,6 +249,8 @@ def _pinv_grad(c, g):
 )
 def _pinv_of(A, atol, rtol, hermitian):
     """Pseudo-inverse from singular values or eigenvalues above the threshold."""
+    if A.numel() == 0:
+        return A.mH.clone(memory_format=torch.contiguous_format)
     if hermitian:
         w, V = eigh(A)
         keep = w.abs() > _threshold(A, w.abs().amax(-1), atol, rtol).unsqueeze(-1)
@@ -264,8 +266,6 @@ def _pinv(x, atol, rtol, hermitian):
             f"linalg.pinv({x.dtype._scalar_type}{{{list(x.shape)}}}): expected a tensor with 2 or more dimensions "
             "of float, double, cfloat or cdouble types"
         )
-    if x.numel() == 0:
-        return x.mH.clone(memory_format=torch.contiguous_format)  # no elements, but part of the graph
     return _pinv_of(x, atol, rtol, hermitian)
 
 

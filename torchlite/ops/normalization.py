@@ -312,6 +312,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
     "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
     kernel="native_batch_norm",
+    out=True,
     formal="input weight",
     nondiff=(1, 2),
     grad=lambda c, g: dict(
@@ -389,6 +390,7 @@ def native_batch_norm_backward(
     "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, "
     "Tensor(b!) running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
+    out=True,
 )
 def _native_batch_norm_legit(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """The same as native_batch_norm, with running statistics."""
@@ -399,6 +401,7 @@ def _native_batch_norm_legit(input, weight, bias, running_mean, running_var, tra
     "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
     "float eps) -> (Tensor, Tensor, Tensor)",
     variants="function",
+    out=True,
 )
 def _native_batch_norm_legit_no_stats(input, weight, bias, training, momentum, eps):
     """The same as native_batch_norm, without running statistics."""
@@ -498,7 +501,7 @@ def _group_norm_gradients(c, g):
         if g[1] is not None:
             of_group = of_group + g[1].view(c.N, c.group, 1) / n
         if g[2] is not None:
-            x, mean, rstd = (t.reshape(c.N, c.group, -1) for t in (c.input, c.result1, c.result2))
+            x, mean, rstd = c.input.reshape(c.N, c.group, n), c.result1.unsqueeze(-1), c.result2.unsqueeze(-1)
             of_group = of_group - g[2].view(c.N, c.group, 1) * rstd**3 * (x - mean) / n
         of_group = of_group.expand(c.N, c.group, n).reshape(c.input.shape)
         into_input = of_group if into_input is None else into_input + of_group

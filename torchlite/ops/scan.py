@@ -180,9 +180,7 @@ def diff(self, n=1, dim=-1, prepend=None, append=None):
         x = torch.cat(parts, dim)
     if n == 0:  # without what was to come before and after
         return self.clone()
-    if n >= x.size(dim):
-        return x.narrow(dim, 0, 0)
-    for _ in range(n):
+    for _ in range(min(n, x.size(dim))):
         a, b = x.narrow(dim, 1, x.size(dim) - 1), x.narrow(dim, 0, x.size(dim) - 1)
         x = torch.logical_xor(a, b) if x.dtype == torch.bool else a - b
     return x

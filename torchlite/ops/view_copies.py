@@ -35,9 +35,8 @@ def _derive(name: str, views: list[Any]) -> None:
         return _copied(view(self, *args[: len(args) - len(named)], **named))
 
     copy.__name__, copy.__doc__ = name + "_copy", "A copy of what `%s` returns as a view." % name.lstrip("_")
-    out = all(s.endswith("-> Tensor") for s in schemas)
     samples = next((v.samples for v in views if v.samples), None)
-    op(*schemas, variants="function", out=out, samples=samples)(copy)
+    op(*schemas, variants="function", out=True, samples=samples)(copy)
 
 
 _declared: dict[str, list[Any]] = {}

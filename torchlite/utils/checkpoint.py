@@ -20,6 +20,10 @@ __all__ = [
     "set_device_states",
     "noop_context_fn",
     "set_checkpoint_early_stop",
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "create_selective_checkpoint_contexts",
+    "SAC_IGNORED_OPS",
 ]
 
 
@@ -312,4 +316,13 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 
 from .._core import absent as _absent
 
-__getattr__ = _absent.of(__name__)
+_lacking = _absent.of(__name__)
+_SELECTIVE = frozenset(__all__[-4:]) | {"_CachingTorchDispatchMode", "_CachedTorchDispatchMode"}
+
+
+def __getattr__(name):
+    if name in _SELECTIVE:
+        from . import _selective
+
+        return getattr(_selective, name)
+    return _lacking(name)

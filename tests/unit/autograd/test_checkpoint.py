@@ -57,3 +57,53 @@ def test_messages():
 
     with pytest.raises(CheckpointError, match="different number of tensors"), warnings.catch_warnings():
         checkpoint(changes, x, use_reentrant=False).sum().backward()
+
+
+def _selective(chosen, **options):
+    from torchlite.utils.checkpoint import create_selective_checkpoint_contexts
+
+    return lambda: create_selective_checkpoint_contexts(chosen, **options)
+
+
+def _region(x, w):
+    return torch.relu(x @ w).sin().view(-1).exp().sum()
+
+
+@pytest.mark.parametrize("kept", [["mm"], ["sin", "exp"], ["view"], []])
+def test_selective_checkpoint_runs_the_rest_again(kept):
+    from torchlite.utils._python_dispatch import TorchDispatchMode
+
+    class Log(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            ran.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    x, w = (torch.rand(2, 2, requires_grad=True) for _ in range(2))
+    chosen = [getattr(torch.ops.aten, name).default for name in kept]
+    out = checkpoint(_region, x, w, use_reentrant=False, context_fn=_selective(chosen))
+    ran = []
+    with Log():
+        grads = torch.autograd.grad(out, (x, w), retain_graph=True)
+    for got, expected in zip(grads, torch.autograd.grad(_region(x, w), (x, w))):
+        torch.testing.assert_close(got, expected)
+    again = {name for name in ("relu", "sin", "exp") if "aten.%s.default" % name in ran}
+    assert again == {"relu", "sin", "exp"} - set(kept)
+    if kept:
+        with pytest.raises(RuntimeError, match="Trying to backward an extra time"):
+            out.backward()
+
+
+def test_selective_checkpoint_notices_what_was_changed():
+    for allowed in (False, True):
+        x = torch.rand(3, requires_grad=True)
+        contexts = _selective([torch.ops.aten.sin.default], allow_cache_entry_mutation=allowed)
+        out = checkpoint(lambda t: t.sin().mul_(2).cos().exp(), x, use_reentrant=False, context_fn=contexts)
+        if allowed:
+            out.sum().backward()
+        else:
+            with pytest.raises(RuntimeError, match="has been mutated"):
+                out.sum().backward()
+    with pytest.raises(ValueError, match="update the OpOverloadPacket to a specific OpOverload"):
+        _selective([torch.ops.aten.sin])()
+    with pytest.raises(TypeError, match="either a function or a list of ops"):
+        _selective(3)()
