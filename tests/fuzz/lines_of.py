@@ -204,7 +204,7 @@ def state(g: Generator) -> str | None:
             f"{g.new()} = {v}.detach()",
             f"with torch.no_grad(): {g.new()} = {v} * 2",
             f"with torch.no_grad(): {ex.inplace(g, v)}",
-            f"{v}.register_hook(lambda g: g * 2)",
+            f"{v}.grad_fn, {v}.register_hook(lambda g: g * 2)",
             f"{v}.retain_grad()",
             f"{v}.detach_()",
             f"with torch.no_grad(): {ex.view(g, v)}",
@@ -215,8 +215,8 @@ def state(g: Generator) -> str | None:
             f"{g.new()} = {v}.contiguous()",
             f"with torch.no_grad(): {v}.copy_({u})",
             f"{v}.grad = None",
-            f"{v}.register_hook(lambda g: None)",
-            f"{v}.register_hook(lambda g: g.sin())",
+            f"{v}.grad_fn, {v}.register_hook(lambda g: None)",
+            f"{v}.grad_fn, {v}.register_hook(lambda g: g.sin())",
         ]
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import re
 import signal
@@ -195,8 +196,10 @@ def execute(
     coarse: float = 0.0,
     own: bool = False,
     shaken: bool = False,
+    copies: bool = False,
 ) -> Trace:
-    """Runs the lines. jitter: with inputs that are moved by a rounding error; `shaken`: each line's result, too."""
+    """Runs the lines. jitter: with inputs that are moved by a rounding error; `shaken`: each line's result, too.
+    copies: autograd keeps copies of what it saves, so that no later write makes a gradient an error."""
     trace = Trace()
     env = environment(torch, device, jitter, coarse, own)
     hidden = set(env) | {"__builtins__"}
@@ -205,8 +208,11 @@ def execute(
     enabled = torch.is_grad_enabled()
     started: dict[str, tuple[Any, int]] = {}
     try:
-        with warnings.catch_warnings():
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
+            if copies:
+                stack.enter_context(torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda t: t))
             for number, line in enumerate(lines):
                 error = text = ""
                 before = {k: (v, v._version) for k, v in env.items() if shaken and isinstance(v, torch.Tensor)}

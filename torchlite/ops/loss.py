@@ -82,10 +82,17 @@ def l1_loss(self, target, reduction=1):
     return _reduce((self - target).abs(), reduction)
 
 
+def _slope(d, end, inner, outer):
+    """inner(d) where |d| < end, else `outer`; NaN where d is. `inner` is linear. The inside is a factor of 0 or 1, so
+    that a second gradient keeps what is NaN, as PyTorch's does."""
+    inside = d.abs() < end
+    return inner(torch.where(d.isinf(), 0, d) * inside) + torch.where(inside, 0, outer)
+
+
 def _smooth_slope(c, g):
     d = (c.self - c.target).contiguous()
-    inner = d / c.beta if c.beta > 0 else d
-    return _scale(g, c.self, c.target, c.reduction) * torch.where(d.abs() < c.beta, inner, d.sgn())
+    slope = _slope(d, c.beta, lambda x: x / c.beta if c.beta > 0 else x, d.sgn())
+    return _scale(g, c.self, c.target, c.reduction) * slope
 
 
 @op(
@@ -110,7 +117,7 @@ def smooth_l1_loss(self, target, reduction=1, beta=1.0):
 
 def _huber_slope(c, g):
     d = (c.self - c.target).contiguous()
-    return _scale(g, c.self, c.target, c.reduction) * torch.where(d.abs() >= c.delta, d.sgn() * c.delta, d)
+    return _scale(g, c.self, c.target, c.reduction) * _slope(d, c.delta, lambda x: x, d.sgn() * c.delta)
 
 
 @op(

@@ -133,6 +133,16 @@ def _row_grads(h, xhat, rstd, dims, centred=True):
     return rstd * (out - h.mean(dims, True) if centred else out)
 
 
+def _as_function_of(x, rstd, dims):
+    """The reciprocal deviations `rstd` of the rows x, to be differentiated again.
+
+    Of x * rstd, whose squares do not overflow where those of x do. Where rstd is 0 they did before."""
+    fixed = rstd.detach()
+    unit = torch.where(fixed != 0, x * fixed, 0)
+    square = (unit * unit).mean(dims, True)
+    return fixed * torch.rsqrt(1 + (square - square.detach()))
+
+
 @op(
     "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, "
     "bool cudnn_enable=True) -> Tensor",
@@ -194,9 +204,9 @@ def native_layer_norm_backward(grad_out, input, normalized_shape, mean, rstd, we
     # mean and rstd are functions of the input: taken anew, so that this can be differentiated again
     dims = _tail(input, normalized_shape)
     mean_x = input.mean(dims, True)
-    var = ((input - mean_x) ** 2).mean(dims, True)
-    rstd_x = torch.rsqrt(var + (rstd.detach() ** -2 - var.detach()))
-    xhat = (input - mean_x) * rstd_x
+    centred = input - mean_x
+    rstd_x = _as_function_of(centred, rstd, dims)
+    xhat = centred * rstd_x
     h = grad_out if weight is None else grad_out * weight
     return (
         _row_grads(h, xhat, rstd_x, dims).contiguous() if output_mask[0] else None,
@@ -273,8 +283,7 @@ def _fused_rms_norm(input, normalized_shape, weight, eps):
 def _fused_rms_norm_backward(grad_out, input, normalized_shape, rstd, weight, output_mask):
     """Gradients of _fused_rms_norm."""
     dims = _tail(input, normalized_shape)
-    square = (input * input).mean(dims, True)
-    rstd_x = torch.rsqrt(square + (rstd.detach() ** -2 - square.detach()))
+    rstd_x = _as_function_of(input, rstd, dims)
     xhat = input * rstd_x
     h = grad_out if weight is None else grad_out * weight
     return (
@@ -548,9 +557,9 @@ def native_group_norm_backward(grad_out, input, mean, rstd, weight, N, C, HxW, g
     _check_groups(input, C, group)
     x = input.reshape(N, group, C // group * HxW)
     mean_x = x.mean(-1, True)
-    var = ((x - mean_x) ** 2).mean(-1, True)
-    rstd_x = torch.rsqrt(var + (rstd.detach().view(N, group, 1) ** -2 - var.detach()))
-    xhat = (x - mean_x) * rstd_x
+    centred = x - mean_x
+    rstd_x = _as_function_of(centred, rstd.view(N, group, 1), -1)
+    xhat = centred * rstd_x
     g = grad_out.reshape(N, C, HxW)
     h = (g if weight is None else g * weight.view(1, C, 1)).reshape(N, group, C // group * HxW)
     return (

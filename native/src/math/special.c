@@ -251,6 +251,7 @@ double sp_airy_ai(double x) {
   if (isinf(x)) return 0;
   if (x > 1) {
     double z = 2.0 / 3 * x * sqrt(x);
+    if (z > 760) return 0;
     return sqrt(x / 3) / PI * bessel_k_scaled(1.0 / 3, z) * exp(-z);
   }
   if (x >= -8) { /* Maclaurin: Ai(0) f(x) + Ai'(0) g(x) */

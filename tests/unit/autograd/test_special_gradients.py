@@ -94,8 +94,12 @@ BINARY = {
         [0.0, 0.25, INF],
     ),
     "polar": (lambda m, x, y: m.polar(x, y), SIDES, [0.0, 1.0]),
-    "huber": (lambda m, x, y: m.nn.functional.huber_loss(x, y), [*SIDES, INF], [0.0, 1.0, INF]),
-    "smooth_l1": (lambda m, x, y: m.nn.functional.smooth_l1_loss(x, y, reduction="none"), SIDES, [0.0, 1.0]),
+    "huber": (lambda m, x, y: m.nn.functional.huber_loss(x, y), [*SIDES, INF, NAN], [0.0, 1.0, INF, NAN]),
+    "smooth_l1": (
+        lambda m, x, y: m.nn.functional.smooth_l1_loss(x, y, reduction="none"),
+        [*SIDES, NAN],
+        [0.0, 1.0, INF, NAN],
+    ),
     "soft margin": (lambda m, x, y: m.nn.functional.soft_margin_loss(x, y.detach()), SIDES, [1.0, -1.0]),
     "bce": (lambda m, x, y: m.nn.functional.binary_cross_entropy(x, y), [0.0, 0.5, 1.0], [0.0, 0.5, 1.0]),
     "bce of logits": (

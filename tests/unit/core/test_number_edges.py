@@ -100,3 +100,10 @@ def test_incomplete_gamma_is_smooth_where_its_expansions_meet():
         for z in (-2.0, 0.0, 3.0):
             p = tl.special.gammainc(a, at + z * math.sqrt(at) + 0 * a)
             assert abs(p[0] - p[1]).item() < 1e-5 * p[0].item()
+
+
+def test_airy_function_far_out():
+    """It is 0 where its argument's power overflows."""
+    x = tl.tensor([110.0, 1e100, 1e250, 1e300, INF], dtype=tl.float64)
+    assert tl.special.airy_ai(x).tolist() == [0.0] * 5
+    assert tl.special.airy_ai(tl.tensor([100.0], dtype=tl.float64)).item() > 0
