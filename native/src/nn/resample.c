@@ -268,104 +268,129 @@ static TlTensor *resample8(TlTensor *x, int mode, const int64_t *to, bool align,
   return cur;
 }
 
+/* What a call asks for. */
+typedef struct {
+  int mode, nd; /* nd: spatial dims, the last ones */
+  int64_t to[TL_MAX_DIMS];
+  double factor[3];
+  bool back, align, antialias, last; /* last: the result is channels last */
+} Resample;
+
+static int parse_resample(const TlKernel *k, PyObject *const *args, const TlTensor *x, Resample *c) {
+  int64_t mode;
+  c->back = k->id == TL_RESAMPLE_BACKWARD;
+  c->align = args[3] == Py_True;
+  c->antialias = args[4] == Py_True;
+  if (tl_int_in(args[1], k->name, "mode", NEAREST, LANCZOS, &mode) || tl_ints(args[2], c->to, &c->nd)) return -1;
+  c->mode = (int)mode;
+  if (c->nd < 1 || c->nd > 3 || x->ndim < c->nd) {
+    PyErr_SetString(PyExc_RuntimeError, "upsample: more spatial dims than the input has");
+    return -1;
+  }
+  if (tl_ints_in(args[2], k->name, "size", c->nd, 0, INT32_MAX, c->to) || tl_product(c->nd, c->to, NULL) ||
+      tl_product(x->ndim, x->shape, NULL))
+    return -1;
+  for (int i = 0; i < c->nd; i++)
+    if (x->shape[x->ndim - c->nd + i] > INT32_MAX) {
+      PyErr_SetString(PyExc_RuntimeError, "upsample: the input is too large");
+      return -1;
+    }
+  for (int i = 0; i < c->nd && args[5] != Py_None; i++) {
+    PyObject *f = PySequence_GetItem(args[5], i);
+    int bad = !f || (f != Py_None && tl_double(f, &c->factor[i]));
+    Py_XDECREF(f);
+    if (bad) return -1;
+  }
+  /* PyTorch: results as the input asks; gradients as that of the result asks, where there is a loop over channels */
+  c->last = c->nd > 1 && x->ndim - c->nd == 2 && tl_suggests_channels_last(x) &&
+            (!c->back || (mode == LINEAR || (mode <= NEAREST_EXACT && c->nd == 2)));
+  return 0;
+}
+
+/* Whether there is memory for the result, asked before the tables are made. */
+static int try_memory(const Resample *c, tl_dtype dtype, int ndim, const int64_t *shape) {
+  for (int i = 0; i < c->nd; i++)
+    if (c->to[i] > 1 << 20) {
+      TlTensor *r = c->to[i] > INT64_MAX >> 12 ? NULL : tl_empty(dtype, ndim, shape);
+      if (!r && !PyErr_Occurred()) tl_sizes_overflow();
+      if (!r) return -1;
+      Py_DECREF(r);
+    }
+  return 0;
+}
+
+/* Resamples one spatial dim; steals the reference to cur. */
+static TlTensor *resample_dim(const Resample *c, TlTensor *cur, int d, tl_dtype input) {
+  const int lead = cur->ndim - c->nd;
+  const int64_t from = cur->shape[lead + d], in = c->back ? c->to[d] : from, out = c->back ? from : c->to[d];
+  int64_t outer = 1, inner = 1, shape[TL_MAX_DIMS];
+  TlTensor *next = NULL;
+  Table t = {0};
+  if (in && out && build(&t, c->mode, in, out, c->align, c->antialias, c->factor[d], input == TL_F64)) goto done;
+  if (t.w && same(&t, in, out)) {
+    next = (TlTensor *)Py_NewRef((PyObject *)cur);
+    goto done;
+  }
+  for (int j = 0; j < cur->ndim; j++) {
+    shape[j] = j == lead + d ? c->to[d] : cur->shape[j];
+    if (j > lead + d || (c->last && j == 1)) inner *= cur->shape[j];
+    else if (j < lead + d) outer *= cur->shape[j];
+  }
+  next = tl_empty_format(cur->dtype, cur->ndim, shape, c->last);
+  if (next && c->back) memset(tl_data(next), 0, next->storage->nbytes);
+  if (next && cur->numel && next->numel) {
+    TlTensor *s = c->back ? next : cur, *y = c->back ? cur : next;
+    if (cur->dtype == TL_F32 ? pass_f32(&t, outer, in, out, inner, (float *)tl_data(s), (float *)tl_data(y), c->back)
+                             : pass_f64(&t, outer, in, out, inner, (double *)tl_data(s), (double *)tl_data(y), c->back))
+      Py_CLEAR(next);
+  }
+  if (next && tl_check_interrupt()) Py_CLEAR(next);
+done:
+  tl_free(t.w);
+  Py_DECREF(cur);
+  return next;
+}
+
+static void round_pixels(TlTensor *t, bool bytes) {
+  float *p = (float *)tl_data(t);
+  for (int64_t i = 0; i < t->numel; i++) {
+    float v = floorf(p[i] + 0.5f);
+    if (bytes && v < 0) v = 0;
+    if (bytes && v > 255) v = 255;
+    p[i] = v;
+  }
+}
+
 /* _upsample(self, int mode, output_size, align_corners, antialias, scales or None), _upsample_backward(grad_output,
  * mode, input_size (spatial), ...). self [N, C, spatial...]; integers are rounded as PyTorch rounds uint8 images.
  */
 PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *unused) {
-  TlTensor *x = (TlTensor *)args[0], *cur = NULL;
-  int64_t mode, to[TL_MAX_DIMS];
-  int nd;
-  double factor[3] = {0, 0, 0};
-  const bool back = k->id == TL_RESAMPLE_BACKWARD, align = args[3] == Py_True, aa = args[4] == Py_True;
+  TlTensor *x = (TlTensor *)args[0];
+  Resample c = {0};
   if (tl_is_complex(x->dtype)) return TL_FALLBACK();
-  if (tl_int_in(args[1], k->name, "mode", NEAREST, LANCZOS, &mode) || tl_ints(args[2], to, &nd)) return NULL;
-  if (nd < 1 || nd > 3 || x->ndim < nd) {
-    PyErr_SetString(PyExc_RuntimeError, "upsample: more spatial dims than the input has");
-    return NULL;
-  }
-  if (tl_ints_in(args[2], k->name, "size", nd, 0, INT32_MAX, to) || tl_product(nd, to, NULL) ||
-      tl_product(x->ndim, x->shape, NULL))
-    return NULL;
-  for (int i = 0; i < nd; i++)
-    if (x->shape[x->ndim - nd + i] > INT32_MAX) {
-      PyErr_SetString(PyExc_RuntimeError, "upsample: the input is too large");
-      return NULL;
-    }
-  if (args[5] != Py_None)
-    for (int i = 0; i < nd; i++) {
-      PyObject *f = PySequence_GetItem(args[5], i);
-      int bad = !f || (f != Py_None && tl_double(f, &factor[i]));
-      Py_XDECREF(f);
-      if (bad) return NULL;
-    }
+  if (parse_resample(k, args, x, &c) < 0) return NULL;
   const tl_dtype dt = x->dtype, wd = dt == TL_F64 || dt == TL_I64 || dt == TL_I32 ? TL_F64 : TL_F32;
-  const int lead = x->ndim - nd;
+  const int lead = x->ndim - c.nd;
   int64_t shape[TL_MAX_DIMS];
-  for (int i = 0; i < x->ndim; i++) shape[i] = i < lead ? x->shape[i] : to[i - lead];
-  for (int i = 0; i < nd; i++)
-    if (to[i] > 1 << 20) { /* whether there is memory for the result, before the tables are made */
-      TlTensor *r = to[i] > INT64_MAX >> 12 ? NULL : tl_empty(wd, x->ndim, shape);
-      if (!r && !PyErr_Occurred()) tl_sizes_overflow();
-      if (!r) return NULL;
-      Py_DECREF(r);
-    }
-  /* PyTorch: results as the input asks; gradients as that of the result asks, where there is a loop over channels */
-  const bool last = nd > 1 && lead == 2 && tl_suggests_channels_last(x) &&
-                    (!back || (mode == LINEAR || (mode <= NEAREST_EXACT && nd == 2)));
-  const bool bytes = dt == TL_U8 && mode >= LINEAR && nd == 2 && x->ndim == 4 && !back && x->numel;
+  for (int i = 0; i < x->ndim; i++) shape[i] = i < lead ? x->shape[i] : c.to[i - lead];
+  if (try_memory(&c, wd, x->ndim, shape) < 0) return NULL;
   if (tl_meta) {
-    TlTensor *r = tl_empty_format(wd, x->ndim, shape, last), *done = r ? tl_cast(r, dt) : NULL;
+    TlTensor *r = tl_empty_format(wd, x->ndim, shape, c.last), *done = r ? tl_cast(r, dt) : NULL;
     Py_XDECREF(r);
     return (PyObject *)done;
   }
-  cur = bytes ? resample8(x, (int)mode, to, align, aa, factor, last) : tl_in_format(x, wd, last);
-  for (int i = 0; cur && !bytes && i < nd; i++) {
-    const int d = back ? nd - 1 - i : i;
-    const int64_t from = cur->shape[lead + d], in = back ? to[d] : from, out = back ? from : to[d];
-    int64_t outer = 1, inner = 1;
-    Table t = {0};
-    if (in && out && build(&t, (int)mode, in, out, align, aa, factor[d], dt == TL_F64)) {
-      Py_CLEAR(cur);
-      break;
-    }
-    if (t.w && same(&t, in, out)) {
-      tl_free(t.w);
-      continue;
-    }
-    for (int j = 0; j < cur->ndim; j++) {
-      shape[j] = j == lead + d ? to[d] : cur->shape[j];
-      if (j > lead + d || (last && j == 1)) inner *= cur->shape[j];
-      else if (j < lead + d) outer *= cur->shape[j];
-    }
-    TlTensor *next = tl_empty_format(wd, cur->ndim, shape, last);
-    if (next && back) memset(tl_data(next), 0, next->storage->nbytes);
-    if (next && cur->numel && next->numel) {
-      TlTensor *s = back ? next : cur, *y = back ? cur : next;
-      if (wd == TL_F32 ? pass_f32(&t, outer, in, out, inner, (float *)tl_data(s), (float *)tl_data(y), back)
-                       : pass_f64(&t, outer, in, out, inner, (double *)tl_data(s), (double *)tl_data(y), back))
-        Py_CLEAR(next);
-    }
-    tl_free(t.w);
-    Py_DECREF(cur);
-    cur = next;
-    if (cur && tl_check_interrupt()) Py_CLEAR(cur);
-  }
+  const bool bytes = dt == TL_U8 && c.mode >= LINEAR && c.nd == 2 && x->ndim == 4 && !c.back && x->numel;
+  TlTensor *cur =
+    bytes ? resample8(x, c.mode, c.to, c.align, c.antialias, c.factor, c.last) : tl_in_format(x, wd, c.last);
+  for (int i = 0; cur && !bytes && i < c.nd; i++) cur = resample_dim(&c, cur, c.back ? c.nd - 1 - i : i, dt);
   if (!cur) return NULL;
   if (cur == x) { /* nothing to do: still memory of its own */
-    TlTensor *copy = tl_empty_format(wd, x->ndim, x->shape, last);
+    TlTensor *copy = tl_empty_format(wd, x->ndim, x->shape, c.last);
     if (copy && tl_copy(copy, x)) Py_CLEAR(copy);
     Py_DECREF(cur);
     return (PyObject *)copy;
   }
-  if (tl_is_integral(dt) && mode > NEAREST_EXACT && cur->dtype == TL_F32) {
-    float *p = (float *)tl_data(cur);
-    for (int64_t i = 0; i < cur->numel; i++) {
-      float v = floorf(p[i] + 0.5f);
-      if (dt == TL_U8 && v < 0) v = 0;
-      if (dt == TL_U8 && v > 255) v = 255;
-      p[i] = v;
-    }
-  }
+  if (tl_is_integral(dt) && c.mode > NEAREST_EXACT && cur->dtype == TL_F32) round_pixels(cur, dt == TL_U8);
   TlTensor *r = tl_cast(cur, dt);
   Py_DECREF(cur);
   return (PyObject *)r;

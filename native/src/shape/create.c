@@ -196,81 +196,81 @@ PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
   return (PyObject *)r;
 }
 
+/* arange's numbers: start, end and step, as double and, for integers, as int64. */
+typedef struct {
+  double start, end, step;
+  int64_t first, last, by;
+} Range;
+
+static int range_error(PyObject *type, const char *text) {
+  PyErr_SetString(type, text);
+  return -1;
+}
+
+static int check_range(const Range *r) {
+  if (r->step == 0) return range_error(PyExc_RuntimeError, "step must be nonzero");
+  if (!isfinite(r->start) || !isfinite(r->end)) {
+    char *p = PyOS_double_to_string(r->start, 'g', 6, 0, NULL), *q = PyOS_double_to_string(r->end, 'g', 6, 0, NULL);
+    if (p && q) PyErr_Format(PyExc_RuntimeError, "unsupported range: %s -> %s", p, q);
+    PyMem_Free(p);
+    PyMem_Free(q);
+    return -1;
+  }
+  if ((r->step > 0 && r->end < r->start) || (r->step < 0 && r->end > r->start))
+    return range_error(PyExc_RuntimeError, "upper bound and lower bound inconsistent with step sign");
+  return 0;
+}
+
+/* How many numbers there are; -1 with an exception. exact: counted in int64. */
+static int64_t count_range(const Range *r, bool exact) {
+  double count = exact ? 0 : ceil((r->end - r->start) / r->step);
+  int64_t n = -1;
+  if (exact) {
+    uint64_t span = r->by > 0 ? (uint64_t)r->last - (uint64_t)r->first : (uint64_t)r->first - (uint64_t)r->last,
+             by = r->by > 0 ? (uint64_t)r->by : 0 - (uint64_t)r->by;
+    n = span ? (int64_t)((span - 1) / by + 1) : 0;
+  } else if (count >= 0 && count <= 9e18) n = (int64_t)count;
+  return n < 0 ? range_error(PyExc_RuntimeError, "invalid size, possible overflow?") : n;
+}
+
 /* arange(end), (start, end) or (start, end, step), then dtype, ... id: position of the last of these numbers. An
  * integer dtype computes in int64, others in double. */
 PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  double x = 0, y, s = 1, count;
-  int64_t ix = 0, is = 1, iy = 0, n;
+  Range g = {.step = 1, .by = 1};
   const bool from = k->id != TL_ARANGE;
   PyObject *start = from ? a[0] : NULL, *end = a[from ? 1 : 0], *step = k->id == TL_ARANGE_STEP ? a[2] : NULL;
-  TlTensor *t, *r;
-  tl_dtype d = tl_default_dtype;
-  int whole, ints = (!start || PyLong_Check(start)) && PyLong_Check(end) && (!step || PyLong_Check(step));
+  const bool ints = (!start || PyLong_Check(start)) && PyLong_Check(end) && (!step || PyLong_Check(step));
+  tl_dtype d = ints ? TL_I64 : tl_default_dtype;
   (void)n_;
   (void)out;
   for (int i = 0; i <= k->id; i++)
     if (PyComplex_Check(a[i])) return tl_conversion_error("double"), NULL;
-  if (ints) d = TL_I64;
-  if ((start && tl_double(start, &x) < 0) || tl_double(end, &y) < 0 || (step && tl_double(step, &s) < 0) ||
-      tl_dtype_arg(a[k->id + 1], d, &d) < 0)
+  if ((start && tl_double(start, &g.start) < 0) || tl_double(end, &g.end) < 0 ||
+      (step && tl_double(step, &g.step) < 0) || tl_dtype_arg(a[k->id + 1], d, &d) < 0)
     return NULL;
   if (d == TL_BOOL || tl_is_complex(d)) return tl_not_implemented("arange_cpu", d);
-  if (s == 0) {
-    PyErr_SetString(PyExc_RuntimeError, "step must be nonzero");
-    return NULL;
-  }
-  if (!isfinite(x) || !isfinite(y)) {
-    char *p = PyOS_double_to_string(x, 'g', 6, 0, NULL), *q = PyOS_double_to_string(y, 'g', 6, 0, NULL);
-    if (p && q) PyErr_Format(PyExc_RuntimeError, "unsupported range: %s -> %s", p, q);
-    PyMem_Free(p);
-    PyMem_Free(q);
-    return NULL;
-  }
-  if ((s > 0 && y < x) || (s < 0 && y > x)) {
-    PyErr_SetString(PyExc_RuntimeError, "upper bound and lower bound inconsistent with step sign");
-    return NULL;
-  }
-  whole = tl_is_integral(d);
-  if (whole && (ints || d == TL_I64)) {
-    if (ints) {
-      if ((start && tl_int(start, &ix) < 0) || tl_int(end, &iy) < 0 || (step && tl_int(step, &is) < 0)) return NULL;
-    } else {
-      ix = (int64_t)x;
-      iy = (int64_t)y;
-      is = (int64_t)s;
-      if (!is) {
-        PyErr_SetString(PyExc_ValueError, "step must be nonzero");
-        return NULL;
-      }
-    }
-    uint64_t span = is > 0 ? (uint64_t)iy - (uint64_t)ix : (uint64_t)ix - (uint64_t)iy,
-             by = is > 0 ? (uint64_t)is : 0 - (uint64_t)is;
-    n = span ? (int64_t)((span - 1) / by + 1) : 0;
-    if (n < 0) {
-      PyErr_SetString(PyExc_RuntimeError, "invalid size, possible overflow?");
+  if (check_range(&g) < 0) return NULL;
+  const bool whole = tl_is_integral(d), exact = whole && (ints || d == TL_I64);
+  if (exact && ints) {
+    if ((start && tl_int(start, &g.first) < 0) || tl_int(end, &g.last) < 0 || (step && tl_int(step, &g.by) < 0))
       return NULL;
-    }
   } else {
-    ix = (int64_t)x;
-    is = (int64_t)s;
-    count = ceil((y - x) / s);
-    if (count < 0 || count > 9e18) {
-      PyErr_SetString(PyExc_RuntimeError, "invalid size, possible overflow?");
-      return NULL;
-    }
-    n = (int64_t)count;
+    g.first = (int64_t)g.start;
+    if (exact) g.last = (int64_t)g.end;
+    g.by = (int64_t)g.step;
+    if (exact && !g.by) return range_error(PyExc_ValueError, "step must be nonzero"), NULL;
   }
+  int64_t n = count_range(&g, exact);
+  if (n < 0) return NULL;
   if (tl_meta) return (PyObject *)tl_empty(d, 1, &n);
+  TlTensor *t = tl_empty(whole ? TL_I64 : TL_F64, 1, &n), *r;
+  if (!t) return NULL;
   if (whole) {
-    int64_t *p;
-    if (!(t = tl_empty(TL_I64, 1, &n))) return NULL;
-    p = (int64_t *)tl_data(t);
-    for (int64_t i = 0; i < n; i++) p[i] = (int64_t)((uint64_t)ix + (uint64_t)is * (uint64_t)i);
+    int64_t *p = (int64_t *)tl_data(t);
+    for (int64_t i = 0; i < n; i++) p[i] = (int64_t)((uint64_t)g.first + (uint64_t)g.by * (uint64_t)i);
   } else {
-    double *p;
-    if (!(t = tl_empty(TL_F64, 1, &n))) return NULL;
-    p = (double *)tl_data(t);
-    for (int64_t i = 0; i < n; i++) p[i] = x + s * (double)i;
+    double *p = (double *)tl_data(t);
+    for (int64_t i = 0; i < n; i++) p[i] = g.start + g.step * (double)i;
   }
   r = tl_cast(t, d);
   TL_DEC(t);

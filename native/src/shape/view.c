@@ -562,96 +562,123 @@ const TlKernel tl_kernels_view[] = {{"view", k_view, VIEW, TL_K_GEOMETRY, NULL},
                                     {0}};
 
 /* ---- basic indexing --------------------------------------------------------------------------------------------- */
+/* The view that an index describes, while it is read. */
+typedef struct {
+  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset;
+  int nd, d; /* dims of the view so far; the next dim of the tensor */
+} IndexView;
+
+static void keep_dims(IndexView *v, const TlTensor *t, int n) {
+  for (; n > 0; n--, v->d++) {
+    v->shape[v->nd] = t->shape[v->d];
+    v->strides[v->nd++] = t->strides[v->d];
+  }
+}
+
+static int select_at(IndexView *v, const TlTensor *t, PyObject *x) {
+  int64_t at;
+  if (tl_int(x, &at) < 0) {
+    if (PyErr_ExceptionMatches(PyExc_RuntimeError))
+      PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
+    return -1;
+  }
+  int64_t size = t->shape[v->d];
+  if (at < -size || at >= size) return tl_index_error(PyExc_IndexError, at, v->d, size), -1;
+  v->offset = tl_wrap_add(v->offset, tl_wrap_mul(at < 0 ? at + size : at, t->strides[v->d]));
+  v->d++;
+  return 0;
+}
+
+/* -1 without an exception where the bounds are for the general path: tensors. */
+static int slice_at(IndexView *v, const TlTensor *t, PyObject *x) {
+  Py_ssize_t start, stop, step;
+  if (PySlice_Unpack(x, &start, &stop, &step) < 0) {
+    if (!PyErr_ExceptionMatches(PyExc_ValueError)) PyErr_Clear();
+    return -1;
+  }
+  if (step <= 0) {
+    PyErr_SetString(PyExc_ValueError, "step must be greater than zero");
+    return -1;
+  }
+  int64_t size = t->shape[v->d], first, length;
+  if (size <= PY_SSIZE_T_MAX) {
+    length = PySlice_AdjustIndices((Py_ssize_t)size, &start, &stop, step);
+    first = start;
+  } else { /* an expanded dim beyond 32 bits: bounds that were cut to fit mean its ends */
+    int64_t end = stop < 0 ? stop + size : stop;
+    first = start < 0 ? start + size : start;
+    if (stop == PY_SSIZE_T_MAX) end = size;
+    first = first < 0 ? 0 : first;
+    length = end > first ? (end - first - 1) / step + 1 : 0;
+  }
+  v->shape[v->nd] = length;
+  v->strides[v->nd++] = tl_wrap_mul(t->strides[v->d], step);
+  v->offset = tl_wrap_add(v->offset, tl_wrap_mul(first, t->strides[v->d]));
+  v->d++;
+  return 0;
+}
+
+static inline PyObject *index_item(PyObject *index, bool tuple, Py_ssize_t i) {
+  return tuple ? PyTuple_GetItem(index, i) : index;
+}
+
+/* How many dims an index of ints, slices, None and Ellipsis takes; -1 where it holds anything else. */
+static int dims_used(PyObject *index, bool tuple, Py_ssize_t n) {
+  int used = 0, ellipsis = 0;
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *x = index_item(index, tuple, i);
+    if (x == Py_None) continue;
+    if (x == Py_Ellipsis) {
+      if (ellipsis++) return -1;
+      continue;
+    }
+    if (PyBool_Check(x) || (!PyLong_Check(x) && !PySlice_Check(x))) return -1;
+    used++;
+  }
+  return used;
+}
+
+static void too_many_indices(const TlTensor *t, PyObject *index) {
+  const char *text = "too many indices for tensor of dimension %d";
+  if (t->ndim == 0)
+    text = PySlice_Check(index) ? "slice() cannot be applied to a 0-dim tensor."
+                                : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                                  "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number";
+  PyErr_Format(PyExc_IndexError, text, t->ndim);
+}
+
 /* One view for ints, slices, None and Ellipsis. Returns NULL without an exception when the index holds anything else.
  */
 TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
-  int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset = t->offset;
-  bool tuple = PyTuple_Check(index);
-  Py_ssize_t n = tuple ? PyTuple_Size(index) : 1;
-  int used = 0, nd = 0, d = 0, ellipsis = 0;
-  for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *x = tuple ? PyTuple_GetItem(index, i) : index;
-    if (x == Py_None) continue;
-    if (x == Py_Ellipsis) {
-      if (ellipsis++) return NULL;
-      continue;
-    }
-    if (PyBool_Check(x) || (!PyLong_Check(x) && !PySlice_Check(x))) return NULL;
-    used++;
-  }
-  if (used > t->ndim) {
-    const char *text = "too many indices for tensor of dimension %d";
-    if (t->ndim == 0)
-      text = !tuple && PySlice_Check(index) ? "slice() cannot be applied to a 0-dim tensor."
-                                            : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-                                              "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number";
-    PyErr_Format(PyExc_IndexError, text, t->ndim);
-    return NULL;
-  }
+  IndexView v;
+  const bool tuple = PyTuple_Check(index);
+  const Py_ssize_t n = tuple ? PyTuple_Size(index) : 1;
+  const int used = dims_used(index, tuple, n);
+  if (used < 0) return NULL;
+  if (used > t->ndim) return too_many_indices(t, index), NULL;
   if (t->ndim - used + n > TL_MAX_DIMS) return NULL;
+  v.nd = v.d = 0;
+  v.offset = t->offset;
   const TlStorage *storage = t->storage;
   const int ndim = t->ndim;
   int64_t was[2 * TL_MAX_DIMS];
   memcpy(was, t->shape, sizeof *was * (size_t)ndim);
   memcpy(was + ndim, t->strides, sizeof *was * (size_t)ndim);
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *x = tuple ? PyTuple_GetItem(index, i) : index;
-    if (d > t->ndim || (d == t->ndim && x != Py_None && x != Py_Ellipsis)) break;
+    PyObject *x = index_item(index, tuple, i);
+    if (v.d > t->ndim || (v.d == t->ndim && x != Py_None && x != Py_Ellipsis)) break;
     if (x == Py_None) {
-      shape[nd] = 1;
-      strides[nd++] = d < t->ndim ? tl_wrap_mul(t->shape[d], t->strides[d]) : 1;
-    } else if (x == Py_Ellipsis) {
-      for (int m = t->ndim - used; m > 0; m--, d++) {
-        shape[nd] = t->shape[d];
-        strides[nd++] = t->strides[d];
-      }
-    } else if (PyLong_Check(x)) {
-      int64_t v;
-      if (tl_int(x, &v) < 0) {
-        if (PyErr_ExceptionMatches(PyExc_RuntimeError))
-          PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
-        return NULL;
-      }
-      if (v < -t->shape[d] || v >= t->shape[d]) return tl_index_error(PyExc_IndexError, v, d, t->shape[d]), NULL;
-      offset = tl_wrap_add(offset, tl_wrap_mul(v < 0 ? v + t->shape[d] : v, t->strides[d]));
-      d++;
-    } else {
-      Py_ssize_t start, stop, step;
-      if (PySlice_Unpack(x, &start, &stop, &step) < 0) {
-        if (!PyErr_ExceptionMatches(PyExc_ValueError)) PyErr_Clear(); /* tensors as bounds: the general path */
-        return NULL;
-      }
-      if (step <= 0) {
-        PyErr_SetString(PyExc_ValueError, "step must be greater than zero");
-        return NULL;
-      }
-      if (t->shape[d] <= PY_SSIZE_T_MAX) {
-        shape[nd] = PySlice_AdjustIndices((Py_ssize_t)t->shape[d], &start, &stop, step);
-      } else { /* an expanded dim beyond 32 bits: bounds that were cut to fit mean its ends */
-        int64_t size = t->shape[d], a = start < 0 ? start + size : start, b = stop < 0 ? stop + size : stop;
-        if (stop == PY_SSIZE_T_MAX) b = size;
-        a = a < 0 ? 0 : a;
-        b = b < a ? a : b;
-        shape[nd] = b > a ? (b - a - 1) / step + 1 : 0;
-        strides[nd++] = tl_wrap_mul(t->strides[d], step);
-        offset = tl_wrap_add(offset, tl_wrap_mul(a, t->strides[d]));
-        d++;
-        continue;
-      }
-      strides[nd++] = tl_wrap_mul(t->strides[d], step);
-      offset = tl_wrap_add(offset, tl_wrap_mul(start, t->strides[d]));
-      d++;
-    }
+      v.shape[v.nd] = 1;
+      v.strides[v.nd++] = v.d < t->ndim ? tl_wrap_mul(t->shape[v.d], t->strides[v.d]) : 1;
+    } else if (x == Py_Ellipsis) keep_dims(&v, t, t->ndim - used);
+    else if ((PyLong_Check(x) ? select_at(&v, t, x) : slice_at(&v, t, x)) < 0) return NULL;
   }
-  for (; d < t->ndim; d++) {
-    shape[nd] = t->shape[d];
-    strides[nd++] = t->strides[d];
-  }
+  keep_dims(&v, t, t->ndim - v.d);
   /* a slice's __index__ can do that */
   if (t->storage != storage || t->ndim != ndim || memcmp(was, t->shape, sizeof *was * (size_t)ndim) ||
-      memcmp(was + ndim, t->strides, sizeof *was * (size_t)ndim) || !tl_within(t, nd, shape, strides, offset)) {
+      memcmp(was + ndim, t->strides, sizeof *was * (size_t)ndim) || !tl_within(t, v.nd, v.shape, v.strides, v.offset)) {
     PyErr_SetString(PyExc_RuntimeError, "the tensor was changed while its index was read");
     return NULL;
   }
-  return tl_view(t, nd, shape, strides, offset);
+  return tl_view(t, v.nd, v.shape, v.strides, v.offset);
 }

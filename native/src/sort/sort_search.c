@@ -231,47 +231,27 @@ static TlTensor *value_tensor(PyObject *o, const TlTensor *beside) {
   return t;
 }
 
-/* id 0: searchsorted(sorted_sequence, self, out_int32, right, side, sorter); id 1: bucketize(self, boundaries,
- * out_int32, right) */
-PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  const bool buckets = k->id == TL_BUCKETIZE;
-  TlTensor *b = (TlTensor *)args[buckets ? 1 : 0], *v = NULL, *bc = NULL, *vc = NULL, *sc = NULL, *res = NULL;
-  TlTensor *sorter = buckets ? NULL : tl_opt(args[5]);
-  bool narrow = PyObject_IsTrue(args[2]), right = PyObject_IsTrue(args[3]);
-  (void)nargs, (void)out;
-  if (!(v = value_tensor(args[buckets ? 0 : 1], b))) return NULL;
-  if (buckets && b->ndim != 1) {
-    PyErr_Format(PyExc_RuntimeError, "boundaries tensor must be 1 dimension, but got dim(%d)", b->ndim);
-    goto done;
+/* Sets `right` from the argument side, which may be None. -1 with PyTorch's error. */
+static int parse_side(PyObject *side, bool *right) {
+  if (tl_none(side)) return 0;
+  bool is_right = PyUnicode_CompareWithASCIIString(side, "right") == 0;
+  if (!is_right && PyUnicode_CompareWithASCIIString(side, "left") != 0) {
+    PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): side can only be 'left' or 'right' but got %S", side);
+    return -1;
   }
-  if (!buckets && !tl_none(args[4])) {
-    bool is_right = PyUnicode_CompareWithASCIIString(args[4], "right") == 0;
-    if (!is_right && PyUnicode_CompareWithASCIIString(args[4], "left") != 0) {
-      PyErr_Format(PyExc_RuntimeError, "torch.searchsorted(): side can only be 'left' or 'right' but got %S", args[4]);
-      goto done;
-    }
-    if (!is_right && right) {
-      PyErr_SetString(
-        PyExc_RuntimeError,
-        "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
-      goto done;
-    }
-    right = is_right;
+  if (!is_right && *right) {
+    PyErr_SetString(
+      PyExc_RuntimeError,
+      "torch.searchsorted(): side and right can't be set to opposites, got side of left while right was True");
+    return -1;
   }
-  if (search_shapes(b, v, sorter) < 0) goto done;
-  tl_dtype common = tl_promote(b->dtype, v->dtype);
-  if (common == TL_NUM_DTYPES) goto done;
-  if (!v->numel) {
-    res = tl_empty(narrow ? TL_I32 : TL_I64, v->ndim, v->shape);
-    goto done;
-  }
-  if (tl_is_complex(common) || common == TL_BOOL) {
-    tl_not_implemented("searchsorted_out_cpu", common);
-    goto done;
-  }
-  tl_dtype loop = tl_compute[common];
-  struct {
-    TlTensor *t;
+  *right = is_right;
+  return 0;
+}
+
+static int warn_of_copies(const TlTensor *v, const TlTensor *b, const TlTensor *sorter) {
+  const struct {
+    const TlTensor *t;
     const char *text;
   } slow[] = {
 #define SLOW(what) \
@@ -280,51 +260,76 @@ PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t
   "message will only appear once per program."
     {v, SLOW("input value")}, {b, SLOW("boundary")}, {sorter, SLOW("sorter")}};
   for (int i = 0; i < 3; i++)
-    if (slow[i].t && !tl_is_contiguous(slow[i].t) && tl_warn_once(slow[i].text) < 0) goto done;
-  if (!(bc = tl_contiguous_as(b, loop)) || !(vc = tl_contiguous_as(v, loop))) goto done;
-  if (sorter && !(sc = tl_contiguous(sorter))) goto done;
-  int64_t n = b->shape[b->ndim - 1], rows = 1;
-  if (b->ndim > 1) rows = n ? b->numel / n : 0;
-  int64_t each = b->ndim == 1 ? v->numel : v->shape[v->ndim - 1];
-  if (b->ndim > 1 && !n) {
-    rows = 1;
-    for (int d = 0; d < b->ndim - 1; d++) rows *= b->shape[d];
-  }
-  if (tl_meta) {
-    res = tl_empty(narrow ? TL_I32 : TL_I64, v->ndim, v->shape);
-    goto done;
-  }
-  const int64_t *order = sc ? (const int64_t *)tl_data(sc) : NULL;
-  for (int64_t i = 0; order && i < sc->numel; i++)
-    if (order[i] < 0 || order[i] >= n) {
-      PyErr_SetString(PyExc_RuntimeError, "torch.searchsorted(): sorter index out of range");
-      goto done;
-    }
-  if (!(res = tl_empty(narrow ? TL_I32 : TL_I64, v->ndim, v->shape))) goto done;
+    if (slow[i].t && !tl_is_contiguous(slow[i].t) && tl_warn_once(slow[i].text) < 0) return -1;
+  return 0;
+}
+
+/* Searches rows of n boundaries for `each` values; all operands are contiguous, of one compute type. */
+static void search_rows(const TlTensor *b, const TlTensor *v, const int64_t *order, int64_t rows, int64_t n,
+                        int64_t each, bool right, TlTensor *res) {
   for (int64_t o = 0; o < rows; o++)
     for (int64_t i = 0; i < each; i++) {
       int64_t q = o * each + i, at;
       const int64_t *so = order ? order + o * n : NULL;
-      switch (loop) {
+      switch (b->dtype) {
       case TL_I32:
-        at = search_i((const int32_t *)tl_data(bc) + o * n, so, n, ((const int32_t *)tl_data(vc))[q], right);
+        at = search_i((const int32_t *)tl_data(b) + o * n, so, n, ((const int32_t *)tl_data(v))[q], right);
         break;
       case TL_I64:
-        at = search_l((const int64_t *)tl_data(bc) + o * n, so, n, ((const int64_t *)tl_data(vc))[q], right);
+        at = search_l((const int64_t *)tl_data(b) + o * n, so, n, ((const int64_t *)tl_data(v))[q], right);
         break;
       case TL_F32:
-        at = search_f((const float *)tl_data(bc) + o * n, so, n, ((const float *)tl_data(vc))[q], right);
+        at = search_f((const float *)tl_data(b) + o * n, so, n, ((const float *)tl_data(v))[q], right);
         break;
-      default: at = search_d((const double *)tl_data(bc) + o * n, so, n, ((const double *)tl_data(vc))[q], right);
+      default: at = search_d((const double *)tl_data(b) + o * n, so, n, ((const double *)tl_data(v))[q], right);
       }
-      if (narrow) ((int32_t *)tl_data(res))[q] = (int32_t)at;
+      if (res->dtype == TL_I32) ((int32_t *)tl_data(res))[q] = (int32_t)at;
       else ((int64_t *)tl_data(res))[q] = at;
     }
-done:
-  Py_XDECREF((PyObject *)v);
+}
+
+/* The search itself, after all checks of shapes and dtypes. */
+static TlTensor *search(TlTensor *b, TlTensor *v, TlTensor *sorter, tl_dtype loop, bool right, tl_dtype index) {
+  TlTensor *bc = tl_contiguous_as(b, loop), *vc = bc ? tl_contiguous_as(v, loop) : NULL;
+  TlTensor *sc = vc && sorter ? tl_contiguous(sorter) : NULL, *res = NULL;
+  int64_t n = b->shape[b->ndim - 1], rows = 1, each = b->ndim == 1 ? v->numel : v->shape[v->ndim - 1];
+  for (int d = 0; d < b->ndim - 1; d++) rows *= b->shape[d];
+  bool ok = vc && (sc || !sorter);
+  const int64_t *order = sc && !tl_meta ? (const int64_t *)tl_data(sc) : NULL;
+  for (int64_t i = 0; ok && order && i < sc->numel; i++) {
+    ok = order[i] >= 0 && order[i] < n;
+    if (!ok) PyErr_SetString(PyExc_RuntimeError, "torch.searchsorted(): sorter index out of range");
+  }
+  if (ok) res = tl_empty(index, v->ndim, v->shape);
+  if (res && !tl_meta) search_rows(bc, vc, order, rows, n, each, right, res);
   Py_XDECREF((PyObject *)bc);
   Py_XDECREF((PyObject *)vc);
   Py_XDECREF((PyObject *)sc);
+  return res;
+}
+
+/* id 0: searchsorted(sorted_sequence, self, out_int32, right, side, sorter); id 1: bucketize(self, boundaries,
+ * out_int32, right) */
+PyObject *tl_k_searchsorted(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  const bool buckets = k->id == TL_BUCKETIZE;
+  TlTensor *b = (TlTensor *)args[buckets ? 1 : 0], *res = NULL, *v = value_tensor(args[buckets ? 0 : 1], b);
+  TlTensor *sorter = buckets ? NULL : tl_opt(args[5]);
+  const tl_dtype index = PyObject_IsTrue(args[2]) ? TL_I32 : TL_I64;
+  bool right = PyObject_IsTrue(args[3]);
+  (void)nargs, (void)out;
+  if (!v) return NULL;
+  if (buckets && b->ndim != 1) {
+    PyErr_Format(PyExc_RuntimeError, "boundaries tensor must be 1 dimension, but got dim(%d)", b->ndim);
+    goto done;
+  }
+  if ((!buckets && parse_side(args[4], &right) < 0) || search_shapes(b, v, sorter) < 0) goto done;
+  tl_dtype common = tl_promote(b->dtype, v->dtype);
+  if (common == TL_NUM_DTYPES) goto done;
+  if (!v->numel) res = tl_empty(index, v->ndim, v->shape);
+  else if (tl_is_complex(common) || common == TL_BOOL) tl_not_implemented("searchsorted_out_cpu", common);
+  else if (warn_of_copies(v, b, sorter) == 0) res = search(b, v, sorter, tl_compute[common], right, index);
+done:
+  Py_DECREF((PyObject *)v);
   return (PyObject *)res;
 }
 
