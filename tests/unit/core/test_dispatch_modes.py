@@ -147,7 +147,7 @@ def test_a_number_stays_a_number_for_an_overload_by_name(dtype):
 def test_a_mode_sees_writes_that_are_recorded(requires_grad):
     seen = []
 
-    class Log(TorchDispatchMode):
+    class Names(dispatch.TorchDispatchMode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             seen.append(str(func))
             return func(*args, **(kwargs or {}))
@@ -155,7 +155,7 @@ def test_a_mode_sees_writes_that_are_recorded(requires_grad):
     x = torch.rand(3, requires_grad=requires_grad).clone()
     one = torch.ones(3)
     writes = [lambda: x.zero_(), lambda: x.fill_(2.0), lambda: x.fill_(one[0]), lambda: x.copy_(one)]
-    with Log():
+    with Names():
         for write in writes:
             write()
     assert [s for s in seen if "_." in s] == [
