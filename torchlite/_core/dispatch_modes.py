@@ -329,12 +329,12 @@ def alias(t: Any) -> Any:
     return _C.share_version(result, t)
 
 
-def copy(t: Any, source: Any) -> Any:
-    """t.copy_(source) where one of them has such a class."""
+def write(t: Any, name: str, overload: str, *args: Any) -> Any:
+    """t.copy_(source) and its like, below autograd, where one of them has such a class or a mode is on."""
     from .. import _ops
 
     before = t._version
-    call(_ops.ops.aten.copy_.default, (t, source), {})
+    call(getattr(getattr(_ops.ops.aten, name), overload), (t, *args), {})
     if t._version == before:
         t._bump_version()
     return t
@@ -352,17 +352,6 @@ def resized(t: Any, size: Any, memory_format: Any) -> bool:
         {} if memory_format is None else {"memory_format": memory_format},
     )
     return True
-
-
-def fill(t: Any, value: Any) -> Any:
-    """t.fill_(value) of a tensor with such a class."""
-    from .. import _ops
-
-    before = t._version
-    call(_ops.ops.aten.fill_.Scalar, (t, value), {})
-    if t._version == before:
-        t._bump_version()
-    return t
 
 
 _GEOMETRY = {

@@ -231,7 +231,10 @@ def copy_in(dst: Tensor, src: Tensor, filled: bool = False) -> Tensor:
     node = CopyBackwards([edge(dst), edge(src)])
     node.shape, node.dtype, node.device, node.filled = src.shape, src.dtype, src.device, filled
     with _C.GradMode(False):
-        (_modes.copy if dst._dispatches or src._dispatches else _C.copy)(dst, src)
+        if dst._dispatches or src._dispatches or _modes.stack:
+            _modes.write(dst, *(("fill_", "Tensor") if filled else ("copy_", "default")), src)
+        else:
+            _C.copy(dst, src)
     set_history(dst, node)
     return dst
 

@@ -27,8 +27,9 @@ class SavedTensor:
     def __init__(self, *args: Any) -> None:
         raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden.")
 
-    def register_hooks(self, pack_hook: Any, unpack_hook: Any) -> None:
-        kept = self.node.kept
+    def register_hooks(self, *hooks: Any) -> None:
+        of_op = isinstance(self.node, OpNode)
+        kept = self.node.kept if of_op else self.node.saved
         if kept is FREED:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor after it has been freed. "
@@ -36,15 +37,16 @@ class SavedTensor:
                 "Specify retain_graph=True if you need to backward through the graph a second time or if you need "
                 "to access saved variables after calling backward."
             )
-        if not (callable(pack_hook) and callable(unpack_hook)):
+        if len(hooks) != 2 or not all(map(callable, hooks)):
             raise TypeError(
                 "register_hooks(): incompatible function arguments. The following argument types are supported:\n"
                 "    1. (self: torch._C._autograd.SavedTensor, arg0: collections.abc.Callable, arg1: "
                 "collections.abc.Callable) -> None"
             )
-        if kept[self.at] is None:
+        entry = kept[self.at]
+        if entry is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
-        value, version = kept[self.at]
+        value, version = entry if of_op else entry[0]
         if type(value) is _Packed:
             raise RuntimeError(
                 "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: "
@@ -52,7 +54,21 @@ class SavedTensor:
             )
         if version is None:
             raise RuntimeError("Calling register_hooks on a saved number is not possible")
-        kept[self.at] = _Packed(value, self.output is not None, (pack_hook, unpack_hook)), -1
+        packed = _Packed(value, self.output is not None, hooks), -1
+        kept[self.at] = packed if of_op else (packed, self.output)
+
+
+def of_function(node: Any) -> tuple[SavedTensor, ...]:
+    """The _raw_saved_tensors of a custom function's node."""
+    if node.saved is FREED:
+        raise freed_error()
+    return tuple(_raw(node, at, item and item[1]) for at, item in enumerate(node.saved or ()))
+
+
+def _raw(node: Any, at: int, output: Any) -> SavedTensor:
+    raw = SavedTensor.__new__(SavedTensor)
+    raw.node, raw.at, raw.output = node, at, output
+    return raw
 
 
 def _renamed(node: OpNode) -> dict[str, str]:
@@ -78,9 +94,7 @@ def get(node: OpNode, name: str) -> Any:
         outputs = [None] * len(rec.saved) + [i for _, i, _ in rec.results]
         for at, (field, *_) in enumerate((*rec.saved, *rec.results)):
             if field == wanted:
-                raw = SavedTensor.__new__(SavedTensor)
-                raw.node, raw.at, raw.output = node, at, outputs[at]
-                return raw
+                return _raw(node, at, outputs[at])
     else:
         if node.kept is FREED or node.plain is FREED:
             raise freed_error()

@@ -105,6 +105,12 @@ class BackwardCFunction(FunctionCtx, Node):
         return tuple(None if item is None else _node.unpack(item[0], self, item[1]) for item in self.saved)
 
     @property
+    def _raw_saved_tensors(self) -> tuple[Any, ...]:
+        from ._saved import of_function
+
+        return of_function(self)
+
+    @property
     def saved_variables(self) -> Any:
         import warnings
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import weakref
 
+from .. import _C
 from ..utils.hooks import RemovableHandle
 from . import _engine, _node
 from ._node import Node, edge
@@ -130,14 +132,55 @@ def disable_saved_tensors_hooks(error_message: Any) -> Iterator[Any]:
         _disabled[0] = before
 
 
+class _Handle:
+    """What a node keeps of a tensor that it saved."""
+
+    __slots__ = ("__weakref__",)
+
+
 class _AllowMutationOnSavedContext:
-    """What allow_mutation_on_saved_tensors() gives; clear() forgets the copies."""
+    """What allow_mutation_on_saved_tensors() gives: the saved tensors by handle, as they are or, once they were written
+    to, as copies. clear() forgets them."""
 
     def __init__(self) -> None:
-        self.copies: dict[object, Tensor] = {}
+        self.cloned: Any = weakref.WeakKeyDictionary()
+        self.original: Any = weakref.WeakKeyDictionary()
+        self.tid_to_weakhandle: Any = weakref.WeakValueDictionary()  # tensor, storage, version -> handle
+        self.sid_to_tid: dict[Any, set[Any]] = {}  # storage, version -> the keys above
 
     def clear(self) -> None:
-        self.copies.clear()
+        for table in (self.cloned, self.original, self.tid_to_weakhandle, self.sid_to_tid):
+            table.clear()
+
+    def pack(self, t: Any) -> Any:
+        sid = _memory(t)
+        tid = (id(t), *sid)
+        handle = self.tid_to_weakhandle.get(tid)
+        if handle is None:
+            handle = self.tid_to_weakhandle[tid] = _Handle()
+            self.original[handle] = t.detach()
+            self.sid_to_tid.setdefault(sid, set()).add(tid)
+        return handle
+
+    def unpack(self, handle: Any) -> Any:
+        for table in (self.cloned, self.original):
+            if self in _mutating and handle in table:
+                return table[handle]
+        raise AssertionError(
+            "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
+            "originally recorded."
+        )
+
+    def written(self, t: Any) -> None:
+        """Copies what was saved of this memory."""
+        for tid in self.sid_to_tid.pop(_memory(t), ()):
+            handle = self.tid_to_weakhandle.get(tid)
+            if handle is not None and handle in self.original:
+                self.cloned[handle] = self.original.pop(handle).clone()
+
+
+def _memory(t: Any) -> tuple[int, int]:
+    return t.untyped_storage()._cdata, t._version
 
 
 _mutating: list[_AllowMutationOnSavedContext] = []  # the context of allow_mutation_on_saved_tensors that is entered
@@ -145,26 +188,25 @@ _mutating: list[_AllowMutationOnSavedContext] = []  # the context of allow_mutat
 
 @contextlib.contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[Any]:
-    """Inside, tensors that are saved for the backward pass may be changed: a copy is saved.
-    (PyTorch copies at the change.)"""
+    """Inside, tensors that are saved for the backward pass may be changed: they are copied before."""
     if _mutating:
         raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
+    from ..utils._python_dispatch import TorchDispatchMode
+
     context = _AllowMutationOnSavedContext()
 
-    def pack(t: Any) -> Any:
-        key = object()
-        context.copies[key] = t.detach().clone()
-        return key
+    class CloneBeforeWrite(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            for at, a in enumerate(func._schema.arguments):
+                if a.alias_info is not None and a.alias_info.is_write:
+                    value = args[at] if at < len(args) else kwargs.get(a.name)
+                    for t in value if isinstance(value, (list, tuple)) else (value,):
+                        if isinstance(t, _C.TensorBase):
+                            context.written(t)
+            return func(*args, **kwargs)
 
-    def unpack(key: Any) -> Any:
-        if context not in _mutating or key not in context.copies:
-            raise AssertionError(
-                "Trying to backward outside of the 'allow_mutation_on_saved_tensors' contextin which the graph was "
-                "originally recorded."
-            )
-        return context.copies[key]
-
-    with saved_tensors_hooks(pack, unpack):
+    with saved_tensors_hooks(context.pack, context.unpack), CloneBeforeWrite():
         depth = len(_mutating)
         try:
             _mutating.append(context)

@@ -201,7 +201,7 @@ def copy_(self, src, non_blocking):
 
         return copy_in(self, src)
     if self._dispatches or src._dispatches:
-        return _modes.copy(self, src)
+        return _modes.write(self, "copy_", "default", src)
     return _C.copy(self, src)
 
 
@@ -212,16 +212,19 @@ def _warn_of_complex(dst, src):
 
 def _fill(t, value, name="FillBackward2"):
     """t[...] = value below autograd, with the history that follows from it."""
-    if not (_C.is_grad_enabled() and _C.requires_grad(t)):
-        return _modes.fill(t, value) if t._dispatches else _C.fill(t, value)
-    from ..autograd import _inplace
+    recording = _C.is_grad_enabled() and _C.requires_grad(t)
+    if recording:
+        from ..autograd import _inplace
 
-    _inplace.check_inplace(t)
-    if t._dispatches:
-        _modes.fill(t, value)
-    else:
+        _inplace.check_inplace(t)
+    if not (t._dispatches or recording and _modes.stack):
         _C.fill(t, value)
-    _inplace.set_history(t, _inplace.cut([t], name, True))
+    elif name == "ZeroBackward0":
+        _modes.write(t, "zero_", "default")
+    else:
+        _modes.write(t, "fill_", "Scalar", value)
+    if recording:
+        _inplace.set_history(t, _inplace.cut([t], name, True))
     return t
 
 
@@ -245,8 +248,8 @@ def fill_tensor_(self, value):
     _warn_of_complex(self, value)
     if recording and _C.requires_grad(value) and (self.dtype.is_floating_point or self.dtype.is_complex):
         return _inplace.copy_in(self, value, True)
-    if self._dispatches or value._dispatches:
-        _modes.copy(self, value)
+    if self._dispatches or value._dispatches or recording and _modes.stack:
+        _modes.write(self, "fill_", "Tensor", value)
     else:
         _C.copy(self, value)
     if recording and _C.requires_grad(self):

@@ -20,10 +20,6 @@ __all__ = [
     "set_device_states",
     "noop_context_fn",
     "set_checkpoint_early_stop",
-    "CheckpointPolicy",
-    "SelectiveCheckpointContext",
-    "create_selective_checkpoint_contexts",
-    "SAC_IGNORED_OPS",
 ]
 
 
@@ -317,7 +313,13 @@ def checkpoint_sequential(functions, segments, input, use_reentrant=None, **kwar
 from .._core import absent as _absent
 
 _lacking = _absent.of(__name__)
-_SELECTIVE = frozenset(__all__[-4:]) | {"_CachingTorchDispatchMode", "_CachedTorchDispatchMode"}
+_SELECTIVE = [
+    "CheckpointPolicy",
+    "SelectiveCheckpointContext",
+    "create_selective_checkpoint_contexts",
+    "SAC_IGNORED_OPS",
+]
+__all__ += _SELECTIVE
 
 
 def __getattr__(name):

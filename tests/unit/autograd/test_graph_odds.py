@@ -146,3 +146,18 @@ n = (x * x).grad_fn; n._set_sequence_nr(7); n._sequence_nr()
 """)
 def test_what_products_save_by_pytorchs_names(line):
     assert shown(torchlite, line) == shown(torch, line)
+
+
+@pytest.mark.parametrize("lib", [torchlite, torch], ids=["torchlite", "torch"])
+def test_allow_mutation_on_saved_tensors_copies_at_the_write(lib):
+    with lib.autograd.graph.allow_mutation_on_saved_tensors() as context:
+        a = lib.rand(2, 3, requires_grad=True)
+        b = a.clone()
+        out = (b**2).sum() + b.sin().sum()
+        assert (len(context.cloned), len(context.tid_to_weakhandle)) == (0, 1)
+        b.zero_()
+        assert (len(context.cloned), len(context.tid_to_weakhandle)) == (1, 1)
+        out.backward()
+        assert lib.allclose(a.grad, 2 * a + a.cos())
+        del out, b
+        assert len(context.cloned) == 0

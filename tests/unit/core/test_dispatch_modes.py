@@ -141,3 +141,28 @@ def test_a_number_stays_a_number_for_an_overload_by_name(dtype):
     for name in ("add", "sub", "mul", "div"):
         by_name = getattr(torch.ops.aten, name).Tensor(x, 2)
         assert by_name.dtype is getattr(torch, name)(x, 2).dtype
+
+
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_a_mode_sees_writes_that_are_recorded(requires_grad):
+    seen = []
+
+    class Names(dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    x = torch.rand(3, requires_grad=requires_grad).clone()
+    one = torch.ones(3)
+    writes = [lambda: x.zero_(), lambda: x.fill_(2.0), lambda: x.fill_(one[0]), lambda: x.copy_(one)]
+    with Names():
+        for write in writes:
+            write()
+    assert [s for s in seen if "_." in s] == [
+        "aten.zero_.default",
+        "aten.fill_.Scalar",
+        "aten.fill_.Tensor",
+        "aten.copy_.default",
+    ]
+    assert x.tolist() == [1.0] * 3 and x._version == 4
+    assert (x.grad_fn is not None) is requires_grad

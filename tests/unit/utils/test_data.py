@@ -144,3 +144,12 @@ ERRORS = {
 @pytest.mark.parametrize("case", ERRORS)
 def test_errors(case):
     same(lambda lib, d: ERRORS[case](d, d.TensorDataset(lib.arange(10))))
+
+
+def test_multiprocessing_context_is_checked():
+    for context, error, text in (
+        ("bad", ValueError, "should specify a valid start method in"),
+        (1, TypeError, "should be a valid context object or a string"),
+    ):
+        with pytest.raises(error, match=text):
+            torchlite.utils.data.DataLoader([1, 2], num_workers=1, multiprocessing_context=context)

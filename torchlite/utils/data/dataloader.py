@@ -62,6 +62,30 @@ def _note_workers() -> None:
         )
 
 
+_REPLICAS = (
+    "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at "
+    "each worker. Please see https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for examples."
+)
+
+
+def _check_context(context: Any) -> None:
+    """Refuses what is neither a start method of processes nor a context: there are no processes, but a slip is one."""
+    import multiprocessing.context
+
+    methods = multiprocessing.get_all_start_methods()
+    if isinstance(context, str):
+        if context not in methods:
+            raise ValueError(
+                "multiprocessing_context option should specify a valid start method in %r, but got "
+                "multiprocessing_context=%r" % (methods, context)
+            )
+    elif not isinstance(context, multiprocessing.context.BaseContext):
+        raise TypeError(
+            "multiprocessing_context option should be a valid context object or a string specifying the start method, "
+            "but got multiprocessing_context=%s" % context
+        )
+
+
 class DataLoader:
     """Iterates over a dataset in batches.
 
@@ -120,6 +144,8 @@ class DataLoader:
                 "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
                 f"num_workers={num_workers}"
             )
+        if multiprocessing_context is not None:
+            _check_context(multiprocessing_context)
         self.multiprocessing_context = multiprocessing_context
         self.in_order = in_order
         if isinstance(dataset, IterableDataset):
@@ -282,7 +308,8 @@ class _BaseDataLoaderIter:
 
             warnings.warn(
                 f"Length of IterableDataset {self._dataset} was reported to be {self._IterableDataset_len_called} "
-                f"(when accessing len(dataloader)), but {self._num_yielded} samples have been fetched. ",
+                f"(when accessing len(dataloader)), but {self._num_yielded} samples have been fetched. "
+                + (_REPLICAS if self._num_workers else ""),
                 stacklevel=2,
             )
         return data
