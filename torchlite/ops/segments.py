@@ -186,6 +186,9 @@ def _convert_indices_from_csr_to_coo(crow_indices, col_indices, out_int32=False,
     places = torch.arange(columns.shape[1], dtype=bounds.dtype, device=bounds.device).expand(columns.shape)
     rows = torch.searchsorted(bounds[:, 1:].contiguous(), places.contiguous(), right=True)
     pair = [columns, rows] if transpose else [rows, columns]
-    index = torch.ones(batch, dtype=dtype, device=rows.device).nonzero().repeat_interleave(columns.shape[1], 0)
     whole = torch.stack([part.reshape(-1).to(dtype) for part in pair])
-    return torch.cat([index.t().to(dtype), whole]) if batch else whole
+    if not batch:
+        return whole
+    each = (torch.arange(n, dtype=dtype, device=rows.device) for n in batch)
+    index = torch.stack([part.reshape(-1) for part in torch.meshgrid(*each, indexing="ij")])
+    return torch.cat([index.repeat_interleave(columns.shape[1], 1), whole])
