@@ -424,6 +424,7 @@ for _name in (
     _kind = getattr(_dtypes, _names.get(_name, _name), None) or getattr(torch, _name)
     setattr(TypedStorage, _name, lambda self, kind=_kind: self.type(kind))
     setattr(UntypedStorage, _name, lambda self, kind=_kind: _as_bytes(self).type(kind))
+_class: Any
 for _class in (TypedStorage, UntypedStorage):
     _class.filename = None
     _class.is_hpu = _class.is_sparse = False

@@ -215,7 +215,7 @@ class DataLoader:
             raise ValueError(f"{attr} attribute should not be set after {self.__class__.__name__} is initialized")
         super().__setattr__(attr, val)
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def _get_iterator(self) -> _SingleProcessDataLoaderIter | _WorkerDataLoaderIter:
         return _SingleProcessDataLoaderIter(self) if self.num_workers == 0 else _WorkerDataLoaderIter(self)

@@ -40,7 +40,7 @@ class Dataset:
     def __add__(self, other: Any) -> ConcatDataset:
         return ConcatDataset([self, other])
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)
 
 
 class IterableDataset(Dataset):

@@ -34,7 +34,7 @@ class Sampler:
     def __iter__(self) -> Any:
         raise NotImplementedError
 
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: Any = classmethod(GenericAlias)
 
 
 class SequentialSampler(Sampler):
