@@ -128,7 +128,9 @@ def chosen() -> list[str]:
 
 
 def pytest(*args: str, env: dict[str, str] | None = None) -> Count:
-    return count(*run([PY, "-m", "pytest", "-ra", "--tb=short", "--durations=8", "--durations-min=10", *chosen(), *args], env))
+    return count(
+        *run([PY, "-m", "pytest", "-ra", "--tb=short", "--durations=8", "--durations-min=10", *chosen(), *args], env)
+    )
 
 
 def host() -> Count:

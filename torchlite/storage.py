@@ -88,6 +88,26 @@ def _read_file(filename: Any, nbytes: int) -> Any:
         return torch.frombuffer(bytearray(file.read(nbytes)), dtype=_dtypes.uint8).untyped_storage()
 
 
+def _as_bytes(storage: Any) -> TypedStorage:
+    return TypedStorage(wrap_storage=storage, dtype=_dtypes.uint8, _internal=True)
+
+
+def _byteswap(storage: Any, dtype: DType) -> None:
+    """Turns the bytes of each number round, in place."""
+    size = dtype.itemsize // (2 if dtype.is_complex else 1)
+    numbers = _as_tensor(storage, _dtypes.uint8).view(-1, size)
+    numbers.copy_(numbers.flip(1))
+
+
+def _resizable(storage: Any) -> bool:
+    """Not so is memory that belongs to somebody else."""
+    try:
+        storage.resize_(storage.nbytes())
+    except RuntimeError:
+        return False
+    return True
+
+
 def _attach() -> None:
     """Gives the core's storage class the part of its interface that is written with tensors."""
 
@@ -123,6 +143,17 @@ def _attach() -> None:
         "fill_": fill_,
         "copy_": copy_,
         "is_cuda": property(lambda self: False),
+        "resizable": _resizable,
+        "is_sparse_csr": False,
+        "is_shared": lambda self: False,
+        "is_pinned": lambda self, device="cuda": False,
+        "share_memory_": lambda self: self,
+        "new": lambda self: UntypedStorage(0),
+        "byteswap": _byteswap,
+        "__sizeof__": lambda self: object.__sizeof__(self) + self.nbytes(),
+        "type": lambda self, dtype=None, non_blocking=False: (
+            "torch.storage.UntypedStorage" if dtype is None else _as_bytes(self).type(dtype)
+        ),
         "_cdata": property(id),
     }
     for name, value in extra.items():
@@ -384,12 +415,20 @@ class TypedStorage:
         return _reduce(self)
 
 
-for _name in "double float half bfloat16 long int short char byte bool".split():
-    # s.float() ...
-    _kind = getattr(_dtypes, {"char": "int8", "byte": "uint8"}.get(_name, _name), None) or getattr(torch, _name)
+for _name in (
+    "double float half bfloat16 long int short char byte bool complex_float complex_double float8_e4m3fn "
+    "float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz"
+).split():
+    # s.float() ...; bytes convert as the elements of a ByteStorage
+    _names = {"char": "int8", "byte": "uint8", "complex_float": "complex64", "complex_double": "complex128"}
+    _kind = getattr(_dtypes, _names.get(_name, _name), None) or getattr(torch, _name)
     setattr(TypedStorage, _name, lambda self, kind=_kind: self.type(kind))
-TypedStorage.complex_float = lambda self: self.type(_dtypes.complex64)  # type: ignore[attr-defined]
-TypedStorage.complex_double = lambda self: self.type(_dtypes.complex128)  # type: ignore[attr-defined]
+    setattr(UntypedStorage, _name, lambda self, kind=_kind: _as_bytes(self).type(kind))
+_class: Any
+for _class in (TypedStorage, UntypedStorage):
+    _class.filename = None
+    _class.is_hpu = _class.is_sparse = False
+    _class.get_device = lambda self: None if self.device.type == "cpu" else self.device.index or 0
 
 
 class _LegacyMeta(type):

@@ -14,12 +14,14 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: Any = None,
-    backend: str = "inductor",
+    backend: Any = None,
     mode: str | None = None,
     options: Any = None,
+    name: str | None = None,
     disable: bool = False,
     recompile_limit: Any = None,
     isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Any:
     """Returns the model or function itself: every backend runs eagerly here, with the same results."""
     if mode is not None and options is not None:

@@ -65,11 +65,12 @@ def _set_grad(t: Tensor, g: Tensor) -> None:
         raise TypeError("assigned grad expected to be a Tensor or None but got grad of type %s" % type(g).__name__)
     if g is t:
         raise RuntimeError("can't assign Variable as its own grad")
-    if g.dtype is not t.dtype:
+    dtype = t.dtype if t._meta is None or t._meta.grad_dtype is False else t._meta.grad_dtype
+    if g.dtype is not dtype and dtype is not None:
         raise RuntimeError(
             "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. "
             "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
-            % (g.dtype._scalar_type.lower(), t.dtype._scalar_type)
+            % (g.dtype._cpp_type, dtype._scalar_type)
         )
     if g.device != t.device:
         raise RuntimeError(

@@ -344,8 +344,10 @@ def accumulate(t: Any, g: Any, create_graph: bool) -> None:
     have = t._raw_grad
     if g.shape != t.shape:
         g = g.sum_to_size(t.shape)
-    if g.dtype is not t.dtype:
-        g = (g.real if g.is_complex() and not t.dtype.is_complex else g).to(t.dtype)
+    m = t._meta
+    dtype = t.dtype if m is None or m.grad_dtype is False else m.grad_dtype
+    if g.dtype is not dtype and dtype is not None:
+        g = (g.real if g.is_complex() and not dtype.is_complex else g).to(dtype)
     if have is None:
         if g._dispatches:  # a wrapper has no memory to share
             t._raw_grad = g if create_graph else g.detach()

@@ -47,13 +47,14 @@ class Meta:
     """What autograd keeps on a tensor: hooks of a leaf,
     and the node that stands for the leaf while somebody holds it."""
 
-    __slots__ = ("hooks", "post_hooks", "node", "frozen", "detached")
+    __slots__ = ("hooks", "post_hooks", "node", "frozen", "detached", "grad_dtype")
 
     def __init__(self) -> None:
         self.hooks: dict[int, Any] | None = None
         self.post_hooks: dict[int, Any] | None = None
         self.frozen: tuple[str, str] | None = None  # of a view that must not be changed in place: what it is, and why
         self.node: weakref.ref[AccumulateGrad] | None = None  # a weak reference to its AccumulateGrad
+        self.grad_dtype: Any = False  # of .grad, None for any; False: the tensor's own
         self.detached = 0  # the last node's number when detach_() took the history away
 
 

@@ -161,3 +161,23 @@ def test_allow_mutation_on_saved_tensors_copies_at_the_write(lib):
         assert lib.allclose(a.grad, 2 * a + a.cos())
         del out, b
         assert len(context.cloned) == 0
+
+
+@pytest.mark.parametrize("lib", [torchlite, torch], ids=["torchlite", "torch"])
+def test_grad_dtype(lib):
+    x = lib.ones(3, requires_grad=True)
+    assert x.grad_dtype is lib.float32 and lib.ones(2, dtype=lib.int64).grad_dtype is lib.int64
+    with pytest.raises(RuntimeError, match="grad_dtype can only be accessed on leaf tensors."):
+        _ = (x * 2).grad_dtype
+    with pytest.raises(RuntimeError, match="grad_dtype must be a torch.dtype or None, but got int"):
+        x.grad_dtype = 3
+    with pytest.raises(RuntimeError, match="with dtype 'double' to a tensor with grad_dtype 'Float'"):
+        x.grad = lib.ones(3, dtype=lib.float64)
+    x.grad_dtype = lib.float64
+    for n in (1, 2):
+        (x * x).sum().backward()
+        assert x.grad.dtype is lib.float64 and x.grad.tolist() == [2.0 * n] * 3
+    with pytest.raises(RuntimeError, match="there is already a gradient with dtype 'double'"):
+        x.grad_dtype = lib.float32
+    x.grad_dtype = None
+    x.grad = lib.ones(3, dtype=lib.float16)

@@ -94,7 +94,6 @@ def test_methods_of_tensors():
     assert sorted(absent.METHODS) == sorted(absent.table()["torch.Tensor"])
     with pytest.raises(NotImplementedError, match="torch.Tensor.int_repr: "):
         t.int_repr()
-    assert not hasattr(t, "grad_dtype")
     assert not hasattr(t, "no_such_method")
 
 

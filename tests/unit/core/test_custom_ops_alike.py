@@ -128,3 +128,14 @@ def test_rules_of_modes():
     with Mode():
         assert ruled(torch.ones(1)).item() == 20
     assert ruled(torch.ones(1)).item() == 2
+
+
+def test_an_op_that_only_writes_needs_no_fake():
+    import torchlite as torch
+
+    @torch.library.custom_op("tl_checked::writes", mutates_args=("x",))
+    def writes(x: torch.Tensor) -> None:
+        x.add_(1)
+
+    assert writes(torch.zeros(2, device="meta")) is None
+    assert set(torch.library.opcheck(writes, (torch.zeros(2),)).values()) == {"SUCCESS"}

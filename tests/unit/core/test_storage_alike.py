@@ -1,8 +1,13 @@
 """Typed and untyped storages: what PyTorch does with the same line."""
 
+import sys
+import typing
+
 import pytest
 import torchlite
 from alike import alike, cases
+
+torch = pytest.importorskip("torch")
 
 
 @cases("""
@@ -78,3 +83,33 @@ def test_empty_storages_of_several_dtypes_in_one_file():
     file.seek(0)
     x, y = torchlite.load(file, weights_only=False)
     assert x.dtype is torchlite.float64 and y.dtype is torchlite.int8
+
+
+@pytest.mark.parametrize("lib", [torchlite, torch], ids=["torchlite", "torch"])
+def test_methods_of_untyped_storages(lib):
+
+    storage = lib.arange(4, dtype=lib.uint8).untyped_storage()
+    assert storage.float().tolist() == [0.0, 1.0, 2.0, 3.0] and storage.float().dtype is lib.float32
+    assert storage.complex_double().tolist() == [0j, 1 + 0j, 2 + 0j, 3 + 0j]
+    assert storage.type() == "torch.storage.UntypedStorage"
+    assert storage.resizable() and not storage.is_shared() and storage.filename is None
+    assert not (storage.is_sparse or storage.is_sparse_csr or storage.is_hpu or storage.is_pinned())
+    assert storage.get_device() is None and storage.new().nbytes() == 0
+    storage.byteswap(lib.int16)
+    assert storage.tolist() == [1, 0, 3, 2]
+    assert sys.getsizeof(storage) - sys.getsizeof(lib.zeros(0).untyped_storage()) == 4
+
+
+@pytest.mark.parametrize("lib", [torchlite, torch], ids=["torchlite", "torch"])
+def test_parameters_of_data_classes(lib):
+
+    data = lib.utils.data
+    for name in ("Dataset", "IterableDataset", "DataLoader", "Sampler", "Subset", "ConcatDataset"):
+        cls = getattr(data, name)
+        assert typing.get_args(cls[int]) == (int,) and typing.get_origin(cls[int]) is cls
+
+    class Numbers(data.Dataset[int]):
+        def __getitem__(self, i):
+            return i
+
+    assert Numbers()[3] == 3 and isinstance(Numbers(), data.Dataset)

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import collections.abc
 
+from types import GenericAlias
+
 import torchlite as torch
 from torchlite import _C
 from ._utils.collate import default_collate, default_convert
@@ -213,8 +215,7 @@ class DataLoader:
             raise ValueError(f"{attr} attribute should not be set after {self.__class__.__name__} is initialized")
         super().__setattr__(attr, val)
 
-    def __class_getitem__(cls, item: Any) -> Any:
-        return cls
+    __class_getitem__: Any = classmethod(GenericAlias)
 
     def _get_iterator(self) -> _SingleProcessDataLoaderIter | _WorkerDataLoaderIter:
         return _SingleProcessDataLoaderIter(self) if self.num_workers == 0 else _WorkerDataLoaderIter(self)

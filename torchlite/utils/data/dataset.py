@@ -8,6 +8,8 @@ import math
 from collections.abc import Sized
 from typing import cast
 
+from types import GenericAlias
+
 import torchlite as torch
 
 TYPE_CHECKING = False
@@ -38,8 +40,7 @@ class Dataset:
     def __add__(self, other: Any) -> ConcatDataset:
         return ConcatDataset([self, other])
 
-    def __class_getitem__(cls, item: Any) -> Any:
-        return cls
+    __class_getitem__: Any = classmethod(GenericAlias)
 
 
 class IterableDataset(Dataset):

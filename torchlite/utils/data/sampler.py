@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 
+from types import GenericAlias
+
 import torchlite as torch
 
 TYPE_CHECKING = False
@@ -32,8 +34,7 @@ class Sampler:
     def __iter__(self) -> Any:
         raise NotImplementedError
 
-    def __class_getitem__(cls, item: Any) -> Any:
-        return cls
+    __class_getitem__: Any = classmethod(GenericAlias)
 
 
 class SequentialSampler(Sampler):
