@@ -571,7 +571,7 @@ class NestedTensor(Nested):
             "offsets": self._offsets,
             "lengths": self._lengths,
             "_ragged_idx": self._ragged_idx,
-            "_metadata_cache": {name: torch.zeros(n, 0) for name, n in lengths.items()},
+            "_metadata_cache": {name: torch.zeros(n, 0) for name, n in lengths.items() if n is not None},
             "requires_grad": self.requires_grad,
         }
         return torch._utils._rebuild_njt, (made,)

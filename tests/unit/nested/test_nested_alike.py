@@ -2,6 +2,7 @@
 
 A, B and Z are lists of parts, S(list) and J(list) nested tensors of them."""
 
+import importlib
 import io
 import re
 import warnings
@@ -303,6 +304,7 @@ def test_files_of_either_are_read_by_the_other(line, weights_only):
     """With the lengths of parts, which PyTorch keeps as sizes of tensors that torch._dynamo marked."""
     if torch is None:
         pytest.skip("no PyTorch here")
+    importlib.import_module("torch._dynamo")  # PyTorch reads such files only then
 
     def facts(x):
         jagged = str(x.layout) == "torch.jagged"
