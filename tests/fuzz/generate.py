@@ -114,7 +114,8 @@ class Generator:
                 exec(compile(line, "<program>", "exec"), self.env)
         except Exception:
             self.real.set_grad_enabled(True)
-            if self.rng.random() > 0.04 or "out=" in line:  # what a call that fails leaves in out= is open
+            # what a call that fails leaves in out=, and in what it writes by indices, is open
+            if self.rng.random() > 0.04 or re.search(r"out=|tensor\(.*\] = |index_put", line):
                 return self.refuse(before, "out=" in line)
             self.env = before
             self.lines.append(line)

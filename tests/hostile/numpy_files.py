@@ -2,7 +2,7 @@
 
 from cases import ORDINARY, case, pickle_case
 from container_files import FILES
-from parts import call, glob, number, pickled, real, text, tup
+from parts import call, get, glob, number, pickled, put, real, storage, tensor, text, tup
 
 
 def raw(data):
@@ -111,8 +111,95 @@ def arrays():
         pickle_case("numpy", name + "-refused", body, make=None)
 
 
+def _lies():
+    """Sparse and nested tensors of real storages, whose indices and tables say what cannot be. Storage 0 has 16 bytes,
+    storage 1 the integers 0, 1, 1, 0, 2^40 and storage 2 one 0, which strides of 0 repeat."""
+    values = tensor()
+
+    def table(*size):
+        return tensor(
+            storage("Long", text("1"), count=number(5)),
+            number(0),
+            tup(*map(number, size)),
+            tup(*map(number, (2, 1)[-len(size) :])),
+        )
+
+    def many(*size):
+        shape, steps = tup(*map(number, size)), tup(*[number(0)] * len(size))
+        return tensor(storage("Long", text("2"), count=number(1)), number(0), shape, steps)
+
+    def far(*size):
+        """A 2^40."""
+        ones = tup(*[number(1)] * len(size))
+        return tensor(storage("Long", text("1"), count=number(5)), number(4), ones, ones)
+
+    coo, csr, bsr = (
+        call("torch.serialization._get_layout", text("torch.sparse_" + kind)) for kind in ("coo", "csr", "bsr")
+    )
+    build, nested = "torch._utils._rebuild_sparse_tensor", "torch._utils._rebuild_nested_tensor"
+
+    def jagged(**given):
+        return call(
+            "torch.nested._internal.nested_tensor._rebuild_njt",
+            b"}(" + b"".join(text(k) + v for k, v in given.items()) + b"u",
+        )
+
+    two, flags = tup(number(2), number(2)), b"\x88"
+    typed = (
+        glob("torch.nested._internal.nested_tensor._rebuild_njt"),
+        glob("torch.nested._internal.nested_tensor.NestedTensor"),
+    )
+    return {
+        "coo-many-indices": call(build, coo, tup(many(1, 2**40), values, tup(number(2)), b"\x89")),
+        "coo-outside": call(
+            build, coo, tup(table(2, 2), tensor(size=tup(number(2))), tup(number(1), number(1)), b"\x89")
+        ),
+        "coo-not-sorted": call(build, coo, tup(table(2, 2), tensor(size=tup(number(2))), two, flags)),
+        "csr-many-rows": call(build, csr, tup(many(10**8 + 1), many(0), values, tup(number(10**8), number(2)))),
+        "csr-heads": call(build, csr, tup(table(4), table(4), values, tup(number(3), number(2)))),
+        "bsr-no-elements": call(
+            build,
+            bsr,
+            tup(
+                table(2), many(1), tensor(size=tup(number(1), number(0), number(2)), stride=tup(*[number(1)] * 3)), two
+            ),
+        ),
+        "nested-many-parts": call(nested, values, many(10**7, 1), many(10**7, 1), many(10**7)),
+        "nested-outside": call(nested, values, far(1, 1), table(1, 1), many(1)),
+        "nested-overlapping": call(
+            nested,
+            values,
+            tensor(storage("Long", text("1"), count=number(5)), number(1), two, tup(number(0), number(0))),
+            table(2, 2),
+            many(2),
+        ),
+        "nested-no-tables": call(nested, values, values, values, values),
+        "nested-huge": call(
+            nested, tensor(size=tup(number(2**40)), stride=tup(number(0))), many(1, 1), many(1, 1), many(1)
+        ),
+        "jagged-many-parts": jagged(values=values, offsets=many(10**8)),
+        "jagged-backwards": jagged(values=values, offsets=table(4)),
+        "jagged-outside": jagged(
+            values=values,
+            offsets=table(2),
+            lengths=far(1),
+        ),
+        "jagged-dim": jagged(values=values, offsets=many(2), _ragged_idx=number(2**40)),
+        "jagged-no-values": jagged(offsets=many(2)),
+        "jagged-in-itself": put(0) + jagged(values=get(0), offsets=many(2)),
+        "jagged-of-a-type": call(
+            "torch._tensor._rebuild_from_type_v2",
+            *typed,
+            tup(b"}(" + text("values") + values + text("offsets") + many(3) + b"u"),
+            b"}(" + text("_offsets") + many(2**40) + text("_values") + number(3) + b"u",
+        ),
+        "jagged-new": typed[1] + tup(values, many(2)) + b"\x81",
+        "mark": glob("torch._dynamo.decorators._DimRange") + b")\x81](" + text("x") * 10_000 + b"eb",
+    }
+
+
 def sparse():
-    """There are no sparse tensors: every such file is refused, whatever it says of itself."""
+    """Sparse and nested tensors."""
     coo, csr = glob("torch.sparse_coo"), glob("torch.sparse_csr")
     for name, body in {
         "coo": call("torch._utils._rebuild_sparse_tensor", coo, tup(b"N", b"N", tup(number(2)), b"\x88")),
@@ -128,6 +215,9 @@ def sparse():
     }.items():
         for reader in ("load", "unsafe"):
             pickle_case("sparse", f"{name}-{reader}", body, expect=ORDINARY, reader=reader)
+    records = b"\0" * 16, b"".join(n.to_bytes(8, "little") for n in (0, 1, 1, 0, 2**40)), b"\0" * 8
+    for name, body in _lies().items():
+        pickle_case("lies", name, body, expect=ORDINARY, records=records, reader="repr")
 
 
 def pax():

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from codecs import encode
 from pickle import UnpicklingError
+import itertools
 import math
 
 import torchlite as torch
@@ -185,30 +186,61 @@ def _sparse(func: Any, args: tuple[Any, ...], budget: Budget, keys: Any) -> Any:
     parts = args[1]
     _need(tensors < len(parts) < tensors + 3, func, args)
     _need(all(isinstance(t, torch.Tensor) for t in parts[:tensors]), func, args)
+    for indices in parts[: tensors - 1]:  # each is looked at, and may have more elements than its storage
+        budget.take(16 * indices.numel())
+        budget.spend(4 * indices.numel())
     _shape(parts[tensors], func, args)
     _need(all(type(flag) in _FLAGS for flag in parts[tensors + 1 :]), func, args)
     return func(*args)
 
 
+def _plain(t: Any) -> bool:
+    return isinstance(t, torch.Tensor) and t.layout is torch.strided and not t.is_nested
+
+
+def _table(t: Any, dims: int, kinds: tuple[Any, ...], budget: Budget) -> bool:
+    """Whether an argument can be a table of integers. Its numbers become objects of Python, and a tensor of the file
+    can have many more elements than its storage."""
+    if not _plain(t) or t.dim() != dims or t.dtype not in kinds or not t.is_cpu:
+        return False
+    budget.take(80 * t.numel())
+    budget.spend(8 * t.numel())
+    return True
+
+
 def _nested(func: Any, args: tuple[Any, ...], budget: Budget, keys: Any) -> Any:
     """(values, sizes, strides, offsets); the tables are looked at as it is made."""
-    _need(len(args) == 4 and all(isinstance(t, torch.Tensor) and not t.is_nested for t in args), func, args)
+    _need(len(args) == 4 and _plain(args[0]) and args[0].dim() == 1, func, args)
+    tables = zip(args[1:], (2, 2, 1))
+    _need(all(_table(t, dims, (torch.int64,), budget) for t, dims in tables), func, args)
     return func(*args)
 
 
-_JAGGED = {"values", "offsets", "lengths", "_ragged_idx", "_metadata_cache"}
+def _fit(total: int, offsets: list[int], lengths: list[int] | None = None) -> bool:
+    """Whether parts lie within `total` rows."""
+    if not offsets:
+        return False
+    if lengths is None:
+        lengths = [b - a for a, b in itertools.pairwise(offsets)]
+    return len(lengths) == len(offsets) - 1 and all(0 <= a <= total - n <= total for a, n in zip(offsets, lengths))
+
+
+_JAGGED = {"values", "offsets", "lengths", "_ragged_idx", "_metadata_cache", "requires_grad"}
 
 
 def _jagged(func: Any, args: tuple[Any, ...], budget: Budget, keys: Any) -> Any:
     """({values, offsets, lengths, the ragged dim, the longest and the shortest part},)"""
     _need(len(args) == 1 and type(args[0]) is dict and _JAGGED.issuperset(args[0]), func, args)
     given = args[0]
-    tensors = [given.get("values"), given.get("offsets"), *(t for t in [given.get("lengths")] if t is not None)]
-    _need(all(isinstance(t, torch.Tensor) and not t.is_nested for t in tensors), func, args)
-    _need(all(t.dim() == 1 and t.dtype in (torch.int32, torch.int64) for t in tensors[1:]), func, args)
-    _need(type(given.get("_ragged_idx", 1)) is int, func, args)
+    values, ragged = given.get("values"), given.get("_ragged_idx", 1)
+    _need(_plain(values) and type(ragged) is int and 0 < ragged <= values.dim(), func, args)
+    tables = [given.get("offsets"), *(t for t in [given.get("lengths")] if t is not None)]
+    _need(all(_table(t, 1, (torch.int32, torch.int64), budget) for t in tables), func, args)
+    if not _fit(values.shape[ragged - 1], *(t.tolist() for t in tables)):
+        raise UnpicklingError("the parts of a nested tensor lie outside of its values")
     cache = given.get("_metadata_cache")
     _need(cache is None or type(cache) in _TABLES, func, args)
+    _need(type(given.get("requires_grad")) in _FLAGS, func, args)
     _need(all(type(n) is int or isinstance(n, torch.Tensor) for n in (cache or {}).values()), func, args)
     return func(*args)
 
@@ -246,9 +278,34 @@ def _state(state: Any, func: Callable[..., Any], args: tuple[Any, ...], budget: 
                 raise UnpicklingError(f"the state of a tensor names its attribute {brief(name)}")
 
 
+def _mark(func: Any, args: tuple[Any, ...], budget: Any, keys: Any) -> Any:
+    """torch._dynamo.decorators._DimRange, whose state follows."""
+    _need(not args, func, args)
+    return func.__new__(func)
+
+
+def late(path: str) -> Any:
+    """Classes that PyTorch's own files name, loaded when a file does; None for other paths."""
+    if path == "torch.nested._internal.nested_tensor.NestedTensor":
+        from ..nested._tensor import NestedTensor
+
+        return NestedTensor
+    if path == "torch._dynamo.decorators._DimRange":
+        from .._dynamo.decorators import _DimRange
+
+        _RULES[id(_DimRange)] = _mark
+        return _DimRange
+    return None
+
+
 def _from_type(func: Callable[..., Any], args: tuple[Any, ...], budget: Budget, keys: Keys) -> Tensor:
     _need(len(args) == 4 and isinstance(args[1], type) and type(args[2]) is tuple, func, args)
     build, cls, inner, state = args
+    if build is _utils._rebuild_njt:
+        result = _jagged(build, inner, budget, keys)
+        _need(cls is type(result) and type(state) is dict, func, args)
+        _state(state, func, args, budget)
+        return func(lambda: result, cls, (), state)
     if getattr(cls, "__setstate__", None) is getattr(torch.Tensor, "__setstate__", None):
         _state(state, func, args, budget)
     if id(build) in _RULES:
@@ -293,6 +350,11 @@ _RULES = {
         (_utils._rebuild_from_type_v2, _from_type),
     )
 }
+
+
+def has_rule(func: Any) -> bool:
+    """Whether it is one that a file may call."""
+    return id(func) in _RULES
 
 
 def _objects(kind: Any) -> bool:
@@ -347,6 +409,9 @@ def build(obj: Any, state: Any, budget: Budget, user: set[int]) -> Any:
         _need(type(state) is dict and all(type(name) is str for name in state), cls, (state,))
         _sized(state, 100, budget)
         obj.__dict__.update(state)
+    elif _RULES.get(id(cls)) is _mark:
+        _need(type(state) is list and [type(n) in (int, type(None)) for n in state] == [True] * 3, cls, (state,))
+        obj.__setstate__(state)
     elif id(cls) in user:
         if hasattr(obj, "__setstate__"):
             obj.__setstate__(state)

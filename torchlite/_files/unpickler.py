@@ -15,7 +15,7 @@ import torchlite as torch
 from torchlite._core import device as _device, dtypes as _dtypes
 from torchlite import _utils
 from torchlite._files.limits import DEPTH, Budget, Keys, brief, check_shared, too_deep
-from torchlite._files.allowed_calls import build, call
+from torchlite._files.allowed_calls import build, call, has_rule, late
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -286,6 +286,8 @@ class Unpickler:
                 depths[id(item)] = depth
             elif code == 0x63:  # GLOBAL
                 at, found = self._global(data, at, defaults, user)
+                if has_rule(found):  # one that was loaded now
+                    allowed.add(id(found))
                 stack.append(found)
             elif code == 0x73:  # SETITEM
                 value, key = stack.pop(), stack.pop()
@@ -388,6 +390,9 @@ class Unpickler:
             return at, defaults[path]
         if path in user:
             return at, user[path]
+        found = late(path)
+        if found is not None:
+            return at, found
         if path.startswith("builtins."):
             shown = shown[9:]
         raise UnpicklingError(

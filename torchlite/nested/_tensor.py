@@ -423,18 +423,25 @@ def from_views(x: Any, views: Any) -> Any:
 
 def from_tables(values: Any, sizes: Any, steps: Any, starts: Any) -> Any:
     """A nested tensor of layout strided whose parts lie where tables say; each must lie within the values."""
+    if sizes.dim() != 2 or steps.dim() != 2 or starts.dim() != 1:
+        raise RuntimeError("the sizes, strides and offsets of a nested tensor have 2, 2 and 1 dims")
     sizes, steps = ([tuple(row) for row in table.tolist()] for table in (sizes, steps))
     starts = starts.tolist()
     if not len(sizes) == len(steps) == len(starts) or len({len(s) for s in (*sizes, *steps)}) > 1:
         raise RuntimeError("the tables of a nested tensor have different lengths")
     for size, step, start in zip(sizes, steps, starts):
         last = start + sum((n - 1) * s for n, s in zip(size, step))
-        if min((start, *size, *step)) < 0 or 0 not in size and last >= values.numel():
+        if min((start, *size, *step)) < 0 or 0 not in size and last >= values.numel() or max(size, default=0) >= 2**40:
             raise RuntimeError("a part of a nested tensor lies outside of its values")
+    if sum(math.prod(s) for s in sizes) > values.numel():
+        raise RuntimeError("the parts of a nested tensor have more elements than its values")
     plain = packed(values, sizes)
     if (steps, starts) == (plain._steps, plain._starts):
         return plain
     return _strided(values, sizes, steps, starts, False)
+
+
+_PARTS = {"_values", "_offsets", "_lengths", "_size", "_strides", "_ragged_idx", "_metadata_cache"}
 
 
 # ---- layout jagged ---------------------------------------------------------------------------------------------------
@@ -449,6 +456,8 @@ class NestedTensor(Nested):
     layout = property(lambda self: _device.jagged)
 
     def __new__(cls, values: Any, offsets: Any, *, lengths: Any = None, **kwargs: Any) -> Any:
+        if kwargs.get("requires_grad") and not values.requires_grad:
+            values = values.detach().requires_grad_()
         return jagged(values, offsets, lengths, kwargs.get("_ragged_idx", 1), dict(kwargs.get("_metadata_cache") or {}))
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -531,10 +540,15 @@ class NestedTensor(Nested):
         return self._lengths
 
     def _extreme(self, name: str, find: Any) -> int:
-        cached = self._metadata_cache.get(name)
+        cached = self._cached(name)
         if cached is None:
             cached = self._metadata_cache[name] = find((n for _, n in self._bounds()), default=0)
-        return int(cached)
+        return cached
+
+    def _cached(self, name: str) -> int | None:
+        """A length that is known. PyTorch, and files, keep it as the size of a tensor without elements."""
+        known = self._metadata_cache.get(name)
+        return int(known.shape[0]) if isinstance(known, torch.Tensor) else known
 
     def _get_max_seqlen(self) -> int:
         return self._extreme("max_seqlen", max)
@@ -544,8 +558,8 @@ class NestedTensor(Nested):
 
     _max_seqlen = property(_get_max_seqlen)
     _min_seqlen = property(_get_min_seqlen)
-    _maybe_max_seqlen = property(lambda self: self._metadata_cache.get("max_seqlen"))
-    _maybe_min_seqlen = property(lambda self: self._metadata_cache.get("min_seqlen"))
+    _maybe_max_seqlen = property(lambda self: self._cached("max_seqlen"))
+    _maybe_min_seqlen = property(lambda self: self._cached("min_seqlen"))
 
     def _not_unbound(self, dim: int) -> RuntimeError:
         return RuntimeError("unbind(): only supported for NestedTensor on dim=0")
@@ -557,14 +571,22 @@ class NestedTensor(Nested):
         raise no_numpy_of_subclass()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
+        lengths = {name: self._cached(name) for name in self._metadata_cache}
         made = {
-            "values": self._values,
+            "values": self._values.detach() if self.is_leaf else self._values,
             "offsets": self._offsets,
             "lengths": self._lengths,
             "_ragged_idx": self._ragged_idx,
-            "_metadata_cache": self._metadata_cache,
+            "_metadata_cache": {name: torch.zeros(n, 0) for name, n in lengths.items() if n is not None},
+            "requires_grad": self.requires_grad,
         }
         return torch._utils._rebuild_njt, (made,)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """The attributes that a program gave it. PyTorch's files have the parts once more there."""
+        for name, value in state.items():
+            if name not in _PARTS:
+                setattr(self, name, value)
 
     def __repr__(self, *, tensor_contents: Any = None) -> Any:  # type: ignore[override]
         facts = tuple(self.shape), self._offsets, self._history(), self.is_contiguous()

@@ -116,8 +116,10 @@ def sum(input: Any, dim: Any = None, dtype: Any = None) -> Any:
 
 
 def _soft(input: Any, dim: int, dtype: Any, log: bool) -> Any:
+    from ._methods import _need
     from ._sums import Softmax
 
+    _need("_sparse_log_softmax" if log else "_sparse_softmax", input)
     return Softmax.apply(input if dtype is None else input.to(dtype), dim, log)
 
 

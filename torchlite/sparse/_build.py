@@ -255,6 +255,8 @@ def sparse_compressed_tensor(
             % (other_name, list(others.shape), list(source.shape))
         )
     block = tuple(source.shape[n + 1 : n + 3]) if blocks else (1, 1)
+    if 0 in block:
+        raise RuntimeError("the blocks of layout %s have no elements: %s" % (layout, list(block)))
     ends = heads.shape[-1] - 1
     if size is None:
         other = int(others.max()) + 1 if others.numel() else 0

@@ -151,6 +151,11 @@ def _convert(x: Any, layout: Any, block: tuple[int, int], inner: int) -> Any:
         heads, others, values = (torch.stack(p).unflatten(0, x.shape[:batch]) for p in zip(*(m._parts for m in found)))
         return compressed(layout, heads, others, values, x.shape)
     height, width = block
+    if min(block) <= 0:
+        raise RuntimeError(
+            "dense_to_%s: blocksize needs to be positive, but got %s"
+            % (str(layout).removeprefix("torch."), list(block))
+        )
     if x.shape[0] % height or x.shape[1] % width:
         raise RuntimeError(
             "tensor sparse size (%d, %d) must be divisible by given blocksize (%d, %d)"

@@ -2,6 +2,8 @@
 
 A, B and Z are lists of parts, S(list) and J(list) nested tensors of them."""
 
+import importlib
+import io
 import re
 import warnings
 
@@ -282,6 +284,43 @@ def test_files_with_places_outside_of_the_values_are_refused():
     x = torchlite.nested.nested_tensor_from_jagged(torchlite.ones(3, 2), torchlite.tensor([0, 2, 9]))
     with pytest.raises(RuntimeError, match="do not match"):
         x.unbind()
+
+
+JAGGED = [
+    "J()",
+    "J().transpose(1, 2)",
+    "J(requires_grad=True)",
+    "torch.nested.narrow(torch.ones(4, 6), 1, torch.tensor([5, 1, 2, 0]), torch.tensor([1, 1, 0, 3]), torch.jagged)",
+    "torch.nested.nested_tensor_from_jagged(torch.ones(8), torch.tensor([0, 2, 8], dtype=torch.int32), max_seqlen=6)",
+    "S()",
+    "S().transpose(1, 2)",
+    "S([torch.ones(0, 3), torch.ones(2, 3)])",
+]
+
+
+@pytest.mark.parametrize("line", JAGGED)
+@pytest.mark.parametrize("weights_only", [True, False])
+def test_files_of_either_are_read_by_the_other(line, weights_only):
+    """With the lengths of parts, which PyTorch keeps as sizes of tensors that torch._dynamo marked."""
+    if torch is None:
+        pytest.skip("no PyTorch here")
+    importlib.import_module("torch._dynamo")  # PyTorch reads such files only then
+
+    def facts(x):
+        jagged = str(x.layout) == "torch.jagged"
+        extremes = jagged and x._metadata_cache and x.lengths() is None and (x._get_max_seqlen(), x._get_min_seqlen())
+        places = jagged and (x.offsets().tolist(), x._ragged_idx, extremes)
+        return [p.tolist() for p in x.unbind()], x.requires_grad, x.is_leaf, places
+
+    for writer, reader in ((torch, torchlite), (torchlite, torch), (torchlite, torchlite)):
+        names = {"torch": writer}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            exec(_HEAD, names)
+            made, file = eval(line, names), io.BytesIO()
+            writer.save(made, file)
+            file.seek(0)
+            assert facts(reader.load(file, weights_only=weights_only)) == facts(made)
 
 
 def test_gradcheck_of_a_chain():

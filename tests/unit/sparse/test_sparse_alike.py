@@ -6,6 +6,8 @@ PyTorch's checks of indices are on here: torchlite always checks them.
 import pytest
 from alike import alike, cases, torch
 
+import torchlite
+
 
 @pytest.fixture(autouse=True)
 def checks():
@@ -120,6 +122,8 @@ def test_coo(line):
 s, s.crow_indices(), s.col_indices(), s.values(), s.to_dense(), s.to_sparse(), s.is_sparse_csr, s.layout
 s @ torch.ones(3, 2), s * 2, s + s, s.t(), s.sin(), -s, s.abs().sum(), s.double()
 s.to_sparse_csc(), s.to_sparse_csc().to_sparse_csr(), torch.eye(4).to_sparse_bsr((2, 2))
+torch.eye(4).to_sparse_bsr((0, 2))
+torch.eye(4).to_sparse_bsc((2, -2))
 torch.eye(4).to_sparse_bsc((2, 2)), torch.eye(4).to_sparse_bsr((2, 2)).to_dense()
 torch.sparse_csr_tensor([0, 1, 2], [0, 1], [1., 2.]), torch.sparse_csc_tensor([0, 1, 2], [0, 1], [1., 2.], (2, 2))
 torch.sparse_csr_tensor([0, 1, 3], [0, 1], [1., 2.], (2, 2))
@@ -168,3 +172,20 @@ def test_optimizers(name):
         GRADIENT + "p = nn.Parameter(torch.ones(3, 2)); p.grad = g; o = torch.optim.%s([p], lr=0.1); "
         "o.step(); o.step(); p, {k: v for k, v in o.state[p].items()}" % name
     )
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+def test_softmax_of_other_layouts(name):
+    x = torchlite.eye(3)
+    for other, kind in ((x.to_sparse_csr(), "SparseCsrCPU"), (x, "CPU")):
+        with pytest.raises(NotImplementedError, match=f"'aten::_sparse_{name}' with arguments from the '{kind}'"):
+            getattr(torchlite.sparse, name)(other, 1)
+
+
+@pytest.mark.parametrize("shape", [(1, 0, 2), (1, 2, 0)])
+def test_blocks_without_elements(shape):
+    places = torchlite.tensor([0, 1]), torchlite.tensor([0]), torchlite.ones(shape)
+    for make in (torchlite.sparse_bsr_tensor, torchlite.sparse_bsc_tensor):
+        for size in ((), ((2, 2),)):
+            with pytest.raises(RuntimeError, match="have no elements"):
+                make(*places, *size)
