@@ -4,8 +4,7 @@ tensors from data, type queries, helpers with their own argument rules."""
 from typing import Any
 
 from . import _C
-from ._core import device as _device, dispatch_modes as _modes, dtypes as _dtypes
-from ._core.errors import cannot_require_grad
+from ._core import device as _device, dispatch_modes as _modes, dtypes as _dtypes, errors as _errors
 from ._core.tensor import Tensor, plain as _plain
 
 _FROM_NUMPY = {
@@ -33,7 +32,7 @@ def _place(t, device, requires_grad):
         t = t.to(device)
     if requires_grad:
         if not (t.dtype.is_floating_point or t.dtype.is_complex):
-            raise cannot_require_grad()
+            raise _errors.cannot_require_grad()
         t.requires_grad = True
     return t
 

@@ -18,20 +18,7 @@ if TYPE_CHECKING:
 UntypedStorage = _C.StorageBase
 
 # the class name under which PyTorch pickles a storage of each dtype
-_PICKLE_NAMES = {
-    _dtypes.float64: "DoubleStorage",
-    _dtypes.float32: "FloatStorage",
-    _dtypes.float16: "HalfStorage",
-    _dtypes.int64: "LongStorage",
-    _dtypes.int32: "IntStorage",
-    _dtypes.int16: "ShortStorage",
-    _dtypes.int8: "CharStorage",
-    _dtypes.uint8: "ByteStorage",
-    _dtypes.bool: "BoolStorage",
-    _dtypes.bfloat16: "BFloat16Storage",
-    _dtypes.complex64: "ComplexFloatStorage",
-    _dtypes.complex128: "ComplexDoubleStorage",
-}
+_PICKLE_NAMES = {d: d._scalar_type + "Storage" for d in _dtypes.KERNEL_DTYPES}
 _PICKLE_DTYPES = {name: d for d, name in _PICKLE_NAMES.items()}
 
 
@@ -384,10 +371,9 @@ class TypedStorage:
         return _reduce(self)
 
 
-for _name in "double float half bfloat16 long int short char byte bool".split():
-    # s.float() ...
-    _kind = getattr(_dtypes, {"char": "int8", "byte": "uint8"}.get(_name, _name), None) or getattr(torch, _name)
-    setattr(TypedStorage, _name, lambda self, kind=_kind: self.type(kind))
+for _name, _kind in _dtypes.CONVERSIONS.items():
+    if not _kind.is_complex:  # s.float() ...
+        setattr(TypedStorage, _name, lambda self, kind=_kind: self.type(kind))
 TypedStorage.complex_float = lambda self: self.type(_dtypes.complex64)  # type: ignore[attr-defined]
 TypedStorage.complex_double = lambda self: self.type(_dtypes.complex128)  # type: ignore[attr-defined]
 
