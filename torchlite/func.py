@@ -6,7 +6,7 @@ import functools
 import torchlite as torch
 
 from . import _C
-from ._core.errors import other_tangent_size
+from ._core import errors as _errors
 from .autograd._node import as_leaf, edge
 from .utils._pytree import tree_flatten, tree_unflatten
 
@@ -308,7 +308,7 @@ def _forward(func, primals, has_aux=False, strict=False):
             if not isinstance(v, torch.Tensor):
                 raise RuntimeError(f"{name}: Expected tangents to only contain Tensors, got {type(v)}")
             if v.shape != t.shape:
-                raise other_tangent_size(t, v)
+                raise _errors.other_tangent_size(t, v)
         create = keep or recorded and any(v.requires_grad for v in given)
         real = [u for u in us if u is not None]
         found = iter(_gradients(back, real, given, create) if real else ())

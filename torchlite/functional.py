@@ -4,8 +4,7 @@ tensors from data, type queries, helpers with their own argument rules."""
 from typing import Any
 
 from . import _C
-from ._core import device as _device, dispatch_modes as _modes, dtypes as _dtypes
-from ._core import errors as _errors
+from ._core import device as _device, dispatch_modes as _modes, dtypes as _dtypes, errors as _errors
 from ._core.tensor import Tensor, plain as _plain
 
 _FROM_NUMPY = {

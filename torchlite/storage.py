@@ -18,20 +18,7 @@ if TYPE_CHECKING:
 UntypedStorage = _C.StorageBase
 
 # the class name under which PyTorch pickles a storage of each dtype
-_PICKLE_NAMES = {
-    _dtypes.float64: "DoubleStorage",
-    _dtypes.float32: "FloatStorage",
-    _dtypes.float16: "HalfStorage",
-    _dtypes.int64: "LongStorage",
-    _dtypes.int32: "IntStorage",
-    _dtypes.int16: "ShortStorage",
-    _dtypes.int8: "CharStorage",
-    _dtypes.uint8: "ByteStorage",
-    _dtypes.bool: "BoolStorage",
-    _dtypes.bfloat16: "BFloat16Storage",
-    _dtypes.complex64: "ComplexFloatStorage",
-    _dtypes.complex128: "ComplexDoubleStorage",
-}
+_PICKLE_NAMES = {d: d._scalar_type + "Storage" for d in _dtypes.KERNEL_DTYPES}
 _PICKLE_DTYPES = {name: d for d, name in _PICKLE_NAMES.items()}
 
 
@@ -415,13 +402,11 @@ class TypedStorage:
         return _reduce(self)
 
 
-for _name in (
-    "double float half bfloat16 long int short char byte bool complex_float complex_double float8_e4m3fn "
-    "float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz"
-).split():
+_conversions = {name: kind for name, kind in _dtypes.CONVERSIONS.items() if not kind.is_complex}
+_conversions |= {"complex_float": _dtypes.complex64, "complex_double": _dtypes.complex128}
+_conversions |= {n: getattr(torch, n) for n in "float8_e4m3fn float8_e4m3fnuz float8_e5m2 float8_e5m2fnuz".split()}
+for _name, _kind in _conversions.items():
     # s.float() ...; bytes convert as the elements of a ByteStorage
-    _names = {"char": "int8", "byte": "uint8", "complex_float": "complex64", "complex_double": "complex128"}
-    _kind = getattr(_dtypes, _names.get(_name, _name), None) or getattr(torch, _name)
     setattr(TypedStorage, _name, lambda self, kind=_kind: self.type(kind))
     setattr(UntypedStorage, _name, lambda self, kind=_kind: _as_bytes(self).type(kind))
 _class: Any

@@ -155,6 +155,12 @@ DTYPES = (
     *(uint16, uint32, uint64, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e5m2fnuz, float8_e8m0fnu),
     float4_e2m1fn_x2,
 )
+KERNEL_DTYPES: tuple[DType, ...] = DTYPES[:12]  # those that kernels know; the others are limited
+# the methods that convert to a dtype: x.float(), storage.float()
+CONVERSIONS: dict[str, DType] = dict(
+    **dict(float=float32, double=float64, half=float16, bfloat16=bfloat16, long=int64, int=int32, short=int16),
+    **dict(char=int8, byte=uint8, bool=bool, chalf=complex32, cfloat=complex64, cdouble=complex128),
+)
 _QUANTIZED = "isSignedType not supported for quantized types"
 _BITS = "Bits types are undefined"
 NAMES_ONLY = (
@@ -171,17 +177,7 @@ NAMES_ONLY = (
 )
 # every public name of a dtype
 NAMES = {d.name: d for d in DTYPES}
-NAMES.update(
-    short=int16,
-    int=int32,
-    long=int64,
-    half=float16,
-    float=float32,
-    double=float64,
-    cfloat=complex64,
-    cdouble=complex128,
-    chalf=complex32,
-)
+NAMES.update((n, d) for n, d in CONVERSIONS.items() if n not in ("char", "byte"))
 NAMES.update((d.name, d) for d in NAMES_ONLY)
 NAMES["bit"] = NAMES["uint1"]
 globals().update((d.name, d) for d in NAMES_ONLY)

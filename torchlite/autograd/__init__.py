@@ -7,7 +7,7 @@ import warnings
 from typing import Any
 
 from .. import _C
-from .._core.errors import cannot_require_grad, no_implicit_grad
+from .._core import errors as _errors
 from . import _engine, _inplace, _node, forward_ad, function, grad_mode, graph
 from ._node import as_leaf, edge
 from .function import Function
@@ -126,7 +126,7 @@ def _make_grads(outputs: Any, grads: Any, batched: Any = False) -> Any:
         if isinstance(out, graph.GradientEdge):
             if out.like is None:  # an edge made by hand: the node does not know the shape
                 if g is None:
-                    raise no_implicit_grad()
+                    raise _errors.no_implicit_grad()
                 made.append(g)
                 continue
             out = _meta_of(out.like)
@@ -135,7 +135,7 @@ def _make_grads(outputs: Any, grads: Any, batched: Any = False) -> Any:
         if g is None:
             if out.requires_grad:
                 if out.numel() != 1:
-                    raise no_implicit_grad()
+                    raise _errors.no_implicit_grad()
                 if not out.dtype.is_floating_point:
                     raise RuntimeError(
                         "grad can be implicitly created only for real scalar outputs but got %s" % out.dtype
@@ -398,7 +398,7 @@ class Variable(metaclass=_VariableMeta):
         elif not isinstance(data, TensorBase):
             raise TypeError("Variable data has to be a tensor, but got %s" % type(data).__name__)
         if requires_grad and not (data.is_floating_point() or data.is_complex()):
-            raise cannot_require_grad()
+            raise _errors.cannot_require_grad()
         return as_leaf(data.detach(), requires_grad)
 
 

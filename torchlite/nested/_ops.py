@@ -10,6 +10,7 @@ from typing import Any
 
 import torchlite as torch
 
+from .._core.dtypes import CONVERSIONS
 from . import _tensor as _t
 from ._tensor import Nested, NestedTensor, StridedNested
 
@@ -24,9 +25,7 @@ _ACTIVATIONS = frozenset(
     softsign tanh tanhshrink threshold threshold_backward""".split()
 )
 _MAKERS = frozenset("empty_like full_like ones_like rand_like randint_like randn_like zeros_like".split())
-_CONVERSIONS = frozenset(
-    """_to_copy _to_dtype bfloat16 bool byte char cpu cuda double float half int long short to type type_as""".split()
-)
+_CONVERSIONS = frozenset(CONVERSIONS).union("_to_copy _to_dtype cpu cuda to type type_as".split())
 _ON_VALUES = _MAKERS.union("alias clone contiguous detach fill_ normal_ pin_memory uniform_ zero_".split())
 OF_VALUES = frozenset(
     """__cuda_array_interface__ device dtype get_device is_complex is_conj is_cpu is_cuda is_floating_point is_inference

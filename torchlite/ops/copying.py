@@ -4,6 +4,7 @@ import torchlite as torch
 
 from .. import _C
 from .._core import device as _device, dispatch as _dispatch, dispatch_modes as _modes
+from .._core.dtypes import CONVERSIONS
 from .._core.errors import output_shape
 from ._declare import op
 
@@ -138,31 +139,17 @@ def to_other(self, other, non_blocking, copy, memory_format):
     return _to(self, other.dtype, other.device, copy, memory_format)
 
 
-def _dtype_method(name, dtype_name):
+def _dtype_method(name, dtype):
     def body(self, memory_format):
-        return _to(self, getattr(torch, dtype_name), None, False, memory_format)
+        return _to(self, dtype, None, False, memory_format)
 
-    body.__doc__ = "`self` as %s." % dtype_name
+    body.__doc__ = "`self` as %s." % dtype.name
     op("%s(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)" % name, variants="method", tags="python")(
         body
     )
 
 
-for _n, _d in {
-    "float": "float32",
-    "double": "float64",
-    "half": "float16",
-    "bfloat16": "bfloat16",
-    "long": "int64",
-    "int": "int32",
-    "short": "int16",
-    "char": "int8",
-    "byte": "uint8",
-    "bool": "bool",
-    "chalf": "complex32",
-    "cfloat": "complex64",
-    "cdouble": "complex128",
-}.items():
+for _n, _d in CONVERSIONS.items():
     _dtype_method(_n, _d)
 
 

@@ -3,6 +3,7 @@
 import math
 
 import torchlite as torch
+from .._core.dtypes import KERNEL_DTYPES
 from .._core.errors import not_implemented, repeated_dim
 from .. import _C
 from .._core.dispatch_modes import all_examples
@@ -703,15 +704,4 @@ def hash_tensor(self, dim=(), keepdim=False, mode=0):
     return x.reshape(shape).view(torch.uint64)
 
 
-_HASHED = (
-    torch.bool,
-    torch.uint8,
-    torch.int8,
-    torch.int16,
-    torch.int32,
-    torch.int64,
-    torch.float16,
-    torch.bfloat16,
-    torch.float32,
-    torch.float64,
-)
+_HASHED = [d for d in KERNEL_DTYPES if not d.is_complex]

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 from .. import _C
+from .._core.dtypes import CONVERSIONS
 from .._ops import PRIVATE as _ATEN
 from ..autograd.profiler_util import DeviceType, EventList, FunctionEvent
 
@@ -21,7 +22,7 @@ _CPP_TYPES = {name: cpp for name, _, cpp, _ in _C.dtype_table}
 _RENAMED = {
     "_to_dtype": "_to_copy",
     "_t2": "transpose",
-    **dict.fromkeys("bfloat16 bool byte cdouble cfloat char double float half int long short".split(), "to"),
+    **dict.fromkeys(CONVERSIONS, "to"),
 }
 
 

@@ -43,7 +43,7 @@ export class ReadError extends WebgpuError {
   static override readonly errorName: string = "ReadError";
 }
 
-/** What is said of a device and of a GPU worker, in this thread and from Python's side of the wire. */
+/** Texts about devices and GPU workers that this thread and Python's side of the wire share. */
 export const TEXTS = {
   UNOPENED: "WebGPU was not opened yet",
   CLOSED: "WebGPU was closed",

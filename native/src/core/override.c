@@ -110,8 +110,8 @@ static PyObject *bound(PyObject *self, PyObject *obj, PyObject *type) {
   }
   return PyObject_CallFunctionObjArgs(method_type, self, obj, NULL);
 }
-/* all attributes are the function's, so that inspect and pickle see what they would see without us; not those that lead
-   to a call, which has to ask */
+/* Attributes are those of the wrapped function, so inspect and pickle do not see the wrapper. Those that lead to a call
+ * are the wrapper's own, since it must ask first. */
 static PyObject *function_getattr(Function *f, PyObject *name) {
   if (PyUnicode_CompareWithASCIIString(name, "_tl_fn") == 0) return Py_NewRef(f->fn);
   if (PyUnicode_CompareWithASCIIString(name, "__get__") == 0 || PyUnicode_CompareWithASCIIString(name, "__call__") == 0)

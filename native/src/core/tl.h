@@ -199,7 +199,7 @@ typedef void (*tl_cast_fn)(void *restrict dst, const void *restrict src, int64_t
 tl_cast_fn tl_float8_load(tl_dtype d), tl_float8_store(tl_dtype d);
 
 /* ---- storage and tensor ----------------------------------------------------------------------------------------- */
-/* From TL_WRAPPED on: a wrapper without memory, which says that it is on the device TL_WRAPPED before it. */
+/* TL_WRAPPED + d: a wrapper without memory that reports the device d. */
 enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2, TL_WRAPPED = 3 };
 
 typedef struct {

@@ -23,8 +23,8 @@ static inline int tl_param(PyObject *o, tl_dtype loop, TlTensor **hold, const vo
   *p = tl_data(*hold);
   return 0;
 }
-/* -1 where PyTorch refuses the dtypes of the parameters of a norm: all are the input's, or all float32 beside an input
- * of 16 bits; which of the two, the first one says. `mixed`: only where that is another than the input's. */
+/* -1 with PyTorch's error for the dtypes of a norm's parameters. They must all have the first one's dtype, which is the
+ * input's, or float32 if the input has 16 bits. mixed: check only if the first one's dtype is not the input's. */
 int tl_check_params(const TlTensor *input, PyObject *const *params, int n, bool mixed);
 /* cast and drop the reference */
 static inline TlTensor *tl_narrow(TlTensor *t, tl_dtype d) {

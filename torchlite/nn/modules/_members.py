@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class _Members:
-    """What `Module` has by name, here and below."""
+    """What `Module` has by name, in itself and in its children."""
 
     if TYPE_CHECKING:
         _parameters: dict[str, Parameter | None]

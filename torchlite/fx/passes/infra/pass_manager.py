@@ -52,23 +52,20 @@ def _topological_sort_passes(passes: list[Any], constraints: list[Any]) -> list[
         return passes
     after: dict[Any, list[Any]] = {p: [] for p in passes}
     waiting: dict[Any, int] = dict.fromkeys(passes, 0)
-    seen: dict[Any, bool] = {}
     for constraint in constraints:
         for a in passes:
             for b in passes:
                 if a is not b and not constraint(a, b):
                     after[b].append(a)
                     waiting[a] += 1
-    seen = dict.fromkeys(passes, False)
     ready = [p for p in passes if waiting[p] == 0]
     done: list[Any] = []
     while ready:
         p = ready.pop(0)
         done.append(p)
-        seen[p] = True
         for other in after[p]:
             waiting[other] -= 1
-            if waiting[other] == 0 and not seen[other]:
+            if waiting[other] == 0:
                 ready.append(other)
     circular = [p for p in passes if waiting[p] != 0]
     if circular:
