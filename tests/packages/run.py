@@ -177,8 +177,9 @@ def main() -> int:
     good = sum(word == "same" for word, _ in rows.values())
     print(f"{good} of {len(rows)} cases give PyTorch's values")
     times = {}
+    loaded = {"LD_PRELOAD": ":".join(map(str, sorted((folder / "cuda").glob("lib*.so*"))))}  # torchvision wants them
     for name in IMPORTS if args.imports else ():
-        times[name] = import_time(lite_python, name, {}), import_time(sys.executable, name, real_env)
+        times[name] = import_time(lite_python, name, {}), import_time(sys.executable, name, real_env | loaded)
         print(f"{name:28}", *times[name], flush=True)
     if args.write:
         kept = {key: row for key, row in read_rows().items() if args.packages and key[0] not in args.packages}
