@@ -368,6 +368,7 @@ _LAZY_NAMES = {
     "compile": "_core.lazy_names",
     "vmap": "func",
     "get_device_module": "_core.lazy_names",
+    "from_file": "_core.lazy_names",
     "autocast": "amp",
     "GradScaler": "amp",
     "get_autocast_dtype": "amp",

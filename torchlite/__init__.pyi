@@ -80,6 +80,7 @@ from ._core.dispatch import explain as explain
 from ._core.dtypes import finfo as finfo
 from .random import fork_rng as fork_rng
 from .functional import from_dlpack as from_dlpack
+from ._core.lazy_names import from_file as from_file
 from .functional import from_numpy as from_numpy
 from .functional import frombuffer as frombuffer
 from .amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype

@@ -18,3 +18,11 @@ def detect_fake_mode(inputs: Any = None) -> Any:
         if mode is not modes[0]:
             raise AssertionError("fake mode (%r) doesn't match mode (%r)" % (modes[0], mode))
     return modes[0] if modes else None
+
+
+def active_fake_mode() -> Any:
+    """The FakeTensorMode that is on, the innermost one; None without any."""
+    from torchlite._core import dispatch_modes
+    from torchlite._subclasses.fake_tensor import FakeTensorMode
+
+    return next((m for m in reversed(dispatch_modes.stack) if isinstance(m, FakeTensorMode)), None)

@@ -59,20 +59,36 @@ def _storage_getitem(storage: Any, index: Any) -> Any:
     return item.item()
 
 
-def _read_file(filename: Any, nbytes: int) -> Any:
+def map_file(filename: Any, shared: Any, nbytes: int) -> Any:
+    """The bytes of a file, mapped: a shared one is made as long as needed and written to, another is not changed."""
+    import mmap
     import os
 
-    with open(filename, "rb") as file:
+    path = os.fspath(filename)
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT if shared else os.O_RDONLY, 0o600)
+    except OSError as error:
+        mode = "read-write" if shared else "read-only"
+        raise RuntimeError(
+            "unable to open file <%s> in %s mode: %s (%s)" % (path, mode, error.strerror, error.errno)
+        ) from None
+    with os.fdopen(handle, "r+b" if shared else "rb") as file:
         size = os.fstat(file.fileno()).st_size
         if nbytes > size:
-            raise RuntimeError(
-                f"unable to mmap {nbytes} bytes from file <{os.fspath(filename)}>: the file has {size} bytes"
-            )
-        if not nbytes:
+            if not shared:
+                raise RuntimeError(
+                    "file <%s> size <%d> is smaller than the required mapping size <%d>" % (path, size, nbytes)
+                )
+            file.truncate(nbytes)
+        if nbytes == 0:
             return UntypedStorage(0)
-        import torchlite as torch
+        try:
+            mapped = mmap.mmap(file.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+        except (OSError, OverflowError) as error:
+            raise RuntimeError("unable to mmap %d bytes from file <%s>: %s" % (nbytes, path, error)) from None
+    import torchlite as torch
 
-        return torch.frombuffer(bytearray(file.read(nbytes)), dtype=_dtypes.uint8).untyped_storage()
+    return torch.frombuffer(mapped, dtype=_dtypes.uint8).untyped_storage()
 
 
 def _as_bytes(storage: Any) -> TypedStorage:
@@ -110,10 +126,8 @@ def _attach() -> None:
         return _reduce(self)
 
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
-        """The bytes of a file. A shared one would write back into the file, which this does not do."""
-        if shared:
-            raise NotImplementedError("UntypedStorage.from_file(shared=True): torchlite maps no files into memory")
-        return _read_file(filename, nbytes)
+        """The bytes of a file."""
+        return map_file(filename, shared, nbytes)
 
     extra = {
         "from_file": staticmethod(from_file),

@@ -31,6 +31,35 @@ def compile(
     return model
 
 
+def from_file(
+    filename: str,
+    shared: bool | None = None,
+    size: int = 0,
+    *,
+    dtype: Any = None,
+    layout: Any = None,
+    device: Device | str | int | None = None,
+    pin_memory: bool | None = None,
+    requires_grad: bool = False,
+) -> Any:
+    """A vector of `size` elements in a mapped file. Where `shared`, changes of it are changes of the file."""
+    import torchlite as torch
+    from ..storage import map_file
+
+    if not isinstance(filename, str):
+        raise TypeError("from_file(): argument 'filename' (position 1) must be str, not %s" % type(filename).__name__)
+    kind = torch.device(torch.get_default_device() if device is None else device).type
+    if kind != "cpu":
+        raise NotImplementedError(
+            "Could not run 'aten::from_file' with arguments from the '%s' backend: only CPU tensors can be mapped to "
+            "files" % kind
+        )
+    dtype = torch.get_default_dtype() if dtype is None else dtype
+    made = torch.empty(0, dtype=dtype, layout=layout or torch.strided, pin_memory=bool(pin_memory))
+    made.set_(map_file(filename, shared, size * dtype.itemsize), 0, (size,))
+    return made.requires_grad_(requires_grad)
+
+
 def get_device_module(device: Device | str | int | None = None) -> Any:
     """The module of a device type, for example torch.cuda."""
     import torchlite as torch

@@ -233,7 +233,7 @@ def vmap_impl(
 ) -> Any:
     """func mapped over these arguments."""
     size, dims, leaves, spec = _process_batched_inputs(in_dims, args, func)
-    if any(d is not None and a.is_nested for a, d in zip(leaves, dims)):
+    if any(d is not None and getattr(a, "is_nested", False) for a, d in zip(leaves, dims)):
         return _over_parts(func, size, dims, leaves, spec, out_dims, kwargs)
     if chunk_size is not None:
         sizes = get_chunk_sizes(size, chunk_size)

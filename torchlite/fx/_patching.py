@@ -8,6 +8,8 @@ import functools
 import inspect
 from typing import Any
 
+import torchlite as torch
+
 from .proxy import Proxy
 from .node import map_aggregate
 
@@ -105,7 +107,11 @@ class _Patcher:
 
     def patch_method(self, cls: type, name: str, new_fn: Any, deduplicate: bool = True) -> None:
         """Puts a method into a class."""
-        self._add(cls, name, new_fn, getattr(cls, name), deduplicate)
+        if cls is torch.nn.Module and name == "__getattr__":  # its C base finds parameters before that is asked
+            patch = _Patch(cls, "__getattribute__", object.__getattribute__)
+            self.patches_made.append(patch)
+            patch.patch()
+        self._add(cls, name, new_fn, getattr(cls, name, None), deduplicate)
 
     def visit_once(self, thing: Any) -> bool:
         """False the second time that an object comes."""

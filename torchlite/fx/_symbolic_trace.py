@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools  # noqa: F401 tracers of other packages take it from here
 import inspect
 import math
 import types
@@ -14,6 +15,7 @@ import torchlite as torch
 
 from .. import _C
 from .._core import homes
+from ..nn.modules.module import _getattr as _module_getattr
 from ..utils import _pytree as pytree
 from ._compatibility import compatibility
 from ._lazy_graph_module import _LazyGraphModule, _make_graph_module
@@ -33,7 +35,7 @@ from ._patching import (  # noqa: F401
 )
 from .graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from .node import base_types
-from .proxy import ParameterProxy, Scope, ScopeContextManager, TracerBase
+from .proxy import ParameterProxy, Proxy, Scope, ScopeContextManager, TracerBase  # noqa: F401
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,7 +45,16 @@ HAS_VARSTUFF = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _proxyable_classes: dict[type, None] = {}
 _is_fx_tracing_flag = False
 _constant_attribute_types: tuple[type, ...] = (torch.Tensor,)
-_KINDS = ("_parameters", "_modules", "_buffers")
+# tracers of other packages build on these names
+FunctionType = types.FunctionType
+_orig_module_call = torch.nn.Module.__call__
+_orig_module_getattr = _module_getattr
+
+
+def __getattr__(name: str) -> Any:
+    if name == "ScriptObject":
+        return torch.ScriptObject  # type: ignore[attr-defined]
+    raise AttributeError("module 'torch.fx._symbolic_trace' has no attribute '%s'" % name)
 
 
 def is_fx_tracing() -> bool:
@@ -408,27 +419,21 @@ class Tracer(TracerBase):
 
     def _patch_modules(self, patcher: _Patcher) -> None:
         """Calls of modules, and their parameters, buffers and submodules, go through this tracer."""
-        module_class: Any = torch.nn.Module
-        call, get = module_class.__call__, module_class.__getattribute__
         cache: dict[str, Any] = {}
 
         def __call__(mod: Any, *args: Any, **kwargs: Any) -> Any:
             def forward(*args: Any, **kwargs: Any) -> Any:
-                return call(mod, *args, **kwargs)
+                return _orig_module_call(mod, *args, **kwargs)
 
             names = getattr(getattr(mod, "forward", mod), "__globals__", {})
             _autowrap_check(patcher, names, self._autowrap_function_ids)
             return self.call_module(mod, forward, args, kwargs)
 
-        def __getattribute__(mod: Any, attr: str) -> Any:
-            value = get(mod, attr)
-            own = get(mod, "__dict__")
-            if attr not in own and any(attr in own.get(kind, ()) for kind in _KINDS):
-                return self.getattr(attr, value, cache)
-            return value
+        def __getattr__(mod: Any, attr: str) -> Any:
+            return self.getattr(attr, _orig_module_getattr(mod, attr), cache)
 
-        patcher.patch_method(module_class, "__getattribute__", __getattribute__, deduplicate=False)
-        patcher.patch_method(module_class, "__call__", __call__, deduplicate=False)
+        patcher.patch_method(torch.nn.Module, "__getattr__", __getattr__, deduplicate=False)
+        patcher.patch_method(torch.nn.Module, "__call__", __call__, deduplicate=False)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         made = Tracer.__new__(type(self))

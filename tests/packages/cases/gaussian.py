@@ -14,12 +14,22 @@ def kernels():
 
     x, z = torch.rand(5, 3), torch.rand(4, 3)
     made = [
-        k.MaternKernel(nu=0.5), k.MaternKernel(nu=1.5, ard_num_dims=3), k.MaternKernel(nu=2.5), k.RQKernel(),
-        k.PeriodicKernel(), k.CosineKernel(), k.LinearKernel(), k.PolynomialKernel(power=2), k.ConstantKernel(),
-        k.SpectralMixtureKernel(num_mixtures=2, ard_num_dims=3), k.PiecewisePolynomialKernel(q=2),
-        k.ScaleKernel(k.RBFKernel(active_dims=(0, 1))) + k.LinearKernel(), k.RBFKernel() * k.PeriodicKernel(),
-        k.AdditiveStructureKernel(k.RBFKernel(), num_dims=3), k.RFFKernel(num_samples=6, num_dims=3),
-    ]  # fmt: skip
+        k.MaternKernel(nu=0.5),
+        k.MaternKernel(nu=1.5, ard_num_dims=3),
+        k.MaternKernel(nu=2.5),
+        k.RQKernel(),
+        k.PeriodicKernel(),
+        k.CosineKernel(),
+        k.LinearKernel(),
+        k.PolynomialKernel(power=2),
+        k.ConstantKernel(),
+        k.SpectralMixtureKernel(num_mixtures=2, ard_num_dims=3),
+        k.PiecewisePolynomialKernel(q=2),
+        k.ScaleKernel(k.RBFKernel(active_dims=(0, 1))) + k.LinearKernel(),
+        k.RBFKernel() * k.PeriodicKernel(),
+        k.AdditiveStructureKernel(k.RBFKernel(), num_dims=3),
+        k.RFFKernel(num_samples=6, num_dims=3),
+    ]
     out = []
     for kernel in made:
         value = kernel(x, z).to_dense()
@@ -104,11 +114,15 @@ def acquisitions():
     q = torch.rand(3, 2, 2, dtype=torch.float64, requires_grad=True)
     sampler = SobolQMCNormalSampler(torch.Size([16]), seed=3)
     found = [
-        a.qExpectedImprovement(gp, y.max(), sampler=sampler)(q), a.qUpperConfidenceBound(gp, 0.2, sampler=sampler)(q),
-        a.qLogNoisyExpectedImprovement(gp, x, sampler=sampler)(q), a.qSimpleRegret(gp, sampler=sampler)(q),
-        a.UpperConfidenceBound(gp, 0.1)(q[:, :1]), a.ProbabilityOfImprovement(gp, y.max())(q[:, :1]),
-        a.PosteriorMean(gp)(q[:, :1]), a.qNegIntegratedPosteriorVariance(gp, x[:3])(q),
-    ]  # fmt: skip
+        a.qExpectedImprovement(gp, y.max(), sampler=sampler)(q),
+        a.qUpperConfidenceBound(gp, 0.2, sampler=sampler)(q),
+        a.qLogNoisyExpectedImprovement(gp, x, sampler=sampler)(q),
+        a.qSimpleRegret(gp, sampler=sampler)(q),
+        a.UpperConfidenceBound(gp, 0.1)(q[:, :1]),
+        a.ProbabilityOfImprovement(gp, y.max())(q[:, :1]),
+        a.PosteriorMean(gp)(q[:, :1]),
+        a.qNegIntegratedPosteriorVariance(gp, x[:3])(q),
+    ]
     both = ModelListGP(gp, SingleTaskGP(x, y.cos()))
     parts = FastNondominatedPartitioning(torch.tensor([-1.0, -1.0]).double(), torch.cat([y, y.cos()], 1))
     found.append(qExpectedHypervolumeImprovement(both, [-1.0, -1.0], parts, sampler=sampler)(q))
@@ -126,9 +140,13 @@ def draws_of_botorch():
         simplex = sample_simplex(3, 2, qmc=True, seed=1)
     x = torch.tensor([[0.3, 0.6]])
     return (
-        draw_sobol_samples(bounds, 4, 2, seed=5), simplex, Branin()(x), Ackley(2)(x), DTLZ2(3, 2)(torch.rand(2, 3)),
+        draw_sobol_samples(bounds, 4, 2, seed=5),
+        simplex,
+        Branin()(x),
+        Ackley(2)(x),
+        DTLZ2(3, 2)(torch.rand(2, 3)),
         Hartmann()(torch.rand(2, 6)),
-    )  # fmt: skip
+    )
 
 
 def guides():

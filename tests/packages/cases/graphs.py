@@ -27,14 +27,34 @@ def layers():
 
     data = _graph()
     made = [
-        g.ChebConv(6, 4, K=3), g.GraphConv(6, 4), g.TAGConv(6, 4, K=2), g.ARMAConv(6, 4), g.SGConv(6, 4, K=2),
-        g.APPNP(3, 0.1), g.LEConv(6, 4), g.ClusterGCNConv(6, 4), g.GENConv(6, 4), g.FeaStConv(6, 4, heads=2),
-        g.TransformerConv(6, 4, heads=2), g.GATv2Conv(6, 4, heads=2), g.SuperGATConv(6, 4, heads=2),
-        g.ResGatedGraphConv(6, 4), g.GatedGraphConv(6, 2), g.MFConv(6, 4), g.AGNNConv(), g.LGConv(),
-        g.EdgeConv(nn.Linear(12, 4)), g.PNAConv(6, 4, ["mean", "max", "std"], ["identity", "attenuation"],
-        torch.arange(9)), g.SAGEConv(6, 4, aggr="max"), g.GeneralConv(6, 4), g.EGConv(6, 4, num_heads=2),
-        g.FiLMConv(6, 4), g.AntiSymmetricConv(6), g.DirGNNConv(g.GCNConv(6, 4)), g.MixHopConv(6, 4),
-    ]  # fmt: skip
+        g.ChebConv(6, 4, K=3),
+        g.GraphConv(6, 4),
+        g.TAGConv(6, 4, K=2),
+        g.ARMAConv(6, 4),
+        g.SGConv(6, 4, K=2),
+        g.APPNP(3, 0.1),
+        g.LEConv(6, 4),
+        g.ClusterGCNConv(6, 4),
+        g.GENConv(6, 4),
+        g.FeaStConv(6, 4, heads=2),
+        g.TransformerConv(6, 4, heads=2),
+        g.GATv2Conv(6, 4, heads=2),
+        g.SuperGATConv(6, 4, heads=2),
+        g.ResGatedGraphConv(6, 4),
+        g.GatedGraphConv(6, 2),
+        g.MFConv(6, 4),
+        g.AGNNConv(),
+        g.LGConv(),
+        g.EdgeConv(nn.Linear(12, 4)),
+        g.PNAConv(6, 4, ["mean", "max", "std"], ["identity", "attenuation"], torch.arange(9)),
+        g.SAGEConv(6, 4, aggr="max"),
+        g.GeneralConv(6, 4),
+        g.EGConv(6, 4, num_heads=2),
+        g.FiLMConv(6, 4),
+        g.AntiSymmetricConv(6),
+        g.DirGNNConv(g.GCNConv(6, 4)),
+        g.MixHopConv(6, 4),
+    ]
     return [_trained(layer, data) for layer in made]
 
 
@@ -81,19 +101,33 @@ def pooling():
     pooled = g.dense_diff_pool(dense, adj, torch.ones(3, dense.size(1), 4), mask)
     cut = g.dense_mincut_pool(dense, adj, torch.rand(3, dense.size(1), 4), mask)
     readouts = [
-        f(batch.x, batch.batch) for f in (g.global_add_pool, g.global_max_pool, g.Set2Set(6, 2),
-        g.SortAggregation(3), g.SoftmaxAggregation(learn=True), g.MultiAggregation(["mean", "std", "median"]),
-        g.AttentionalAggregation(nn.Linear(6, 1)))
-    ]  # fmt: skip
+        f(batch.x, batch.batch)
+        for f in (
+            g.global_add_pool,
+            g.global_max_pool,
+            g.Set2Set(6, 2),
+            g.SortAggregation(3),
+            g.SoftmaxAggregation(learn=True),
+            g.MultiAggregation(["mean", "std", "median"]),
+            g.AttentionalAggregation(nn.Linear(6, 1)),
+        )
+    ]
     return x, edges, at, perm, score, sag[0], pooled, cut, readouts
 
 
 def neighbours_and_splits():
     from torch_geometric import transforms as T
     from torch_geometric.utils import (
-        add_self_loops, coalesce, degree, get_laplacian, is_undirected, k_hop_subgraph, softmax,
-        subgraph, to_undirected,
-    )  # fmt: skip
+        add_self_loops,
+        coalesce,
+        degree,
+        get_laplacian,
+        is_undirected,
+        k_hop_subgraph,
+        softmax,
+        subgraph,
+        to_undirected,
+    )
 
     data = _graph()
     torch.manual_seed(3)
@@ -102,12 +136,20 @@ def neighbours_and_splits():
     train, val, test = T.RandomLinkSplit(num_val=0.2, num_test=0.2, is_undirected=True)(_graph())
     laplacian = get_laplacian(data.edge_index, normalization="sym")
     return (
-        made.x, degree(data.edge_index[0]), is_undirected(data.edge_index), laplacian,
-        k_hop_subgraph(2, 1, data.edge_index, relabel_nodes=True), subgraph([0, 1, 2, 3], data.edge_index),
-        softmax(torch.randn(data.num_edges), data.edge_index[0]), add_self_loops(data.edge_index)[0].shape,
-        coalesce(data.edge_index.repeat(1, 2)).shape, to_undirected(data.edge_index).shape,
-        train.edge_label_index.shape, val.edge_label.sum(), test.edge_index.shape,
-    )  # fmt: skip
+        made.x,
+        degree(data.edge_index[0]),
+        is_undirected(data.edge_index),
+        laplacian,
+        k_hop_subgraph(2, 1, data.edge_index, relabel_nodes=True),
+        subgraph([0, 1, 2, 3], data.edge_index),
+        softmax(torch.randn(data.num_edges), data.edge_index[0]),
+        add_self_loops(data.edge_index)[0].shape,
+        coalesce(data.edge_index.repeat(1, 2)).shape,
+        to_undirected(data.edge_index).shape,
+        train.edge_label_index.shape,
+        val.edge_label.sum(),
+        test.edge_index.shape,
+    )
 
 
 def heterogeneous():
@@ -172,9 +214,13 @@ def explained():
 
     data, net = _graph(), GCN(6, 8, 2, 3)
     explainer = Explainer(
-        net, GNNExplainer(epochs=5), explanation_type="model", node_mask_type="attributes", edge_mask_type="object",
+        net,
+        GNNExplainer(epochs=5),
+        explanation_type="model",
+        node_mask_type="attributes",
+        edge_mask_type="object",
         model_config={"mode": "multiclass_classification", "task_level": "node", "return_type": "raw"},
-    )  # fmt: skip
+    )
     found = explainer(data.x, data.edge_index, index=3)
     return found.node_mask, found.edge_mask
 
@@ -195,13 +241,17 @@ def norms_and_whole_models():
     norms = [
         n(data.x, at)
         for n in (g.GraphNorm(6), g.InstanceNorm(6), g.LayerNorm(6), g.PairNorm(), g.MeanSubtractionNorm())
-    ]  # fmt: skip
+    ]
     nets = [
-        g.GAT(6, 8, 2, 3, heads=2), g.GIN(6, 8, 2, 3), g.GraphSAGE(6, 8, 2, 3),
+        g.GAT(6, 8, 2, 3, heads=2),
+        g.GIN(6, 8, 2, 3),
+        g.GraphSAGE(6, 8, 2, 3),
         g.PNA(6, 8, 2, 3, aggregators=["mean", "max"], scalers=["identity"], deg=torch.arange(9)),
-        g.GraphUNet(6, 8, 3, depth=2), g.DeepGCNLayer(g.GENConv(6, 6), nn.LayerNorm(6), nn.ReLU()),
-        g.LINKX(12, 6, 8, 3, 2), g.EdgeCNN(6, 8, 2, 3),
-    ]  # fmt: skip
+        g.GraphUNet(6, 8, 3, depth=2),
+        g.DeepGCNLayer(g.GENConv(6, 6), nn.LayerNorm(6), nn.ReLU()),
+        g.LINKX(12, 6, 8, 3, 2),
+        g.EdgeCNN(6, 8, 2, 3),
+    ]
     out = []
     for net in nets:
         args = (data.x, data.edge_index)

@@ -3,12 +3,12 @@
 import torch
 
 
-def _forward(name, size=64, **kwargs):
+def _forward(name, size=64, dtype=torch.float32, **kwargs):
     import timm
 
     model = timm.create_model(name, num_classes=5, **kwargs)
-    model.eval()
-    x = torch.randn(2, 3, size, size, requires_grad=True)
+    model.eval().to(dtype)
+    x = torch.randn(2, 3, size, size).to(dtype).requires_grad_()
     out = model(x)
     out.square().mean().backward()
     return out, x.grad.abs().sum()

@@ -37,8 +37,10 @@ INSIDE = [
     "repr(l), [repr(p.grad) for p in m.parameters()], [s['step'].item() for s in o.state.values()]",
     "repr(torch.from_numpy(np.ones(2))), len(x), [r.shape for r in x], x.is_contiguous()",
     "torch._guards.detect_fake_mode() is mode, torch._guards.detect_fake_mode([x]) is mode",
+    "torch._guards.active_fake_mode() is mode",
 ]
 OUTSIDE = [
+    "torch._guards.active_fake_mode()",
     "repr([f, f * 2, f.shape]), mode.from_tensor(real) is f, isinstance(f, torch.Tensor)",
     "f + real",
     "f + torch.tensor(2.0)",

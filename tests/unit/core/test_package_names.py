@@ -94,10 +94,36 @@ def test_from_file(tmp_path):
     storage[0] = 7  # a private copy
     assert file.read_bytes()[0] == 0
     assert torch.UntypedStorage.from_file(file, nbytes=0).nbytes() == 0
-    with pytest.raises(RuntimeError, match="the file has 10 bytes"):
+    with pytest.raises(RuntimeError, match="size <10> is smaller than the required mapping size <11>"):
         torch.UntypedStorage.from_file(str(file), False, 11)
-    with pytest.raises(NotImplementedError, match="shared=True"):
-        torch.UntypedStorage.from_file(str(file), True, 8)
+
+
+def test_a_tensor_in_a_file(tmp_path):
+    import gc
+
+    file = str(tmp_path / "numbers")
+    with pytest.raises(
+        RuntimeError, match=r"unable to open file <.*> in read-only mode: No such file or directory \(2\)"
+    ):
+        torch.from_file(file, size=2)
+    shared = torch.from_file(file, shared=True, size=3, dtype=torch.int32)
+    assert shared.tolist() == [0, 0, 0]
+    shared += torch.tensor([1, 2, 3], dtype=torch.int32)
+    del shared
+    gc.collect()
+    private = torch.from_file(file, size=3, dtype=torch.int32)
+    assert private.tolist() == [1, 2, 3]
+    private.zero_()
+    assert torch.from_file(file, False, 2, dtype=torch.int32).tolist() == [1, 2]
+    longer = torch.from_file(file, True, 5, requires_grad=True)
+    assert longer.shape == (5,) and longer.requires_grad and (tmp_path / "numbers").stat().st_size == 20
+    assert torch.from_file(file, size=0).shape == (0,)
+    with pytest.raises(RuntimeError, match="size <20> is smaller than the required mapping size <36>"):
+        torch.from_file(file, size=9)
+    with pytest.raises(TypeError, match="argument 'filename' \\(position 1\\) must be str, not PosixPath"):
+        torch.from_file(tmp_path / "numbers", size=2)
+    with pytest.raises(NotImplementedError, match="Could not run 'aten::from_file'"):
+        torch.from_file(file, size=2, device="meta")
 
 
 def test_a_fake_function_may_come_before_its_operator():

@@ -68,6 +68,9 @@ repr(trace(Plain())).splitlines()
 g = trace(chain); pickle.loads(pickle.dumps(g)).code == g.code
 g = trace(M()); c = copy.deepcopy(g); c.code == g.code, c.lin is g.lin, c.lin.weight.equal(g.lin.weight)
 fx.Tracer().trace(M()).python_code('self').src
+G = type('G', (nn.Linear,), {'__getattr__':lambda s, k: nn.Linear.__getattr__(s,k)}); trace(nn.Sequential(G(2, 3))).code
+s = fx._symbolic_trace; s._orig_module_getattr(nn.Linear(2,3), 'bias').shape,s.ScriptObject.__name__,s.Proxy is fx.Proxy
+s = fx._symbolic_trace; s.FunctionType.__name__, s.functools.wraps.__name__, s._orig_module_call is nn.Module.__call__
 """)
 def test_traced(line):
     alike(_PROGRAM + line)

@@ -14,7 +14,6 @@ from .module import Module, _addindent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..._types import Tensor
     from ...nn.utils.parametrize import ParametrizationList
 
 
@@ -131,7 +130,7 @@ class Sequential(Module):
     def __iter__(self) -> Any:
         return iter(self._modules.values())
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input):  # type: ignore[no-untyped-def]  # torch.fx copies annotations, and PyTorch has none
         """Feeds `input` through every module in turn."""
         for module in self._modules.values():
             input = module(input)
