@@ -16,7 +16,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "emscripten", reason="starts a process of its own"),
 ]
 GOLDENS = json.loads((PROGRAMS / "goldens.json").read_text())
-FEW = "actor_critic contrastive_simclr ctc_speech dcgan graph_network llama_like maml".split()
+FEW = "ctc_speech dcgan graph_network llama_like".split()
 ELSEWHERE = {  # why a program cannot run, or does something else, with another device than the CPU
     "float64": """bayes_by_backprop custom_data custom_functions forward_mode_ad gaussian_process misc_idioms
         physics_informed regression_lbfgs signal_processing style_transfer time_sequence_prediction
