@@ -63,6 +63,11 @@ def map_file(filename: Any, shared: Any, nbytes: int) -> Any:
     """The bytes of a file, mapped: a shared one is made as long as needed and written to, another is not changed."""
     import mmap
     import os
+    import sys
+
+    if shared and sys.platform == "emscripten":  # a mapping there is a copy, and nothing writes it back
+        text = "from_file: a page cannot share memory with a file; use shared=False and write the file"
+        raise NotImplementedError(text)
 
     path = os.fspath(filename)
     try:
