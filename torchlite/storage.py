@@ -108,7 +108,7 @@ def _byteswap(storage: Any, dtype: DType) -> None:
 
 
 def _resizable(storage: Any) -> bool:
-    """Not so is memory that belongs to somebody else."""
+    """Whether the memory is the storage's own: what a file or another library holds keeps its size."""
     try:
         storage.resize_(storage.nbytes())
     except RuntimeError:

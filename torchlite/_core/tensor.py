@@ -8,6 +8,7 @@ from .. import _C
 from . import device as _device, old_names as _old_names, sparse_methods as _sparse_methods
 from . import view_replay as _view_replay
 from .errors import not_floating
+from ..autograd import _grad_dtype
 from ..autograd._node import _seq, eager, meta
 from ..autograd._node import tangents as _tangents
 
@@ -268,29 +269,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return complex(float(self))
         return complex(self.item())
 
-    @property
-    def grad_dtype(self) -> Any:
-        """The dtype of .grad of a leaf, None where any will do."""
-        if not self.is_leaf:
-            raise RuntimeError("grad_dtype can only be accessed on leaf tensors.")
-        m = self._meta
-        return self.dtype if m is None or m.grad_dtype is False else m.grad_dtype
-
-    @grad_dtype.setter
-    def grad_dtype(self, dtype: Any) -> None:
-        from ..autograd import _node
-
-        if not self.is_leaf:
-            raise RuntimeError("grad_dtype can only be set on leaf tensors.")
-        if dtype is not None and type(dtype) is not type(self.dtype):
-            raise RuntimeError("grad_dtype must be a torch.dtype or None, but got %s" % type(dtype).__name__)
-        if dtype is not None and self.grad is not None and self.grad.dtype is not dtype:
-            raise RuntimeError(
-                "Cannot set grad_dtype to '%s' because there is already a gradient with dtype '%s'. Please clear the "
-                "gradient (.grad = None) before changing grad_dtype, or ensure the new grad_dtype matches the existing "
-                "gradient's dtype." % (dtype._scalar_type, self.grad.dtype._cpp_type)
-            )
-        _node.meta(self).grad_dtype = dtype
+    grad_dtype = property(_grad_dtype.get, _grad_dtype.set_)
 
     def __dir__(self) -> list[str]:
         return sorted((set(dir(type(self))) | set(self.__dict__)) - {"__cuda_array_interface__"})

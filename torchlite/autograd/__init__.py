@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _C
 from .._core import errors as _errors
-from . import _engine, _inplace, _node, forward_ad, function, grad_mode, graph
+from . import _engine, _grad_dtype, _inplace, _node, forward_ad, function, grad_mode, graph
 from ._node import as_leaf, edge
 from .function import Function
 from .grad_mode import (
@@ -65,7 +65,7 @@ def _set_grad(t: Tensor, g: Tensor) -> None:
         raise TypeError("assigned grad expected to be a Tensor or None but got grad of type %s" % type(g).__name__)
     if g is t:
         raise RuntimeError("can't assign Variable as its own grad")
-    dtype = t.dtype if t._meta is None or t._meta.grad_dtype is False else t._meta.grad_dtype
+    dtype = _grad_dtype.of_leaf(t)
     if g.dtype is not dtype and dtype is not None:
         raise RuntimeError(
             "attempting to assign a gradient with dtype '%s' to a tensor with grad_dtype '%s'. "

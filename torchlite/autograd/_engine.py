@@ -8,6 +8,7 @@ from typing import Any
 from sys import getrefcount
 
 from .. import _C
+from . import _grad_dtype
 from ._node import anomaly, eager
 
 TYPE_CHECKING = False
@@ -344,8 +345,7 @@ def accumulate(t: Any, g: Any, create_graph: bool) -> None:
     have = t._raw_grad
     if g.shape != t.shape:
         g = g.sum_to_size(t.shape)
-    m = t._meta
-    dtype = t.dtype if m is None or m.grad_dtype is False else m.grad_dtype
+    dtype = t.dtype if t._meta is None else _grad_dtype.of_leaf(t)
     if g.dtype is not dtype and dtype is not None:
         g = (g.real if g.is_complex() and not dtype.is_complex else g).to(dtype)
     if have is None:

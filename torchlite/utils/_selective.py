@@ -30,7 +30,8 @@ _MISMATCH = (
 
 
 class CheckpointPolicy(enum.Enum):
-    """What becomes of an op's result: kept, computed again, or kept in the memory of the CPU."""
+    """What becomes of an op's result: kept or computed again. The last two ask for a copy in the memory of the CPU;
+    without a compiler PyTorch computes such results again, and so does this."""
 
     MUST_SAVE = 0
     PREFER_SAVE = 1

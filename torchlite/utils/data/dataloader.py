@@ -4,7 +4,6 @@ seeds, sharding of iterable datasets), not its parallelism."""
 from __future__ import annotations
 
 import collections.abc
-
 from types import GenericAlias
 
 import torchlite as torch

@@ -6,9 +6,8 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Sized
-from typing import cast
-
 from types import GenericAlias
+from typing import cast
 
 import torchlite as torch
 
