@@ -88,7 +88,8 @@ class FileWriter:
         self.max_queue, self.flush_secs = max_queue, flush_secs
         os.makedirs(self.log_dir, exist_ok=True)
         FileWriter.made += 1
-        name = "events.out.tfevents.%d.%s.%d.%d%s" % (
+        # TensorBoard reads the files of a folder in the order of their names, so the numbers have leading zeros.
+        name = "events.out.tfevents.%010d.%s.%d.%06d%s" % (
             time.time(),
             socket.gethostname() or "page",
             os.getpid(),
