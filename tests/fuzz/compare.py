@@ -11,7 +11,7 @@ import warnings
 from typing import Any, Callable
 
 from fuzz import known
-from fuzz.program import EPS, FIELDS, Trace, environment, execute
+from fuzz.program import EPS, FIELDS, PICKS, Trace, environment, execute
 
 
 @dataclasses.dataclass
@@ -157,7 +157,7 @@ class Rounding:
         self.torch, self.lines, self.floor, self.copies = torch, lines, floor, copies
         self.theirs, self.ours = theirs, ours
         self.moved: dict[str, float] | None = None
-        self.errors = False  # PyTorch itself raises where a number is moved
+        self.errors: list[list[str]] = []  # of the lines, where PyTorch itself raises otherwise if a number is moved
         self.coarse = 0.0  # the rounding error of the least precise dtype on the way
 
     def measure(self) -> dict[str, float]:
@@ -165,19 +165,22 @@ class Rounding:
         # a tensor of lower precision on the way rounds more
         traits = (t[0].removeprefix("torch.") for now in self.theirs.traits for t in now.values())
         self.coarse = coarse = max((EPS.get(dtype, 0.0) for dtype in traits), default=0.0)
-        for jitter in (1, 2, 3, 4, 5, 6, 7, 8, 9, 0):
+        ties = [11, 12, 13, 14] if any(map(PICKS.search, self.lines)) else []
+        for jitter in (1, 2, 3, 4, 5, 6, 7, 8, 9, 0, *ties):
             shaken = jitter in (5, 6, 7, 8, 9, 0)
             other = execute(
                 self.torch,
                 self.lines,
-                jitter=jitter,
+                jitter=0 if jitter in ties else jitter,
                 look=False,
                 coarse=coarse,
                 own=self.floor > 0,
                 shaken=shaken,
                 copies=self.copies,
+                picks=jitter if jitter in ties else 0,
             )
-            self.errors = self.errors or other.errors != self.theirs.errors
+            if other.errors != self.theirs.errors and jitter not in ties:
+                self.errors.append(other.errors)
             for k, v in other.values.items():
                 v, was = plain(v), plain(self.theirs.values.get(k))
                 if isinstance(v, list) and isinstance(was, list) and len(v) == len(was):
@@ -185,9 +188,13 @@ class Rounding:
         return moved
 
     def explains(self, d: Difference) -> bool:
-        """Whether the numbers of a variable moved as far there, or so far that nothing can be said of them."""
+        """Whether the numbers of a variable moved as far there, or so far that nothing can be said of them; of an
+        error, whether PyTorch raises what torchlite raises."""
         if self.moved is None:
             self.moved = self.measure()
+        if d.kind.startswith("raises"):
+            until = d.line + 1
+            return any(errors[:until] == self.ours.errors[:until] for errors in self.errors)
         if self.errors:
             return True
         name, moved = d.name, self.moved.get(d.name, 0.0)
@@ -270,7 +277,7 @@ def check(real: Any, lite: Any, lines: list[str], device: str = "cpu") -> list[D
             return True
         return (
             known.justified(d, lines, device)
-            or d.kind in ("value", "value of integers", "grad")
+            or (d.kind in ("value", "value of integers", "grad") or d.kind.startswith("raises"))
             and rounding.explains(d)
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import random
 import re
 import signal
@@ -129,7 +130,7 @@ SUMS = re.compile(
 
 
 def shake(
-    torch: Any, line: str, env: dict[str, Any], before: dict[str, tuple[Any, int]], seed: str, coarse: float
+    torch: Any, line: str, env: dict[str, Any], before: dict[str, tuple[Any, int, Any]], seed: str, coarse: float
 ) -> None:
     """Moves what a line computed by a rounding error of its numbers, at random or (seed "even") to a grid,
     where equal ones meet. What only moves numbers about, or is whole, has none."""
@@ -146,7 +147,7 @@ def shake(
             continue
         done.add(place)
         if known is None:
-            known = {x for v, _ in before.values() for x in numbers(v)}
+            known = {x for _, _, values in before.values() if isinstance(values, list) for x in values}
         if known.issuperset(numbers(t)):
             continue
         generator = torch.Generator().manual_seed(random.Random(f"{seed} {name} {line}").randrange(2**31))
@@ -155,8 +156,10 @@ def shake(
         size = data.abs()
         parts = torch.view_as_real(data) if t.is_complex() else data
         if SUMS.search(line):
+            # what was added up may be larger than the sum, where it cancels
+            largest = max((abs(x) for x in known if abs(x) < math.inf), default=0.0)
             finite = size[size.isfinite()]
-            size = finite.max().expand(size.shape) if finite.numel() else size
+            size = finite.max().clamp(min=min(largest, 1.0)).expand(size.shape) if finite.numel() else size
         elif not t.is_complex():
             size = size * (data != data.round())
         size = (size.unsqueeze(-1) if t.is_complex() else size).to(torch.float64) * eps
@@ -166,6 +169,33 @@ def shake(
         else:
             noise = (torch.rand(parts.shape, dtype=torch.float64, generator=generator) * 2 - 1) * size
         parts.add_(noise.nan_to_num(0, 0, 0).to(parts.dtype))
+
+
+# ops that give the place of one of several equal numbers; which one is not said
+PICKS = re.compile(r"\b(kthvalue|median|nanmedian|mode|topk|sort|argsort)\(")
+
+
+def other_picks(torch: Any, seed: int) -> Any:
+    """A mode of PyTorch's under which PICKS choose by chance among equal numbers."""
+    generator = torch.Generator().manual_seed(seed)
+
+    class Picks(torch.overrides.TorchFunctionMode):  # type: ignore[misc]
+        def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            kwargs = kwargs or {}
+            if not args or not PICKS.match(f"{func.__name__}(") or "out" in kwargs or args[0].is_complex():
+                return func(*args, **kwargs)
+            given = args[0]
+            exact = not given.is_floating_point()
+            near = given.to(torch.float64) if exact else given
+            eps = 1e-9 if exact else 4 * EPS[str(given.dtype).removeprefix("torch.")]
+            noise = torch.rand(near.shape, dtype=torch.float64, generator=generator) * eps
+            near = near + (noise * (near.detach().abs() + 1)).nan_to_num(0, 0, 0).to(near.dtype)
+            found = func(near, *args[1:], **kwargs)
+            if not exact or isinstance(found, torch.Tensor):
+                return found
+            return found[0].round().to(given.dtype), found[1]
+
+    return Picks()
 
 
 class Trace:
@@ -197,9 +227,11 @@ def execute(
     own: bool = False,
     shaken: bool = False,
     copies: bool = False,
+    picks: int = 0,
 ) -> Trace:
     """Runs the lines. jitter: with inputs that are moved by a rounding error; `shaken`: each line's result, too.
-    copies: autograd keeps copies of what it saves, so that no later write makes a gradient an error."""
+    copies: autograd keeps copies of what it saves, so that no later write makes a gradient an error.
+    picks: ops choose otherwise among equal numbers."""
     trace = Trace()
     env = environment(torch, device, jitter, coarse, own)
     hidden = set(env) | {"__builtins__"}
@@ -211,11 +243,15 @@ def execute(
         with contextlib.ExitStack() as stack:
             stack.enter_context(warnings.catch_warnings())
             warnings.simplefilter("ignore")
+            if picks:
+                stack.enter_context(other_picks(torch, picks))
             if copies:
                 stack.enter_context(torch.autograd.graph.saved_tensors_hooks(torch.clone, lambda t: t))
             for number, line in enumerate(lines):
                 error = text = ""
-                before = {k: (v, v._version) for k, v in env.items() if shaken and isinstance(v, torch.Tensor)}
+                before = {
+                    k: (v, v._version, numbers(v)) for k, v in env.items() if shaken and isinstance(v, torch.Tensor)
+                }
                 try:
                     if timed:
                         signal.alarm(SECONDS[device])

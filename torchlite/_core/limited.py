@@ -209,6 +209,8 @@ def _letter(kernel: str, dtype: DType, args: Any) -> str:
         return "-"
     if kernel in ("sum", "cumsum") and how == "-" and not (args[0].numel() and (args[0].dim() or kernel == "sum")):
         return "w"
+    if kernel in _SELECTIONS and dtype in _UNSIGNED and not args[0].dim():
+        return "o"  # one element: nothing is compared
     if not dtype.is_floating_point:
         return how
     if dtype is torch.float4_e2m1fn_x2 and how != "b" and kernel not in _FACTORIES:
@@ -224,6 +226,7 @@ def _letter(kernel: str, dtype: DType, args: Any) -> str:
     return how
 
 
+_SELECTIONS = frozenset(("kthvalue", "mode", "topk", "cummax", "cummin", "max_dim", "min_dim"))
 _FACTORIES = _TABLE.split(":")[1].split("\n")[0].split()  # and cat and stack
 
 

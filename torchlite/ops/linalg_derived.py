@@ -298,10 +298,7 @@ def multi_dot(tensors):
     def run(i, j):
         return mats[i] if i == j else run(i, split[i][j]).mm(run(split[i][j] + 1, j))
 
-    r = run(0, n - 1)
-    if lead:
-        r = r.squeeze(0)
-    return r.squeeze(-1) if tail else r
+    return run(0, n - 1).view(p[:1] * (not lead) + p[-1:] * (not tail))
 
 
 @_linalg(

@@ -198,6 +198,17 @@ def binary_cross_entropy(self, target, weight=None, reduction=1):
     return _reduce(loss if weight is None else loss * weight, reduction)
 
 
+def _written_over(x, result):
+    """The result of an op that PyTorch runs in place, on `x`: it has the dtype and the shape of that."""
+    if result.shape != x.shape:
+        raise output_shape(x.shape, result.shape)
+    if not torch.can_cast(result.dtype, x.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype._scalar_type} can't be cast to the desired output type {x.dtype._scalar_type}"
+        )
+    return result.to(x.dtype)
+
+
 def _logits_grad(c, g):
     s = c.self.sigmoid()
     if c.pos_weight is None:
@@ -243,17 +254,13 @@ def _logits_target_grad(c, g):
 def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None, reduction=1):
     """Binary cross entropy of sigmoid(x), computed without overflow;
     `pos_weight` scales the term of the positive class."""
-    if not (target.is_floating_point() or target.is_complex()):
-        raise RuntimeError(
-            f"result type {self.dtype._scalar_type} can't be cast to the desired output type "
-            f"{target.dtype._scalar_type}"
-        )
     log_sigmoid = torch._C._nn.log_sigmoid(self)
     if pos_weight is not None:
-        log_sigmoid = log_sigmoid * ((pos_weight - 1) * target + 1)
-    loss = (1 - target) * self - log_sigmoid
-    loss = loss.to(target.dtype)  # PyTorch writes it over the first term
-    return _reduce(loss if weight is None else loss * weight, reduction)
+        log_sigmoid = _written_over(log_sigmoid, log_sigmoid * ((pos_weight - 1) * target + 1))
+    loss = _written_over(target, (1 - target) * self - log_sigmoid)
+    if weight is not None:
+        loss = _written_over(loss, loss * weight)
+    return _reduce(loss, reduction)
 
 
 @op(

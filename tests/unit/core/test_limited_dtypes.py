@@ -234,6 +234,12 @@ def test_ops_on_limited_dtypes(line):
         alike(before + line)
 
 
+@pytest.mark.parametrize("line", ["x.kthvalue(1)", "x.mode()", "x.topk(1)", "x.cummax(0)", "x.cummin(0)", "x.min(0)"])
+@pytest.mark.parametrize("name", ["uint16", "uint32", "uint64"])
+def test_selection_from_one_element(name, line):
+    alike(f"x = torch.tensor({2**16 - 1}, dtype=torch.{name}); {line}")
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_promotion_of_every_pair():
     every = FULL + LIMITED

@@ -1,4 +1,5 @@
-"""Which arguments of a loss may require a gradient, and the graph of its first gradient, beside PyTorch."""
+"""Which arguments of a loss may require a gradient or be of another dtype, and the graph of its first gradient, beside
+PyTorch."""
 
 from alike import alike, cases
 
@@ -46,3 +47,16 @@ def test_first_gradient_has_a_graph(line):
     setup = SETUP + "x = rg(x); y = " + line + "; g, = torch.autograd.grad(y, x, create_graph=True); "
     alike(setup + "g")
     alike(setup + "torch.autograd.grad(g.reshape(-1)[0], x)")
+
+
+@cases("""
+F.binary_cross_entropy_with_logits(x.float(), p.float(), weight=w, reduction='none')
+F.binary_cross_entropy_with_logits(x.bfloat16(), p.bfloat16(), weight=w, pos_weight=w)
+F.binary_cross_entropy_with_logits(x.bfloat16(), p.float(), pos_weight=w, reduction='none')
+F.binary_cross_entropy_with_logits(x, p, weight=w[:, None, None])
+F.binary_cross_entropy_with_logits(x, p, pos_weight=torch.ones(2, 2, 3))
+F.binary_cross_entropy_with_logits(x, p, weight=w.to(torch.complex64))
+F.binary_cross_entropy_with_logits(x, t[:, None].expand(2, 3))
+""")
+def test_weights_of_another_dtype_or_shape(line):
+    alike(SETUP + line)
