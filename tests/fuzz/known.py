@@ -20,6 +20,13 @@ MEANT = [
         "mish_backward's dtype (above), met by a later line that wants one dtype",
     ),
     Meant(
+        "raises RuntimeError, nothing",
+        r"unsafe_split\w*\((?s:.*)view_as_complex\(",
+        "PyTorch setStorage: sizes",
+        0,
+        "PyTorch's gradient of an unsafe split that was written to takes it for a view of the whole",
+    ),
+    Meant(
         "graph",
         r"F\.linear\((?s:.*)requires_grad_\(\)",
         "is_leaf=True",
@@ -41,11 +48,32 @@ MEANT = [
         "whether the gradient of a view of a changed tensor shares the memory of the gradient it was made of",
     ),
     Meant(
+        "raises nothing, RuntimeError",
+        r"_pool1d\w*\((?s:.*)requires_grad_\(\)(?s:.*)no_grad\(\)",
+        "torchlite A view was created in no_grad mode",
+        0,
+        "as the next one: the view of a leaf, written to with gradients on",
+    ),
+    Meant(
+        "graph",
+        r"_pool1d\w*\((?s:.*)requires_grad_\(\)",
+        "is_leaf=True",
+        0,
+        "PyTorch's pools over one dim are views of those over two; a view of a view requires no gradient later",
+    ),
+    Meant(
+        "(grad's )?graph",
+        r"segment_reduce\(",
+        "grad_fn=True.*torchlite requires_grad=False",
+        0,
+        "the gradient is constant; PyTorch's has a graph that raises when it is asked for a derivative",
+    ),
+    Meant(
         "raises RuntimeError, nothing",
-        r"(unfold|as_strided)_?\(",
+        r"(unfold|as_strided)_?\(|(?m:^(t\d+)\[.*\] = \2$)",
         "some elements of the input tensor and the written-to tensor refer to a single memory location",
         0,
-        "PyTorch takes the stride of a dim of size 1 for overlap",
+        "PyTorch takes the stride of a dim of size 1 for overlap, also in a copy of a tensor to itself",
     ),
     Meant(
         "raises NotImplementedError, RuntimeError",

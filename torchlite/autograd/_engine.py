@@ -342,6 +342,8 @@ def _sum(have: Any, g: Any) -> Any:
 
 def accumulate(t: Any, g: Any, create_graph: bool) -> None:
     """t.grad += g. The first gradient becomes t.grad without a copy if it has t's strides and no other reference."""
+    if t._raw_grad_fn is not None:  # detached in place, then written to
+        raise RuntimeError("leaf variable has been moved into the graph interior")
     have = t._raw_grad
     if g.shape != t.shape:
         g = g.sum_to_size(t.shape)

@@ -55,6 +55,8 @@ y = X * 1; z = y.sin(); y.detach_(); y.requires_grad_(); P(z)
 y = X.detach().requires_grad_(); z = y.sin(); y.detach_(); z.sum().backward(); y.grad
 y = X.detach().requires_grad_(); z = y.sin(); y.requires_grad_(False); z.sum().backward(); y.grad
 y = X.detach().requires_grad_(); z = y.sin(); y.detach_(); y.requires_grad_(); z.sum().backward(); y.grad
+y = X.detach().requires_grad_(); z = y.sin(); y.detach_(); y[0] = X[1]; z.sum().backward(); y.grad
+y = X.detach().requires_grad_(); z = y.sin(); y.detach_(); y[0] = X[1]; P(z)
 y = X * 1; z = y + 1; y.detach_(); P(z.sin())
 y = X * 1; v = y.view(4); z = v.sin(); y.detach_(); P(z)
 """
