@@ -370,7 +370,7 @@ VALUES = [
         r"float32(?s:.*)matrix_exp",
         "",
         0,
-        "PyTorch's derivative in float32 misses up to a third where terms of both signs cancel; float64 agrees with ours",
+        "PyTorch's derivative in float32 misses up to a third where terms cancel; float64 agrees with ours",
         order=1,
     ),
     Meant("value|grad", r"matrix_exp", "", 1e-8, "PyTorch's polynomials have a few digits less for large matrices"),
