@@ -84,7 +84,7 @@ def lift_fresh(self):
 @_aten("lift_fresh_copy(Tensor self) -> Tensor", samples=lambda t: [(t(2, 3),)])
 def lift_fresh_copy(self):
     """A copy of such a tensor: what a graph has in the place of lift_fresh, so that its constants stay as they are."""
-    return self.clone()
+    return self.clone(memory_format=torch.contiguous_format)
 
 
 # ---- copies ----------------------------------------------------------------------------------------------------------

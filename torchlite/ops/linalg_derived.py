@@ -276,8 +276,8 @@ def multi_dot(tensors):
     for i in range(1, n):
         if mats[i].dtype != mats[0].dtype:
             raise RuntimeError(
-                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {mats[0].dtype._scalar_type} "
-                f"and tensor {i} {mats[i].dtype._scalar_type}"
+                f"multi_dot(): all tensors must have be the same dtype but tensor 0 is {mats[0].dtype._cpp_type} "
+                f"and tensor {i} {mats[i].dtype._cpp_type}"
             )
     for i in range(n - 1):
         if mats[i].shape[-1] != mats[i + 1].shape[0]:
@@ -308,11 +308,15 @@ def multi_dot(tensors):
 )
 def vecdot(x, y, dim=-1):
     """Sums of conj(x) * y along `dim`."""
-    for v in (x, y):
-        if not (v.is_floating_point() or v.is_complex()):
-            raise RuntimeError(
-                f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {v.dtype._scalar_type}"
-            )
+    if not (x.is_floating_point() or x.is_complex()):
+        raise RuntimeError(
+            f"linalg.vecdot: Expected a floating point or complex tensor as input. Got {x.dtype._scalar_type}"
+        )
+    if x.dtype is not y.dtype:
+        raise RuntimeError(
+            f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {x.dtype._scalar_type} and y "
+            f"of type {y.dtype._scalar_type} instead"
+        )
     if x.dim() == 1 and y.dim() == 1:
         return torch.vdot(x, y)
     return (x.conj() * y).sum(dim)
