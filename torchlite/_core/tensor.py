@@ -585,7 +585,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         )
 
     def index(self, positions: Any, dims: Any) -> Any:
-        raise NotImplementedError("first-class dimensions are not supported by torchlite")
+        raise NotImplementedError("Tensor.index: torchlite has no first-class dimensions; index with x[...]")
 
     name = property(lambda self: None)
 

@@ -21,7 +21,9 @@ class TorchDispatchMode:
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         if _dispatch_key is not None:
-            raise NotImplementedError("TorchDispatchMode for a dispatch key is not implemented in torchlite")
+            raise NotImplementedError(
+                "TorchDispatchMode for a dispatch key is not implemented in torchlite; leave _dispatch_key out"
+            )
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError

@@ -302,7 +302,7 @@ static int expand_index(const TlTensor *self, PyObject *o, Py_ssize_t given, TlT
   if (t->dtype == TL_BOOL || t->dtype == TL_U8) {
     if (!tl_meta) return expand_mask(self, t, given, ix, n);
     PyErr_SetString(PyExc_NotImplementedError,
-                    "index: how many elements a mask selects is not known on the meta device");
+                    "index: how many elements a mask selects is not known on the meta device; use torch.where");
     return -1;
   }
   TlTensor *c = tl_index_i64(t);
