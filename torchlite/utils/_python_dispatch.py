@@ -1,4 +1,4 @@
-"""Modes that see the ops below autograd, and what is asked of tensors that wrap others."""
+"""Modes that see the ops below autograd, and helpers for tensors that wrap others."""
 
 from __future__ import annotations
 
