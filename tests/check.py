@@ -24,6 +24,7 @@ TOOLS = pathlib.Path(PY).parent
 LONGEST = 120  # columns
 sys.path.insert(0, str(ROOT / "wheels"))
 import runtime
+import unused_modules
 
 
 def source_files(*suffixes: str) -> list[str]:
@@ -211,13 +212,23 @@ def python_unused(fix: bool) -> bool:
     return good
 
 
+def modules_unused(fix: bool) -> bool:
+    """Modules that no other one, no table of lazily loaded ones and no program reaches."""
+    suffixes = (".py", ".c", ".h", ".inc", ".ts", ".mts", ".mjs", ".js", ".html", ".toml", ".json", ".md", "Makefile")
+    text = {name: (ROOT / name).read_text(errors="replace") for name in source_files(*suffixes)}
+    found = unused_modules.python_modules(text) + unused_modules.typescript_modules(text)
+    for name in found:
+        print(f"{name}: nothing reaches this module")
+    return not found
+
+
 def lint(fix: bool) -> bool:
     return run(PY, "-m", "ruff", "check", *(["--fix"] if fix else []), ".")
 
 
 def types(fix: bool) -> bool:
     tools = [*map(str, sorted((ROOT / "native").glob("*.py"))), *map(str, sorted((ROOT / "wheels").glob("*.py")))]
-    tools += [str(ROOT / "tests" / f"{name}.py") for name in ("check", "run", "setup_env")]
+    tools += [str(ROOT / "tests" / f"{name}.py") for name in ("check", "run", "setup_env", "unused_modules")]
     path = "native:wheels:tests/webgpu:tests/pyodide"
     strict = run(
         PY, "-m", "mypy", "--config-file=", "--strict", "--follow-imports=silent", *tools, env={"MYPYPATH": path}
@@ -246,6 +257,7 @@ CHECKS: dict[str, Callable[[bool], bool]] = {
     "C prototypes": c_prototypes,
     "unused C names": c_unused,
     "unused Python names": python_unused,
+    "unused modules": modules_unused,
     "nested conditions": nested_conditions,
     "ruff": lint,
     "mypy": types,
@@ -268,7 +280,7 @@ def main() -> int:
         print(f"==== {name}", flush=True)
         try:
             good = CHECKS[name](a.fix)
-        except runtime.Missing as e:
+        except (runtime.Missing, ModuleNotFoundError) as e:
             print(e)
             good = False
         if not good:

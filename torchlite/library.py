@@ -354,7 +354,10 @@ class Library:
         made.kernels[key] = fn
 
     def fallback(self, fn: Any, dispatch_key: str = "", *, with_keyset: bool = False) -> None:
-        raise NotImplementedError("torchlite has no fallbacks for all operators of a dispatch key")
+        raise NotImplementedError(
+            "Library.fallback: torchlite has no fallbacks for all operators of a dispatch key; register a kernel for "
+            "each operator, or use a TorchDispatchMode"
+        )
 
     def _register_fake(self, op_name: str, fn: Any, _stacklevel: int = 1, *, allow_override: bool = False) -> None:
         register_fake(op_name if "::" in op_name else "%s::%s" % (self.ns, op_name), fn)
@@ -505,7 +508,9 @@ class _Context:
     """What register_fake's functions ask for sizes that depend on data."""
 
     def new_dynamic_size(self, *, min: int = 0, max: int | None = None) -> int:
-        raise NotImplementedError("torchlite has no symbolic sizes")
+        raise NotImplementedError(
+            "new_dynamic_size(): torchlite has no symbolic sizes; run this operator on tensors that have elements"
+        )
 
 
 def get_ctx() -> Any:

@@ -137,7 +137,7 @@ def fork_rng(
     _devices_kw: str = "devices",
     device_type: str = "webgpu",
 ) -> Iterator[None]:
-    """Gives the random state back as it was, on leaving the block."""
+    """Restores the random state on leaving the block."""
     if not enabled:
         yield
         return

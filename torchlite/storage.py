@@ -60,7 +60,7 @@ def _storage_getitem(storage: Any, index: Any) -> Any:
 
 
 def map_file(filename: Any, shared: Any, nbytes: int) -> Any:
-    """The bytes of a file, mapped: a shared one is made as long as needed and written to, another is not changed."""
+    """The bytes of a file, mapped. If shared, the file grows to that size and gets what is written; else it stays."""
     import mmap
     import os
     import sys
@@ -101,14 +101,14 @@ def _as_bytes(storage: Any) -> TypedStorage:
 
 
 def _byteswap(storage: Any, dtype: DType) -> None:
-    """Turns the bytes of each number round, in place."""
+    """Reverses the bytes of each number, in place."""
     size = dtype.itemsize // (2 if dtype.is_complex else 1)
     numbers = _as_tensor(storage, _dtypes.uint8).view(-1, size)
     numbers.copy_(numbers.flip(1))
 
 
 def _resizable(storage: Any) -> bool:
-    """Whether the memory is the storage's own: what a file or another library holds keeps its size."""
+    """Whether the storage owns its memory. Memory of a file or of another library cannot be resized."""
     try:
         storage.resize_(storage.nbytes())
     except RuntimeError:
@@ -479,5 +479,5 @@ _storage_classes = {UntypedStorage, TypedStorage, *LEGACY_CLASSES.values()}
 
 
 def _dtype_to_storage_type_map() -> dict[Any, str]:
-    """The class name of the storage of each dtype that has one; PyTorch's name, which its own tests ask."""
+    """The class name of the storage of each dtype that has one; the function has PyTorch's name."""
     return dict(_PICKLE_NAMES)

@@ -21,7 +21,7 @@ import {
   type ScatterParams,
 } from "../src/kernels/index/index_ops";
 import { linalg, type LinalgParams } from "../src/kernels/products/linalg";
-import { matmul, type MatmulParams } from "../src/kernels/products/matmul";
+import { matmul, type MatmulParams } from "../src/kernels/products/matmul_kernel";
 import { layerNorm, type LayerNormParams } from "../src/kernels/rows/norm";
 import { many, type ManyParams } from "../src/kernels/step/many";
 import { adam, type AdamParams, sgd, type SgdParams } from "../src/kernels/step/optimizer";

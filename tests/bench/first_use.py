@@ -1,6 +1,7 @@
 """What the first use of an op costs on webgpu, beside the GPU's and the bridge's own work: Python frames, the
 descriptions of kernels that are sent ("plans"), and milliseconds outside of the bridge; up to the result, and up to
-the submission of its commands.
+the submission of its commands. The last column is the second use of the same op up to the submission: what a call costs
+that has nothing left to plan, and so the least that a first use can cost.
 
     python tests/bench/first_use.py [--runs 5] [--frames CASE]
 
@@ -38,7 +39,7 @@ CASES = {
     "gather": lambda t, a, b: a.gather(1, b.long()),
     "conv2d": lambda t, a, b: t.nn.functional.conv2d(a[None, None], b[None, None, :3, :3]),
 }
-FIGURES = "frames", "+submit", "plans", "+submit", "ms", "+submit"
+FIGURES = "frames", "+submit", "plans", "+submit", "ms", "+submit", "2nd use"
 
 
 def measure(shown: str) -> dict[str, list[float]]:
@@ -97,7 +98,16 @@ def measure(shown: str) -> dict[str, list[float]]:
         gc.enable()
         if shown == name:
             print(*frames, sep="\n", file=sys.stderr)
-        results[name] = [x for pair in zip(made, sent) for x in pair]
+        r.sum().item()
+        gc.disable()
+        apart.update(ms=0.0)
+        start = time.perf_counter()
+        r = f(torch, a, b)
+        stream.run_pending()
+        stream.flush()
+        again = 1e3 * (time.perf_counter() - start) - apart["ms"]
+        gc.enable()
+        results[name] = [x for pair in zip(made, sent) for x in pair] + [again]
         r.sum().item()
     assert len(kinds) == 6
     return results
@@ -123,7 +133,7 @@ def main() -> None:
     timed = [run("") for _ in range(a.runs)]
     print(f"{'':16}" + "".join(f"{name:>9}" for name in FIGURES))
     for name in CASES:
-        ms = [min(t[name][i] for t in timed) for i in (4, 5)]
+        ms = [min(t[name][i] for t in timed) for i in (4, 5, 6)]
         print(f"{name:16}" + "".join(f"{n:9}" for n in counted[name][:4]) + "".join(f"{n:9.3f}" for n in ms))
 
 

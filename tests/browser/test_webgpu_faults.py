@@ -9,7 +9,10 @@ import pytest
 from pages import CHECKS, load_text, python, run_async, run_sync_entry
 
 pytestmark = [
-    pytest.mark.skipif(os.environ.get("TORCHLITE_PYODIDE", "314") != "314", reason="once is enough"),
+    pytest.mark.skipif(
+        os.environ.get("TORCHLITE_PYODIDE", "314") != "314",
+        reason="a fault is the same on each Pyodide; once is enough",
+    ),
     pytest.mark.timeout(120),
 ]
 

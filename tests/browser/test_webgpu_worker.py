@@ -12,7 +12,7 @@ from pages import WORKER, Asking, load_text, run_async
 from test_webgpu import ANSWER, READ
 
 TARGET = os.environ.get("TORCHLITE_PYODIDE", "314")
-once = pytest.mark.skipif(TARGET != "314", reason="once is enough")
+once = pytest.mark.skipif(TARGET != "314", reason="the worker is the same on each Pyodide; once is enough")
 pytestmark = pytest.mark.timeout(240)
 
 NO_JSPI = "delete WebAssembly.Suspending; delete WebAssembly.promising;"

@@ -53,7 +53,7 @@ def test_recorded_or_not(spec):
     if any(word in spec.name for word in RANDOM):
         pytest.skip("random: two calls differ")
     if spec.grad == {} or not spec.differentiable:
-        pytest.skip("no gradient")
+        pytest.skip("the op has no gradient")
     if declared.ident(spec).endswith("_"):
         pytest.skip("in place only, and the samples are leaves")
     call = declared.declared_function(spec)

@@ -385,7 +385,7 @@ def test_environment(bridge, capsys, monkeypatch):
     assert "not 'nonsense'" in said[0] and any("sub(a, 7)" in s for s in said)
 
 
-@pytest.mark.skipif(PYODIDE, reason="needs processes")
+@pytest.mark.skipif(PYODIDE, reason="starts processes, which Pyodide has not")
 def test_environment_from_the_start():
     import pathlib
     import subprocess

@@ -218,7 +218,10 @@ def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
         if ov.body is not None and not ov.inplace:
             return ov.body(*args)
         if any(getattr(mode, "sees_all", False) for mode in stack):
-            raise NotImplementedError("%s: PyTorch has no such operator, so that a trace cannot have it" % ov.spec.name)
+            raise NotImplementedError(
+                "%s: PyTorch has no such operator, so a trace cannot hold it; write it with operators of PyTorch"
+                % ov.spec.name
+            )
         return NotImplemented
     written = args[0] if "(a!) self" in ov.schema else None
     before = written._version if written is not None else 0

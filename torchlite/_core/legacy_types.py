@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 from .. import _C
-from . import dtypes as _dtypes
+from . import device as _device, dtypes as _dtypes
 from .tensor import Tensor, plain
 
 TYPE_CHECKING = False
@@ -28,6 +28,18 @@ _TYPES = {
     "ComplexDoubleTensor": _dtypes.complex128,
 }
 _NAMES = {d: n for n, d in _TYPES.items()}
+
+
+def check_device(args: tuple[Any, ...], device: Any) -> None:
+    """PyTorch's errors for Tensor(..., device=device)."""
+    kind = _device.device(device).type
+    if kind != "cpu":
+        raise RuntimeError("legacy constructor expects device type: cpu but device type: %s was passed" % kind)
+    if len(args) == 1 and isinstance(args[0], _C.TensorBase):
+        raise RuntimeError(
+            "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  "
+            "Use torch.tensor(...) or torch.as_tensor(...) instead."
+        )
 
 
 def legacy_new(args: tuple[Any, ...], dtype: DType, any_type: bool = False) -> Tensor:

@@ -21,7 +21,7 @@ class SymInt:
     __module__ = "torch"
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError("torch.SymInt: torchlite traces no programs, so that it makes no symbolic sizes")
+        raise NotImplementedError("torch.SymInt: torchlite has no symbolic sizes; give the number itself")
 
 
 def _check(*values: Any) -> bool:

@@ -75,7 +75,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def __new__(cls, *args: Any, device: Any = None) -> Any:
         if device is not None:
-            _check_legacy_device(args, device)
+            from .legacy_types import check_device
+
+            check_device(args, device)
         if len(args) == 1 and isinstance(args[0], _C.TensorBase) and cls is not Tensor:
             return _instance(cls, args[0])
         from .legacy_types import legacy_new
@@ -585,7 +587,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         )
 
     def index(self, positions: Any, dims: Any) -> Any:
-        raise NotImplementedError("first-class dimensions are not supported by torchlite")
+        raise NotImplementedError("Tensor.index: torchlite has no first-class dimensions; index with x[...]")
 
     name = property(lambda self: None)
 
@@ -724,17 +726,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def __dlpack_device__(self) -> Any:
         return (1, 0)
-
-
-def _check_legacy_device(args: tuple[Any, ...], device: Any) -> None:
-    kind = _device.device(device).type
-    if kind != "cpu":
-        raise RuntimeError("legacy constructor expects device type: cpu but device type: %s was passed" % kind)
-    if len(args) == 1 and isinstance(args[0], _C.TensorBase):
-        raise RuntimeError(
-            "Legacy tensor constructor of the form torch.Tensor(tensor, device=device) is not supported.  "
-            "Use torch.tensor(...) or torch.as_tensor(...) instead."
-        )
 
 
 def _plain_torch_function(

@@ -49,7 +49,10 @@ def make(
     if _modes.handler_of(cls) is None:
         raise TypeError("Tensor must define __torch_dispatch__")
     if layout is not None and layout is not _device.strided:
-        raise NotImplementedError("layout %s is not supported by torchlite; every tensor is torch.strided" % layout)
+        raise NotImplementedError(
+            "_make_wrapper_subclass(): a wrapper of layout %s is not supported by torchlite; make it torch.strided"
+            % layout
+        )
     size = tuple(int(n) for n in size)
     strides = _dense(size) if strides is None else tuple(int(n) for n in strides)
     where = _device.device(device) if device is not None else _device.default()

@@ -37,7 +37,9 @@ def nop(fx_g: Any, example_inputs: Any) -> Any:
 
 def default_partition(joint_module: Any, joint_inputs: Any, /, *, num_fwd_outputs: int, **options: Any) -> Any:
     """aot_function splits no graph; it takes this for PyTorch's sake."""
-    raise NotImplementedError("torchlite does not split the graph of a forward and backward pass in two")
+    raise NotImplementedError(
+        "torchlite does not split the graph of a forward and backward pass in two; trace each with make_fx"
+    )
 
 
 min_cut_rematerialization_partition = default_partition

@@ -176,7 +176,9 @@ def _inverse(mode: Any, func: Any, args: Any, index: int) -> Any:
         return lambda base, new: again(new, base.dtype)
 
     def refuse(base: Any, new: Any) -> Any:
-        raise NotImplementedError("functionalize: a write to what %s made is not implemented in torchlite" % func)
+        raise NotImplementedError(
+            "functionalize: a write to what %s made is not implemented in torchlite; write to a clone() of it" % func
+        )
 
     return refuse
 

@@ -77,7 +77,7 @@ def is_boolean_dtype(dtype: Any) -> bool:
 
 
 def is_integer_dtype(dtype: Any) -> bool:
-    """bool is none."""
+    """Whether it is an integer dtype; bool does not count."""
     return dtype in _INTEGERS
 
 
@@ -269,7 +269,7 @@ def suggest_memory_format(x: Any) -> Any:
 
 
 def compute_required_storage_length(shape: Sequence[int], strides: Sequence[int], storage_offset: int) -> int:
-    """The number of elements that a tensor of this geometry reaches over."""
+    """The number of elements that a storage needs for a tensor of this geometry."""
     if reduce(operator.mul, shape, 1) == 0:
         return 0
     return 1 + storage_offset + sum((n - 1) * step for n, step in zip(shape, strides))

@@ -79,7 +79,7 @@ class FakeTensor(torch.Tensor):
     ) -> Any:
         device = torch.device(device)
         if device.type not in ("cpu", "webgpu", "meta"):
-            raise NotImplementedError("FakeTensor: no tensor can say that it is on %s in torchlite" % device)
+            raise NotImplementedError("FakeTensor: torchlite has no device %s; use cpu, webgpu or meta" % device)
         t = _wrappers.make(
             cls, elem.shape, elem.stride(), elem.storage_offset(), None, elem.dtype, None, device,
             requires_grad=elem.requires_grad, storage_size=elem.untyped_storage().nbytes(), storage=storage,

@@ -113,7 +113,7 @@ def _tensors(x: Any) -> Any:
 
 
 def _meta_of(like: Any) -> Any:
-    """A tensor of this shape, dtype and device, in the place of one that only left its edge."""
+    """Stands for a tensor of which only the edge is left: the same shape, dtype and device."""
     import torchlite as torch
 
     shape, dtype, device = like
@@ -202,7 +202,7 @@ def _run(
         return found
     finally:
         del tasks[depth:]
-        _node.saved_hooks[:] = hooks  # without what a hook or a backward entered and did not leave
+        _node.saved_hooks[:] = hooks  # drops those that a hook or a backward entered and did not leave
 
 
 def _check_inputs(inputs: Any) -> None:
@@ -274,7 +274,7 @@ def backward(
             distinct.append(t)
     found = _run(roots, grads, retain_graph, create_graph, keys, distinct)
     for t, g in zip(distinct, found):
-        if g is not None and t.grad_fn is None:  # the others keep theirs as it comes by
+        if g is not None and t.grad_fn is None:  # the engine hands the others theirs on its way
             _engine.finish(t, g, create_graph, hooked=True)
 
 

@@ -282,17 +282,24 @@ def _check_batched_forward(func: Callable[..., Any], inputs: tuple[Tensor, ...])
         def jvp(u: Tensor, x: Tensor = x) -> tuple[Tensor, ...]:
             return tuple(_tangents(func, inputs, x, u))
 
-        us = [torch.randn_like(x).detach() for _ in range(2)]
-        expected = [torch.stack(c) for c in zip(*map(jvp, us))]
-        try:
-            got = torch.func.vmap(jvp)(torch.stack(us))
-        except RuntimeError as e:
-            raise GradcheckError(f"While computing batched gradients, got: {e}\n\n{_BATCHED}") from e
-        for i, (a, b) in enumerate(zip(got, expected)):
-            if not torch.allclose(a, b):
-                raise GradcheckError(
-                    f"For input {j} and output {i}:\n\n{_BATCHED}\n\nGot:\n{a}\n\nExpected:\n{b}\n".strip()
-                )
+        for i, got, expected in _unlike_batched(jvp, [torch.randn_like(x).detach() for _ in range(2)]):
+            raise GradcheckError(
+                f"For input {j} and output {i}:\n\n{_BATCHED}\n\nGot:\n{got}\n\nExpected:\n{expected}\n".strip()
+            )
+
+
+def _unlike_batched(
+    f: Callable[[Tensor], tuple[Tensor, ...]], vectors: list[Tensor]
+) -> Iterator[tuple[int, Tensor, Tensor]]:
+    """(number, from vmap, one by one) of each result of f that vmap computes otherwise."""
+    expected = [torch.stack(c) for c in zip(*map(f, vectors))]
+    try:
+        got = torch.func.vmap(f)(torch.stack(vectors))
+    except RuntimeError as e:
+        raise GradcheckError(f"While computing batched gradients, got: {e}\n\n{_BATCHED}") from e
+    for i, (a, b) in enumerate(zip(got, expected)):
+        if not torch.allclose(a, b):
+            yield i, a, b
 
 
 def _random(x: Tensor, generator: Generator) -> Tensor:
@@ -349,17 +356,10 @@ def _check_batched(inputs: tuple[Tensor, ...], output: Tensor, i: int) -> None:
     def vjp(v: Tensor) -> tuple[Tensor, ...]:
         return tuple(torch.zeros_like(x) if g is None else g for g, x in zip(_vjp(output, wanted, v), wanted))
 
-    vs = [torch.randn_like(output) for _ in range(2)]
-    expected = [torch.stack(c) for c in zip(*map(vjp, vs))]
-    try:
-        got = torch.func.vmap(vjp)(torch.stack(vs))
-    except RuntimeError as e:
-        raise GradcheckError(f"While computing batched gradients, got: {e}\n\n{_BATCHED}") from e
-    for j, (a, b) in enumerate(zip(got, expected)):
-        if not torch.allclose(a, b):
-            raise GradcheckError(
-                f"\nFor output {i} and input {j}:\n\n{_BATCHED}\n\nGot:\n{a}\n\nExpected:\n{b}\n".strip()
-            )
+    for j, got, expected in _unlike_batched(vjp, [torch.randn_like(output) for _ in range(2)]):
+        raise GradcheckError(
+            f"For output {i} and input {j}:\n\n{_BATCHED}\n\nGot:\n{got}\n\nExpected:\n{expected}\n".strip()
+        )
 
 
 def _check_zero_in_zero_out(outputs: tuple[Tensor, ...], inputs: tuple[Tensor, ...], masked: bool | None) -> None:

@@ -381,7 +381,9 @@ def _run_inplace(ov: Overload, args: tuple[Any, ...], found: dict[int, Tensor]) 
         tangent.zero_()
     elif pushed._dispatches and not tangent._dispatches:  # one tangent so far, now one for each example of a vmap
         if self._base is not None:
-            raise NotImplementedError("vmap: a view with a tangent that is not mapped cannot be given one that is")
+            raise NotImplementedError(
+                "vmap: a view has a tangent that is not mapped, and cannot get one that is; write to a clone() of it"
+            )
         _set(self, pushed)
     else:
         tangent.copy_(pushed)

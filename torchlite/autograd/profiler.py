@@ -158,7 +158,8 @@ def kineto_available() -> bool:
 def _not_there(name: str) -> Callable[..., Any]:
     def refuse(*args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(
-            "torch.autograd.profiler.%s belongs to other devices and is not supported by torchlite" % name
+            "torch.autograd.profiler.%s belongs to other devices and is not supported by torchlite; use torch.profiler"
+            % name
         )
 
     return refuse

@@ -114,7 +114,11 @@ class _NamingFinder:
 
 # functorch is a package of PyTorch's wheel. These modules are there as soon as torchlite has the name torch, so that no
 # other functorch is taken, and load what they have when they are asked for it.
-_FUNCTORCH = {"functorch": "deprecated", "functorch.experimental": "experimental", "functorch.compile": "compilers"}
+_FUNCTORCH = {
+    "functorch": "torchlite._functorch.deprecated",
+    "functorch.experimental": "torchlite._functorch.experimental",
+    "functorch.compile": "torchlite._functorch.compilers",
+}
 
 
 class _Functorch(ModuleType):
@@ -123,14 +127,14 @@ class _Functorch(ModuleType):
     def __getattr__(self, name):
         if name.startswith("__") and name != "__version__":
             raise AttributeError(name)
-        source = importlib.import_module(f"{REAL}._functorch.{_FUNCTORCH[self.__name__]}")
+        source = importlib.import_module(_FUNCTORCH[self.__name__])
         try:
             return getattr(source, name)
         except AttributeError:
             raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'") from None
 
     def __dir__(self):
-        return importlib.import_module(f"{REAL}._functorch.{_FUNCTORCH[self.__name__]}").__all__
+        return importlib.import_module(_FUNCTORCH[self.__name__]).__all__
 
 
 def _make_functorch():

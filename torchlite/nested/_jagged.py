@@ -103,7 +103,9 @@ def _slice(func: Any, x: Any, dim: int = 0, start: Any = None, end: Any = None, 
 def _getitem(func: Any, x: Any, key: Any) -> Any:
     keys = list(key) if isinstance(key, tuple) else [key]
     if any(isinstance(k, (torch.Tensor, list)) for k in keys):
-        raise NotImplementedError("aten.index.Tensor: torchlite has no rule for it and the layout torch.jagged")
+        raise NotImplementedError(
+            "aten.index.Tensor: torchlite has no rule for it and the layout torch.jagged; index those of x.unbind()"
+        )
     if Ellipsis in keys:
         at = keys.index(Ellipsis)
         missing = x.dim() - sum(k is not None and k is not Ellipsis for k in keys)

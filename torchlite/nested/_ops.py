@@ -80,7 +80,10 @@ def sizes_in(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
 def refused(func: Any, name: str, x: Any) -> NotImplementedError:
     """PyTorch's error for a function without a rule for the layout."""
     if isinstance(x, NestedTensor):
-        return NotImplementedError("aten.%s: torchlite has no rule for it and the layout torch.jagged" % name)
+        return NotImplementedError(
+            "aten.%s: torchlite has no rule for it and the layout torch.jagged; call it on the tensors of x.unbind()"
+            % name
+        )
     return NotImplementedError(
         "Could not run 'aten::%s' with arguments from the 'NestedTensorCPU' backend. This could be because the "
         "operator doesn't exist for this backend. Tensor.unbind() gives the tensors of the batch." % name

@@ -134,7 +134,9 @@ class Nested(torch.Tensor):
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        raise NotImplementedError("%s: torchlite does not have this operator for nested tensors" % func)
+        raise NotImplementedError(
+            "%s: torchlite does not have this operator for nested tensors; call it on those of x.unbind()" % func
+        )
 
     # ---- of the layout -----------------------------------------------------------------------------------------------
     def _parts(self) -> list[Any]:

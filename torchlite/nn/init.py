@@ -298,18 +298,7 @@ def _deprecated(name):
     return f
 
 
-for _n in (
-    "uniform",
-    "normal",
-    "constant",
-    "eye",
-    "dirac",
-    "xavier_uniform",
-    "xavier_normal",
-    "kaiming_uniform",
-    "kaiming_normal",
-    "orthogonal",
-    "sparse",
-):
-    globals()[_n] = _deprecated(_n)
+for _n in __all__:
+    if _n + "_" in globals():
+        globals()[_n] = _deprecated(_n)
 del _n

@@ -223,15 +223,15 @@ class _Bodies:
     """The functions of a file of this folder, which is loaded when one is called."""
 
     def __init__(self, module: str) -> None:
-        self.module = "%s.%s" % (__package__, module)
+        self.module = module
 
     def __getattr__(self, name: str) -> Any:
         from importlib import import_module
 
-        return getattr(import_module(self.module), name)
+        return getattr(import_module(self.module, __package__), name)
 
 
-bodies, formulas, reference = _Bodies("_bodies"), _Bodies("_formulas"), _Bodies("_reference")
+bodies, formulas, reference = _Bodies("._bodies"), _Bodies("._formulas"), _Bodies("._reference")
 
 
 class _Lookup(type):

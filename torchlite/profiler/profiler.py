@@ -19,7 +19,9 @@ class ExecutionTraceObserver:
     """PyTorch's execution traces are not there."""
 
     def __init__(self):
-        raise NotImplementedError("ExecutionTraceObserver is not supported by torchlite")
+        raise NotImplementedError(
+            "ExecutionTraceObserver is not supported by torchlite; use profile(...) and export_chrome_trace()"
+        )
 
 
 def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0):
@@ -131,7 +133,9 @@ class profile:
         if not self.activities:
             raise AssertionError("No valid profiler activities found")
         if execution_trace_observer is not None:
-            raise NotImplementedError("execution_trace_observer is not supported by torchlite")
+            raise NotImplementedError(
+                "execution_trace_observer is not supported by torchlite; use export_chrome_trace()"
+            )
         for name, value in (
             ("with_flops", with_flops),
             ("with_modules", with_modules),

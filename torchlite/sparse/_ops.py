@@ -261,7 +261,7 @@ def mul(x: Any, y: Any) -> Any:
         shape = torch.broadcast_shapes(x.shape, y.shape)
         if shape != x.shape:
             raise NotImplementedError(
-                "mul(sparse, dense): torchlite does not broadcast the sparse tensor to %s" % (shape,)
+                "mul(sparse, dense): torchlite does not broadcast the sparse tensor to %s; use x.to_dense()" % (shape,)
             )
         return on_values(x, lambda v: v * _t.sample(y.expand(x.shape), x))
     if x.dim() == 0 or y.dim() == 0:

@@ -1,4 +1,4 @@
-"""Modes that see the ops below autograd, and what is asked of tensors that wrap others."""
+"""Modes that see the ops below autograd, and helpers for tensors that wrap others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,9 @@ class TorchDispatchMode:
 
     def __init__(self, _dispatch_key: Any = None) -> None:
         if _dispatch_key is not None:
-            raise NotImplementedError("TorchDispatchMode for a dispatch key is not implemented in torchlite")
+            raise NotImplementedError(
+                "TorchDispatchMode for a dispatch key is not implemented in torchlite; leave _dispatch_key out"
+            )
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError

@@ -1,7 +1,7 @@
 /**
- * The bundle that travels in the wheel. A script that leaves its functions on globalThis rather than a module, because
- * a page may load it in any way that its security policy allows (torchlite/webgpu/transport/page.py), and because it is
- * a GPU worker's too.
+ * The bundle that travels in the wheel. It is a script that puts its functions on globalThis, not a module: a page
+ * loads it in whatever way its security policy allows (torchlite/webgpu/transport/page.py), and a GPU worker runs the
+ * same text.
  */
 import { NO_ADAPTER, probeCanvas } from "../runtime/canvas";
 import { PageBridge, type Heap } from "./page_bridge";

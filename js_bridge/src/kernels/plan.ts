@@ -13,7 +13,8 @@ import { mustBeFours, fused, fusedAnywhere, type FusedParams } from "./elementwi
 import { gather, join, pad } from "./index/index_ops";
 import { linalg } from "./products/linalg";
 import { many } from "./step/many";
-import { matmul, planMatmul } from "./products/matmul";
+import { planMatmul } from "./products/matmul";
+import { matmul } from "./products/matmul_kernel";
 import { adam, sgd } from "./step/optimizer";
 import { compactPlan, scatterPlan } from "./index/plan_index";
 import {

@@ -85,8 +85,9 @@ export function checkGraph(
   };
   nodes.forEach((n, k) => {
     if ("in" in n) below(n.in, inputs.length, "input");
-    else if ("coord" in n) below(n.coord + 1, Math.max(ndim, 0) + 1, "dim one before");
-    else if ("op" in n) {
+    else if ("coord" in n) {
+      if (n.coord !== -1) below(n.coord, Math.max(ndim, 0), "dim");
+    } else if ("op" in n) {
       if (!Object.hasOwn(OPS, n.op)) throw new UnsupportedKernelError(n.op, n.dtype, "has no WebGPU kernel");
       n.args.forEach((a) => below(a, k, `node before ${k} called`));
     } else if ("random" in n) {

@@ -1,8 +1,8 @@
 /**
- * Whether kernels may read float16 as WGSL's f16, which the feature shader-f16 brings. WGSL lets a device take
- * subnormal halves for 0, and says nothing certain of infinities and NaN; so a device is asked once, when it is opened,
- * about every half there is: read from a buffer, kept in workgroup memory, converted and multiplied, it must give what
- * the bits say. Where it does not, kernels convert the bits.
+ * Whether kernels may read float16 as WGSL's f16, which the feature shader-f16 brings. WGSL lets a device flush
+ * subnormal halves to 0, and promises nothing for infinities and NaN. So each device is tested once, when it is opened,
+ * with all 65536 halves: each is read from a buffer, kept in workgroup memory, converted and multiplied, and must give
+ * what its bits say. On a device that fails, kernels convert the bits themselves.
  */
 import { MAP_READ, Usage } from "./constants";
 import { buildModule } from "../wgsl/module";
@@ -32,7 +32,7 @@ fn same(x: vec4<f32>, y: vec4<f32>) -> bool {
   workgroup: GROUP,
 });
 
-/** Asks a device that has shader-f16. */
+/** Tests a device that has shader-f16. */
 export async function readsHalves(device: GPUDevice): Promise<boolean> {
   device.pushErrorScope("validation");
   const halves = device.createBuffer({ size: 2 * COUNT, usage: Usage.STORAGE | Usage.COPY_DST });

@@ -169,7 +169,7 @@ fn tl_div(x: f32, y: f32) -> f32 {
   }
   return x / y;
 }`,
-  /* half to even without relying on the built-in's tie rule; decimals as torch: scale, round, scale back */
+  /* the built-in rounds halves to even; the sign is copied so that -0.4 gives -0 */
   tl_round: `fn tl_round(x: f32) -> f32 { if (abs(x) < 8388608.0) { return tl_copysign(round(x), x); } return x; }`,
   tl_nextafter: /* wgsl */ `
 fn tl_nextafter(x: f32, y: f32) -> f32 {
@@ -228,8 +228,8 @@ fn tl_normal_tail(x: f32) -> f32 {
   return t * ${NORMAL_TAIL};
 }`,
   /*
-   * The adapter's own exp: its relative error grows with x^2, where what it is a part of is small against 1. PyTorch's
-   * x * (1 + erf(x / sqrt 2)) / 2 loses more digits there.
+   * This calls the adapter's own exp. Its relative error grows with x^2, but there its term is small against 1.
+   * PyTorch's x * (1 + erf(x / sqrt 2)) / 2 loses more digits.
    */
   tl_gelu: /* wgsl */ `
 fn tl_gelu(x: f32) -> f32 {

@@ -73,8 +73,8 @@ static int check_kernel(int nd, const int64_t *k) {
        nd == 1 ? LL(1) : LL(k[0]), LL(k[nd - 1]));
 }
 
-/* checks everything PyTorch checks; x, w batched */
-static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
+/* The arguments that are numbers, and the weight's shape beside them. */
+static int check_numbers(const Args *a, TlTensor *x, TlTensor *w) {
   const int nd = a->nd;
   for (int i = 0; i < nd; i++)
     if (a->padding[i] < 0) FAIL("negative padding is not supported");
@@ -104,6 +104,12 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
         a->padding[i] > most || a->outpad[i] > most)
       FAIL("integer out of range");
   }
+  return 0;
+}
+
+/* The shapes of the batched x, of w and of the bias against each other. */
+static int check_shapes(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
+  const int nd = a->nd;
   const int64_t want = a->transposed ? w->shape[0] : w->shape[1] * a->groups,
                 outc = a->transposed ? w->shape[1] * a->groups : w->shape[0];
   if (x->shape[1] != want)
@@ -131,7 +137,10 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
            by_x(s1, nd, in), by_x(s2, nd, kk));
     }
   } else if (check_outpad(a)) return -1;
-  if (check_kernel(nd, w->shape + 2)) return -1;
+  return check_kernel(nd, w->shape + 2);
+}
+
+static int check_dtypes(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   if (bias && bias->dtype != x->dtype && (!a->transposed || x->dtype == w->dtype))
     FAIL("Input type (%s) and bias type (%s) should be the same", tl_cpp_type[x->dtype], tl_cpp_type[bias->dtype]);
   if (x->dtype != w->dtype) {
@@ -142,7 +151,7 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   }
   if (a->transposed && tl_is_integral(x->dtype) && x->dtype != TL_I64) {
     PyErr_Format(PyExc_NotImplementedError, "\"slow_conv_transpose%dd_out_cpu\" not implemented for '%s'",
-                 nd == 3 ? 3 : 2, tl_scalar_type[x->dtype]);
+                 a->nd == 3 ? 3 : 2, tl_scalar_type[x->dtype]);
     return -1;
   }
   if (x->dtype == TL_BOOL) {
@@ -150,6 +159,12 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
     return -1;
   }
   return 0;
+}
+
+/* Everything that PyTorch checks, in its order, which decides the error where several things are wrong. */
+static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
+  if (check_numbers(a, x, w) || check_shapes(a, x, w, bias)) return -1;
+  return check_dtypes(a, x, w, bias);
 }
 
 /* geometry with the op's input on the x side (or y side when transposed); out: spatial size of the result */

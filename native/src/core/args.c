@@ -163,6 +163,51 @@ int tl_expect(PyObject *o, int64_t numel, const char *name) {
   return -1;
 }
 
+/* objects that Python registers by the name of their field in tl_reg */
+static const struct {
+  const char *name;
+  PyObject **slot;
+} registered[] = {
+#define R(n) {#n, &tl_reg.n}
+  R(Tensor),
+  R(Size),
+  R(device),
+  R(dtype),
+  R(record),
+  R(record_inplace),
+  R(dispatch_other),
+  R(call_out),
+  R(bind_error),
+  R(getitem),
+  R(setitem),
+  R(compile_schema),
+  R(set_grad),
+  R(get_grad_fn),
+  R(set_requires_grad),
+  R(host_copy),
+  R(resolve),
+  R(device_alloc),
+  R(device_resize),
+  R(device_copy),
+  R(device_fill),
+  R(device_run),
+  R(torch_function),
+  R(torch_operator),
+  R(named_result),
+  R(limited),
+  R(unsupported_array),
+  R(forward),
+  R(has_tangent),
+  R(torch_dispatch),
+  R(dispatch_alias),
+  R(dispatch_item),
+  R(no_meta),
+  R(dispatch_geometry),
+  R(autocast),
+  R(autocast_function),
+#undef R
+};
+
 /* _C.register(name, object): "dtypes" and "devices" take tuples ordered by code */
 static PyObject *reg(PyObject *mod, PyObject *args) {
   (void)mod;
@@ -193,52 +238,9 @@ static PyObject *reg(PyObject *mod, PyObject *args) {
     tl_default_dtype = d;
     Py_RETURN_NONE;
   }
-  struct {
-    const char *name;
-    PyObject **slot;
-  } table[] = {
-#define R(n) {#n, &tl_reg.n}
-    R(Tensor),
-    R(Size),
-    R(device),
-    R(dtype),
-    R(record),
-    R(record_inplace),
-    R(dispatch_other),
-    R(call_out),
-    R(bind_error),
-    R(getitem),
-    R(setitem),
-    R(compile_schema),
-    R(set_grad),
-    R(get_grad_fn),
-    R(set_requires_grad),
-    R(host_copy),
-    R(resolve),
-    R(device_alloc),
-    R(device_resize),
-    R(device_copy),
-    R(device_fill),
-    R(device_run),
-    R(torch_function),
-    R(torch_operator),
-    R(named_result),
-    R(limited),
-    R(unsupported_array),
-    R(forward),
-    R(has_tangent),
-    R(torch_dispatch),
-    R(dispatch_alias),
-    R(dispatch_item),
-    R(no_meta),
-    R(dispatch_geometry),
-    R(autocast),
-    R(autocast_function),
-#undef R
-  };
-  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-    if (!strcmp(table[i].name, name)) {
-      Py_XSETREF_(*table[i].slot, Py_NewRef(o));
+  for (size_t i = 0; i < sizeof registered / sizeof *registered; i++)
+    if (!strcmp(registered[i].name, name)) {
+      Py_XSETREF_(*registered[i].slot, Py_NewRef(o));
       if (!strcmp(name, "Tensor")) tl_TensorClass = (PyTypeObject *)o;
       Py_RETURN_NONE;
     }

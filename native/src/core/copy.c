@@ -469,7 +469,7 @@ static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   return 0;
 }
 
-/* a finite number that the dtype has no room for is an error where a tensor is filled with it */
+/* It is an error to fill a tensor with a finite number beyond the range of its dtype. */
 int tl_check_finite(tl_dtype d, PyObject *value) {
   static const double limits[TL_NUM_DTYPES] = {[TL_F16] = 65504.0,
                                                [TL_BF16] = 3.3895313892515355e38,

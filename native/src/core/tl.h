@@ -14,7 +14,7 @@
 #endif
 #include <Python.h>
 #include <stdint.h>
-#if PY_VERSION_HEX < 0x030C0000 /* CPython 3.11 has these, its headers keep them from the limited API */
+#if PY_VERSION_HEX < 0x030C0000 /* CPython 3.11 has these, but its headers leave them out of the limited API */
 #include <structmember.h>
 #define Py_T_PYSSIZET T_PYSSIZET
 #define Py_READONLY READONLY
@@ -25,9 +25,10 @@ PyAPI_FUNC(PyObject *) PyObject_Vectorcall(PyObject *, PyObject *const *, size_t
 PyAPI_FUNC(PyObject *) PyObject_VectorcallMethod(PyObject *, PyObject *const *, size_t, PyObject *);
 PyAPI_FUNC(PyObject *) PyVectorcall_Call(PyObject *, PyObject *, PyObject *);
 #endif
-/* The limited API takes PyObject * only and, from 3.12 on, counts references by calls. Tensors and storages are passed
- * as they are here; on WASM, where such a call leaves the module, the count is done in place: its position is part of
- * the stable ABI, and every CPython from 3.12 keeps immortal objects at or above this bound on 32-bit machines. */
+/* The limited API takes PyObject * only. The macros below cast, so that tensors and storages can be passed as they are.
+ * From 3.12 on it also counts references by calls. On WASM such a call leaves the module, so there the count is changed
+ * in place: its position is part of the stable ABI, and every CPython from 3.12 keeps the counts of immortal objects at
+ * or above this bound on 32-bit machines. */
 #if defined(__wasm32__)
 #define TL_IMMORTAL 0x3fffffffu
 PyAPI_FUNC(void) _Py_Dealloc(PyObject *);
@@ -204,7 +205,7 @@ enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2, TL_WRAPPED = 3 };
 
 typedef struct {
   PyObject_HEAD char *data;        /* host bytes (CPU), else NULL */
-  uint64_t nbytes;                 /* on the meta device, more than there is room for in an address space */
+  uint64_t nbytes;                 /* on the meta device it may exceed the address space */
   PyObject *owner;                 /* exporter of borrowed memory (memoryview), or the device's buffer handle */
   uint8_t device, borrowed, level; /* level: of the function transforms (torch.func) that it was made in */
   int32_t exports;                 /* buffers handed out: the memory must stay where it is */
@@ -240,7 +241,7 @@ enum {
   TL_CONJ = 32,           /* the elements are the conjugates of what memory holds */
   TL_NEG = 256,           /* the elements are the negatives of what memory holds */
   TL_DISPATCHES = 1024,   /* its class has a __torch_dispatch__ */
-  TL_ASKS_STRIDES = 2048, /* its class is asked for strides, */
+  TL_ASKS_STRIDES = 2048, /* strides are asked of its class, */
   TL_ASKS_SIZES = 4096,   /* and for sizes (attr.c) */
   TL_LAZY = TL_CONJ | TL_NEG,
   /* kernels cannot read such memory: the dispatcher gives them a copy */
@@ -343,7 +344,7 @@ enum {
   TL_K_META = 16     /* serves tensors without memory: reads and writes no element where tl_meta is set */
 };
 /* Set while a TL_K_META kernel runs for the meta device. New tensors are on that device then, and copies and fills of
- * tensors do nothing: what the kernel says of shapes, strides, dtypes and errors is all that is wanted. */
+ * tensors do nothing: only the kernel's shapes, strides, dtypes and errors count. */
 extern bool tl_meta;
 #define TL_FALLBACK() (Py_NewRef(Py_NotImplemented))
 

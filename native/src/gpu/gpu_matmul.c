@@ -1,4 +1,4 @@
-/* gpu_matmul.c: the sizes and words of the kernel "matmul" (js_bridge/src/kernels/products/matmul.ts).
+/* gpu_matmul.c: the sizes and words of the kernel "matmul" (js_bridge/src/kernels/products/matmul_kernel.ts).
  *
  * The kernel multiplies a [*, m, k] by b [*, k, n] with at most two batch dims, which it reads through strides. So
  * transposed, sliced and broadcast operands need no copy, and most batches are joined to two dims or none. */
@@ -118,7 +118,7 @@ static bool needs_copies(const Product *p, const TlTensor *a) {
   return p->nbatch > 2 || (p->nbatch && p->m < SMALL_M && shared && !tl_is_contiguous(a));
 }
 
-/* The words of matmul.ts: sizes, then of each operand offset, rows, columns and batch strides. */
+/* The words of matmul_kernel.ts: sizes, then of each operand offset, rows, columns and batch strides. */
 static int write_words(const Product *p, double alpha, double beta, uint32_t *words) {
   int64_t inner = p->nbatch ? p->sizes[p->nbatch - 1] : 1, outer = p->nbatch > 1 ? p->sizes[0] : 1;
   int64_t steps[OPERANDS][2] = {{0}}, numel = tl_wrap_mul(p->m, p->n);

@@ -252,77 +252,82 @@ static int start_offsets(tl_plan *p, int bdims, const int64_t *bshape) {
   return 0;
 }
 
-/* masks become their nonzero columns; index tensors become contiguous int64. Returns the number of slots or -1. */
-static int expand_indices(TlTensor *self, PyObject *indices, TlTensor **ix) {
-  int n = 0;
-  Py_ssize_t len = PySequence_Size(indices);
-  if (len < 0) return -1;
-  for (Py_ssize_t i = 0; i < len; i++) {
-    PyObject *o = PySequence_GetItem(indices, i);
-    TlTensor *t = (TlTensor *)o;
-    int bad = 0;
-    if (!o) return -1;
-    if (o == Py_None) {
-      Py_DECREF(o);
-      if (n >= self->ndim) goto many;
-      ix[n++] = NULL;
-      continue;
-    }
-    if (!TL_CHECK(o)) {
-      PyErr_SetString(PyExc_TypeError, "index(): indices must be tensors or None");
-      bad = 1;
-    } else if (tl_meta && (t->dtype == TL_BOOL || t->dtype == TL_U8)) {
-      PyErr_SetString(PyExc_NotImplementedError,
-                      "index: how many elements a mask selects is not known on the meta device");
-      bad = 1;
-    } else if (t->dtype == TL_BOOL || t->dtype == TL_U8) {
-      TlTensor *cols = NULL;
-      if (!t->ndim) { /* x[mask] adds a dim to such a mask and to x before it comes here */
-        Py_DECREF(o);
-        if (!self->ndim) goto many;
-        PyErr_SetString(PyExc_IndexError, "index(): a mask without dimensions indexes no dimension");
-        goto fail;
-      }
-      for (int d = 0; d < t->ndim && !bad; d++) {
-        if (n + d >= self->ndim) {
-          Py_DECREF(o);
-          goto many;
-        }
-        if (t->shape[d] != self->shape[n + d]) {
-          PyErr_Format(
-            PyExc_IndexError,
-            "The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at index %d",
-            tl_fmt_shape(t->ndim, t->shape), d, tl_fmt_shape(self->ndim, self->shape), n + d);
-          bad = 1;
-        }
-      }
-      if (!bad) bad = !(cols = tl_nonzero_columns(t));
-      for (int d = 0; d < t->ndim && !bad; d++) {
-        int64_t count = cols->shape[1], one = 1;
-        ix[n] = tl_view(cols, 1, &count, &one, cols->offset + d * count);
-        bad = !ix[n];
-        if (!bad) n++;
-      }
-      TL_DEC(cols);
-    } else {
-      TlTensor *c = tl_index_i64(t);
-      if (!c) {
-        if (!PyErr_Occurred())
-          PyErr_SetString(PyExc_IndexError, "tensors used as indices must be long, int, byte or bool tensors");
-        bad = 1;
-      } else if (n >= self->ndim) {
-        TL_DEC(c);
-        Py_DECREF(o);
-        goto many;
-      } else ix[n++] = c;
-    }
-    Py_DECREF(o);
-    if (bad) goto fail;
+static int too_many(const TlTensor *self, Py_ssize_t given) {
+  PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d (got %lld)", self->ndim,
+               (long long)given);
+  return -1;
+}
+
+/* A mask over dims n, n + 1, ... of self: its nonzero columns become ix[n], ix[n + 1], ..., and *n
+ * moves behind them. `given`: number of indices, for the error. */
+static int expand_mask(const TlTensor *self, TlTensor *mask, Py_ssize_t given, TlTensor **ix, int *n) {
+  if (!mask->ndim) { /* x[mask] adds a dim to such a mask and to x before it comes here */
+    if (!self->ndim) return too_many(self, given);
+    PyErr_SetString(PyExc_IndexError, "index(): a mask without dimensions indexes no dimension");
+    return -1;
   }
-  return n;
-many:
-  PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d (got %lld)", self->ndim, (long long)len);
-fail:
+  for (int d = 0; d < mask->ndim; d++) {
+    if (*n + d >= self->ndim) return too_many(self, given);
+    if (mask->shape[d] == self->shape[*n + d]) continue;
+    PyErr_Format(PyExc_IndexError,
+                 "The shape of the mask %s at index %d does not match the shape of the indexed tensor %s at index %d",
+                 tl_fmt_shape(mask->ndim, mask->shape), d, tl_fmt_shape(self->ndim, self->shape), *n + d);
+    return -1;
+  }
+  TlTensor *columns = tl_nonzero_columns(mask);
+  if (!columns) return -1;
+  bool ok = true;
+  for (int d = 0; d < mask->ndim && ok; d++) {
+    int64_t count = columns->shape[1], one = 1;
+    ix[*n] = tl_view(columns, 1, &count, &one, columns->offset + d * count);
+    ok = ix[*n] != NULL;
+    *n += ok;
+  }
+  TL_DEC(columns);
+  return ok ? 0 : -1;
+}
+
+/* One index of those given: None and an index tensor fill one slot of ix, a mask one for each of its dims. */
+static int expand_index(const TlTensor *self, PyObject *o, Py_ssize_t given, TlTensor **ix, int *n) {
+  if (o == Py_None) {
+    if (*n >= self->ndim) return too_many(self, given);
+    ix[(*n)++] = NULL;
+    return 0;
+  }
+  if (!TL_CHECK(o)) {
+    PyErr_SetString(PyExc_TypeError, "index(): indices must be tensors or None");
+    return -1;
+  }
+  TlTensor *t = (TlTensor *)o;
+  if (t->dtype == TL_BOOL || t->dtype == TL_U8) {
+    if (!tl_meta) return expand_mask(self, t, given, ix, n);
+    PyErr_SetString(PyExc_NotImplementedError,
+                    "index: how many elements a mask selects is not known on the meta device; use torch.where");
+    return -1;
+  }
+  TlTensor *c = tl_index_i64(t);
+  if (!c && !PyErr_Occurred())
+    PyErr_SetString(PyExc_IndexError, "tensors used as indices must be long, int, byte or bool tensors");
+  if (!c) return -1;
+  if (*n >= self->ndim) {
+    TL_DEC(c);
+    return too_many(self, given);
+  }
+  ix[(*n)++] = c;
+  return 0;
+}
+
+/* masks become their nonzero columns; index tensors become contiguous int64. Returns the number of slots or -1. */
+static int expand_indices(const TlTensor *self, PyObject *indices, TlTensor **ix) {
+  int n = 0;
+  Py_ssize_t given = PySequence_Size(indices);
+  bool ok = given >= 0;
+  for (Py_ssize_t i = 0; ok && i < given; i++) {
+    PyObject *o = PySequence_GetItem(indices, i);
+    ok = o && expand_index(self, o, given, ix, &n) == 0;
+    Py_XDECREF(o);
+  }
+  if (ok) return n;
   while (n--) TL_DEC(ix[n]);
   return -1;
 }

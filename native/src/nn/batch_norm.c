@@ -160,10 +160,45 @@ done:
   return rc;
 }
 
+/* Parameters and running statistics against the number of channels. The statistics are checked first, as in PyTorch. */
+static int check_channels(PyObject *const *args, int64_t channels, bool training) {
+  static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
+  for (int i = 2; i < 6; i++) {
+    int a = i < 4 ? i + 1 : i - 3;
+    if (check_param(args[a], names[a - 1], channels) < 0) return -1;
+    if (i < 4 && !training && tl_none(args[a])) {
+      PyErr_Format(PyExc_RuntimeError, "%s must be defined in evaluation mode", names[a - 1]);
+      return -1;
+    }
+  }
+  return 0;
+}
+
+/* Mean m and biased variance var of each channel over *count elements. m, s1 and var begin as zeros; s1 is scratch:
+ * sums of differences from the rounded mean, which correct both. */
+static int batch_moments(TlTensor *t, tl_dtype loop, double *m, double *s1, double *var, int64_t channels,
+                         double *count) {
+  uint8_t mask[TL_MAX_DIMS];
+  TlRed r;
+  TlShift shift = {m, s1, var};
+  memset(mask, 1, t->ndim);
+  mask[1] = 0;
+  tl_red_plan(&r, t, mask, false, loop);
+  const double n = *count = (double)r.k;
+  if (tl_red_run(&r, tl_red_loop(TL_RED_SUM, loop), m) < 0) return -1;
+  for (int64_t c = 0; c < channels; c++) m[c] /= n;
+  if (tl_red_run(&r, tl_red_loop(TL_RED_SHIFT, loop), &shift) < 0) return -1;
+  for (int64_t c = 0; c < channels; c++) {
+    m[c] = (loop == TL_F32 ? (double)(float)m[c] : m[c]) + s1[c] / n;
+    var[c] = (var[c] - s1[c] * s1[c] / n) / n;
+    if (var[c] < 0) var[c] = 0;
+  }
+  return 0;
+}
+
 /* id 0: native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps) -> out, mean,
  * invstd; id 1: batch_norm(...) -> out. */
 PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
   TlTensor *t = (TlTensor *)args[0], *x = NULL, *y = NULL, *mean = NULL, *invstd = NULL, *ab = NULL;
   bool training = PyObject_IsTrue(args[5]);
   double momentum = 0, eps, *v = NULL;
@@ -171,14 +206,7 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   (void)nargs, (void)out;
   if (t->ndim < 2) return TL_FALLBACK();
   channels = t->shape[1];
-  for (int i = 2; i < 6; i++) {
-    int a = i < 4 ? i + 1 : i - 3; /* running statistics are checked first */
-    if (check_param(args[a], names[a - 1], channels) < 0) return NULL;
-    if (i < 4 && !training && tl_none(args[a])) {
-      PyErr_Format(PyExc_RuntimeError, "%s must be defined in evaluation mode", names[a - 1]);
-      return NULL;
-    }
-  }
+  if (check_channels(args, channels, training) < 0) return NULL;
   if (!tl_is_float(t->dtype))
     return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("batch_norm", t->dtype);
   if (tl_check_params(t, args + 1, 4, false) < 0) return NULL;
@@ -191,23 +219,10 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   memset(v, 0, 3 * channels * sizeof *v);
   if (load_channels(args[1], w, channels, 1) < 0 || load_channels(args[2], bias, channels, 0) < 0) goto done;
   if (training) {
-    uint8_t mask[TL_MAX_DIMS];
-    TlRed r;
-    TlShift shift = {m, s1, var};
-    memset(mask, 1, t->ndim);
-    mask[1] = 0;
-    tl_red_plan(&r, t, mask, false, loop);
-    double n = (double)r.k;
-    if (tl_red_run(&r, tl_red_loop(TL_RED_SUM, loop), m) < 0) goto done;
-    for (int64_t c = 0; c < channels; c++) m[c] /= n;
-    if (tl_red_run(&r, tl_red_loop(TL_RED_SHIFT, loop), &shift) < 0) goto done;
-    for (int64_t c = 0; c < channels; c++) {
-      m[c] = (loop == TL_F32 ? (double)(float)m[c] : m[c]) + s1[c] / n;
-      var[c] = (var[c] - s1[c] * s1[c] / n) / n;
-      if (var[c] < 0) var[c] = 0;
-    }
-    if (r.k && (update_running(args[3], m, 1, momentum, channels) < 0 ||
-                update_running(args[4], var, n / (n - 1), momentum, channels) < 0))
+    double n;
+    if (batch_moments(t, loop, m, s1, var, channels, &n) < 0) goto done;
+    if (n > 0 && (update_running(args[3], m, 1, momentum, channels) < 0 ||
+                  update_running(args[4], var, n / (n - 1), momentum, channels) < 0))
       goto done;
   } else if (load_channels(args[3], m, channels, 0) < 0 || load_channels(args[4], var, channels, 1) < 0) {
     goto done;

@@ -210,7 +210,6 @@ static int check_overlaps(const TlTensor *out, int nin, const PwArg *in) {
 /* ---- engine ----------------------------------------------------------------------------------------------------- */
 typedef struct {
   bool constant, direct;
-  int size; /* of the loop's operand */
   Cursor cur;
   const char *ptr;
 } Operand;
@@ -231,9 +230,45 @@ static int run_direct(pw_loop loop, const PwParams *p, int nin, const char **ptr
   return 0;
 }
 
+/* Buffers in which a chunk is converted: raw elements of a tensor, and elements of the type in between (`via`). */
+typedef struct {
+  _Alignas(16) char raw[CHUNK_BYTES], tmp[CHUNK_BYTES];
+} Scratch;
+
+/* A chunk of one value, which no later chunk changes. */
+static void fill_constant(const PwArg *in, tl_dtype via, tl_dtype type, int64_t chunk, char *buf, Scratch *scratch) {
+  if (!in->t) store_number(in, via, type, buf);
+  else {
+    tl_cast_contig(via, scratch->tmp, (tl_dtype)in->t->dtype, tl_data(in->t), 1);
+    tl_cast_contig(type, buf, via, scratch->tmp, 1);
+  }
+  repeat(buf, tl_itemsize[type], chunk);
+}
+
+/* The next m elements of an operand in the loop's type: in the tensor's own memory where that does, else in buf. */
+static const void *next_elements(Operand *op, tl_dtype d, tl_dtype via, tl_dtype type, int64_t m, char *buf,
+                                 Scratch *scratch) {
+  bool straight = d == type && via == d;
+  const char *src = op->ptr;
+  if (op->direct) op->ptr += m * tl_itemsize[d];
+  else {
+    char *to = straight ? buf : scratch->raw;
+    cursor_move(&op->cur, to, m, false);
+    src = to;
+  }
+  if (straight) return src;
+  if (via == d || via == type) tl_cast_contig(type, buf, d, src, m);
+  else {
+    tl_cast_contig(via, scratch->tmp, d, src, m);
+    tl_cast_contig(type, buf, via, scratch->tmp, m);
+  }
+  return buf;
+}
+
 static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it,
                       const tl_dtype *via, tl_dtype lo, TlTensor *out, const int *order) {
-  _Alignas(16) char buf[PW_MAX_IN][CHUNK_BYTES], raw[CHUNK_BYTES], tmp[CHUNK_BYTES], obuf[CHUNK_BYTES];
+  _Alignas(16) char buf[PW_MAX_IN][CHUNK_BYTES], obuf[CHUNK_BYTES];
+  Scratch scratch;
   Operand op[PW_MAX_IN];
   Cursor oc;
   tl_dtype od = (tl_dtype)out->dtype;
@@ -250,15 +285,9 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
   if (chunk > n) chunk = n;
   for (int k = 0; k < nin; k++) {
     const TlTensor *t = in[k].t;
-    op[k].size = tl_itemsize[it[k]];
     op[k].constant = !t || t->numel == 1;
     if (op[k].constant) {
-      if (!t) store_number(&in[k], via[k], it[k], buf[k]);
-      else {
-        tl_cast_contig(via[k], tmp, (tl_dtype)t->dtype, tl_data(t), 1);
-        tl_cast_contig(it[k], buf[k], via[k], tmp, 1);
-      }
-      repeat(buf[k], op[k].size, chunk);
+      fill_constant(&in[k], via[k], it[k], chunk, buf[k], &scratch);
       continue;
     }
     cursor_init(&op[k].cur, t, out, order, ordered);
@@ -274,29 +303,13 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
     for (int k = 0; k < nin; k++) {
       q[k] = buf[k];
       if (op[k].constant) continue;
-      tl_dtype d = (tl_dtype)in[k].t->dtype;
-      bool straight = d == it[k] && via[k] == d;
-      const char *src = op[k].ptr;
-      if (op[k].direct) op[k].ptr += m * tl_itemsize[d];
-      else {
-        src = straight ? buf[k] : raw;
-        cursor_move(&op[k].cur, (char *)src, m, false);
-      }
-      if (straight) {
-        q[k] = src;
-        continue;
-      }
-      if (via[k] == d || via[k] == it[k]) tl_cast_contig(it[k], buf[k], d, src, m);
-      else {
-        tl_cast_contig(via[k], tmp, d, src, m);
-        tl_cast_contig(it[k], buf[k], via[k], tmp, m);
-      }
+      q[k] = next_elements(&op[k], (tl_dtype)in[k].t->dtype, via[k], it[k], m, buf[k], &scratch);
     }
     bool same = od == lo;
     char *dst = olinear && same ? optr : obuf;
     loop(p, dst, q, m);
     if (!same) {
-      char *cast = olinear ? optr : tmp;
+      char *cast = olinear ? optr : scratch.tmp;
       tl_cast_contig(od, cast, lo, obuf, m);
       dst = cast;
     }

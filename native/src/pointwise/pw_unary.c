@@ -21,7 +21,8 @@
 
 UINTS(u_neg, 0 - a)
 FLOATS(u_neg, -a, -a)
-/* PyTorch's -z has no negative zeros: roots and logarithms of it take the upper side of their cut */
+/* 0 - z as in PyTorch, which makes no negative zeros. So roots and logarithms of the result take the upper side of the
+ * branch cut. */
 PW_L1(u_neg_c64, tl_c64, tl_c64, ((tl_c64){0 - a.re, 0 - a.im}))
 CZ(u_neg, cz_of(0 - a.re, 0 - a.im))
 PW_L1(u_abs_i32, uint32_t, int32_t, a < 0 ? 0u - (uint32_t)a : (uint32_t)a)
@@ -122,7 +123,7 @@ DBL(u_special_spherical_bessel_j0, spherical_j0(a))
 DBL(u_special_airy_ai, sp_airy_ai(a))
 FLOATS(u_deg2rad, a * 0.017453292519943295f, a * 0.017453292519943295)
 FLOATS(u_rad2deg, a * 57.29577951308232f, a * 57.29577951308232)
-/* eps below 0: none */
+/* eps < 0: the call gave none */
 static double logit1(double a, double eps) {
   if (eps >= 0 && a < eps) a = eps;
   else if (eps >= 0 && a > 1 - eps) a = 1 - eps;
@@ -252,7 +253,7 @@ PyObject *pw_frexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   return r;
 }
 
-/* the result of complex numbers is contiguous, whatever they lie like */
+/* the result of complex numbers is contiguous, whatever their strides */
 PyObject *pw_angle(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   const TlTensor *t = (const TlTensor *)args[0];
   TlTensor *own = !out && tl_is_complex(t->dtype) ? tl_empty(tl_real_of(t->dtype), t->ndim, t->shape) : NULL;

@@ -108,17 +108,16 @@ static void F(orgqr)(T *a, int64_t m, int64_t n, const T *tau, int64_t k, T *q) 
     F(reflect)(a + i * n + i, n, tau[i], q + i * n + i, m - i, n - i, n);
 }
 
-/* Hermitian a (lower triangle read) to eigenvalues w, ascending, and vectors as the columns of a; false: no convergence
- */
-static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
-  T *v = work, *p = work + n, *z = work + 2 * n; /* z: n x n, eigenvectors in rows */
+/* A Hermitian matrix (its lower triangle) to a real tridiagonal one: diagonal w, below it e. Reflections stay in a.
+ * false: interrupted. */
+static bool F(tridiagonal)(T *a, int64_t n, double *w, double *e, T *v, T *p) {
   for (int64_t i = 0; i < n; i++) {
     a[i * n + i] = FROM(RE(a[i * n + i]));
     for (int64_t j = i + 1; j < n; j++) a[i * n + j] = CONJ(a[j * n + i]);
   }
   for (int64_t k = 0; k + 1 < n; k++) {
     int64_t r = n - k - 1;
-    if (tick(2 * r * r)) return true;
+    if (tick(2 * r * r)) return false;
     T tau = F(reflector)(a + (k + 1) * n + k, r, n);
     e[k] = RE(a[(k + 1) * n + k]);
     a[k * n + k + 1] = tau; /* kept in the unused upper triangle */
@@ -142,13 +141,17 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
   }
   for (int64_t i = 0; i < n; i++) w[i] = RE(a[i * n + i]);
   if (n) e[n - 1] = 0;
-  /* z = Q transposed */
+  return true;
+}
+
+/* z = Q transposed, of the reflections that tridiagonal() left in a. false: interrupted. */
+static bool F(reflections)(const T *a, int64_t n, T *z) {
   for (int64_t i = 0; i < n * n; i++) z[i] = FROM(0);
   for (int64_t i = 0; i < n; i++) z[i * n + i] = FROM(1);
   for (int64_t k = n - 2; k >= 0; k--) {
     T tau = a[k * n + k + 1];
     int64_t r = n - k - 1;
-    if (tick(2 * r * r)) return true;
+    if (tick(2 * r * r)) return false;
     if (ISZERO(tau)) continue;
     for (int64_t c = k + 1; c < n; c++) { /* column c of Q is row c of z */
       T *q = z + c * n + k + 1, s = q[0];
@@ -158,41 +161,52 @@ static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
       for (int64_t i = 1; i < r; i++) q[i] = SUB(q[i], MUL(a[(k + 1 + i) * n + k], s));
     }
   }
+  return true;
+}
+
+/* One sweep of implicit QL with Wilkinson's shift over rows l to m of a tridiagonal matrix; z's rows turn with it. */
+static void F(ql_sweep)(double *w, double *e, T *z, int64_t n, int64_t l, int64_t m) {
+  double g = (w[l + 1] - w[l]) / (2 * e[l]), r = hypot(g, 1), s = 1, c = 1, sub = 0;
+  g = w[m] - w[l] + e[l] / (g + (g >= 0 ? r : -r));
+  for (int64_t i = m - 1; i >= l; i--) {
+    double f = s * e[i], b = c * e[i];
+    e[i + 1] = r = hypot(f, g);
+    if (r == 0) {
+      w[i + 1] -= sub;
+      e[m] = 0;
+      return;
+    }
+    s = f / r;
+    c = g / r;
+    g = w[i + 1] - sub;
+    r = (w[i] - g) * s + 2 * c * b;
+    w[i + 1] = g + (sub = s * r);
+    g = c * r - b;
+    T *x = z + i * n, *y = x + n;
+    for (int64_t k = 0; k < n; k++) {
+      T t = y[k];
+      y[k] = ADD(SCALE(x[k], s), SCALE(t, c));
+      x[k] = SUB(SCALE(x[k], c), SCALE(t, s));
+    }
+  }
+  w[l] -= sub;
+  e[l] = g;
+  e[m] = 0;
+}
+
+/* Hermitian a (lower triangle read) to eigenvalues w, ascending, and vectors as the columns of a; false: no convergence
+ */
+static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
+  T *z = work + 2 * n; /* n x n, eigenvectors in rows */
+  if (!F(tridiagonal)(a, n, w, e, work, work + n) || !F(reflections)(a, n, z)) return true;
   for (int64_t l = 0; l < n; l++)
-    for (int iter = 0;; iter++) { /* implicit QL with Wilkinson's shift */
+    for (int iter = 0;; iter++) {
       int64_t m = l;
       while (m + 1 < n && fabs(e[m]) > 2.3e-16 * (fabs(w[m]) + fabs(w[m + 1]))) m++;
       if (m == l) break;
       if (iter == 60) return false;
       if (tick((m - l) * n)) return true;
-      double g = (w[l + 1] - w[l]) / (2 * e[l]), r = hypot(g, 1), s = 1, c = 1, sub = 0;
-      g = w[m] - w[l] + e[l] / (g + (g >= 0 ? r : -r));
-      int64_t i;
-      for (i = m - 1; i >= l; i--) {
-        double f = s * e[i], b = c * e[i];
-        e[i + 1] = r = hypot(f, g);
-        if (r == 0) {
-          w[i + 1] -= sub;
-          e[m] = 0;
-          break;
-        }
-        s = f / r;
-        c = g / r;
-        g = w[i + 1] - sub;
-        r = (w[i] - g) * s + 2 * c * b;
-        w[i + 1] = g + (sub = s * r);
-        g = c * r - b;
-        T *x = z + i * n, *y = x + n;
-        for (int64_t k = 0; k < n; k++) {
-          T t = y[k];
-          y[k] = ADD(SCALE(x[k], s), SCALE(t, c));
-          x[k] = SUB(SCALE(x[k], c), SCALE(t, s));
-        }
-      }
-      if (r == 0 && i >= l) continue;
-      w[l] -= sub;
-      e[l] = g;
-      e[m] = 0;
+      F(ql_sweep)(w, e, z, n, l, m);
     }
   for (int64_t k = 0; k < n; k++) { /* ascending; vectors to the columns of a */
     int64_t best = k;

@@ -64,6 +64,26 @@ static int gemm_any(tl_dtype w, const TlGemm *g) {
   return rc;
 }
 
+/* One product for each batch, the results one after the other. as, bs: strides of a and b along the batch dims. */
+static int multiply_batches(tl_dtype w, TlGemm *g, int64_t batches, int nbatch, const int64_t *shape, const int64_t *as,
+                            const int64_t *bs) {
+  int64_t idx[TL_MAX_DIMS] = {0}, size = tl_itemsize[w];
+  const char *a = g->a.p, *b = g->b.p;
+  for (int64_t i = 0; i < batches; i++) {
+    int64_t ao = 0, bo = 0;
+    for (int d = 0; d < nbatch; d++) {
+      ao += idx[d] * as[d];
+      bo += idx[d] * bs[d];
+    }
+    g->a.p = a + ao * size;
+    g->b.p = b + bo * size;
+    if (gemm_any(w, g)) return -1;
+    g->c = (char *)g->c + g->m * g->n * size;
+    for (int d = nbatch - 1; d >= 0 && ++idx[d] == shape[d]; d--) idx[d] = 0;
+  }
+  return 0;
+}
+
 /* a [*, m, k] times b [*, k, n]; 1-dim operands lose their dim; bt: b is given as [*, n, k]. init, when given, is a
  * contiguous tensor of the result's shape and work dtype that the product is added to (it becomes the result); bias has
  * one element for each column. Shapes and dtypes are checked by the caller. */
@@ -75,7 +95,7 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
   if (!a || !b || (bias && !(bc = tl_contiguous_as(bias, w)))) goto done;
 
   int na = a->ndim > 2 ? a->ndim - 2 : 0, nb = b->ndim > 2 ? b->ndim - 2 : 0, nc = na > nb ? na : nb;
-  int64_t shape[TL_MAX_DIMS], as[TL_MAX_DIMS], bs[TL_MAX_DIMS], idx[TL_MAX_DIMS] = {0}, batches = 1;
+  int64_t shape[TL_MAX_DIMS], as[TL_MAX_DIMS], bs[TL_MAX_DIMS], batches = 1;
   const int64_t *at = a->strides + na, *bst = b->strides + nb;
   TlGemm g = {.m = a->ndim > 1 ? a->shape[na] : 1, .k = a->shape[a->ndim - 1]};
   g.a = (TlMat){.p = tl_data(a), .is = a->ndim > 1 ? at[0] : 1, .ks = a->strides[a->ndim - 1]};
@@ -116,22 +136,7 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
     g.m *= shape[nbatch];
     batches = shape[nbatch] ? batches / shape[nbatch] : 0;
   }
-  if (c->numel && !tl_meta) {
-    const size_t e = tl_itemsize[w];
-    const char *ap = g.a.p, *bp = g.b.p;
-    for (int64_t i = 0; nbatch == 0 ? i < 1 : i < batches; i++) {
-      int64_t ao = 0, bo = 0;
-      for (int d = 0; d < nbatch; d++) {
-        ao += idx[d] * as[d];
-        bo += idx[d] * bs[d];
-      }
-      g.a.p = ap + ao * (int64_t)e;
-      g.b.p = bp + bo * (int64_t)e;
-      if (gemm_any(w, &g)) goto done;
-      g.c = (char *)g.c + (size_t)(g.m * g.n) * e;
-      for (int d = nbatch - 1; d >= 0 && ++idx[d] == shape[d]; d--) idx[d] = 0;
-    }
-  }
+  if (c->numel && !tl_meta && multiply_batches(w, &g, nbatch ? batches : 1, nbatch, shape, as, bs) < 0) goto done;
   r = tl_cast(c, dt);
 done:
   Py_XDECREF(a);

@@ -171,23 +171,85 @@ static const void *load(const TlRed *r, Buffer *b, char *dst, const char *p, int
   return dst;
 }
 
+enum { BAND = 1 << 22 }; /* elements between two looks for an interrupt */
+
+/* What one step of the walk reduces: n elements, `step` apart, of each of `rows` rows, `rstep` apart. The other dims
+ * are walked over, one step for each of their positions. */
+typedef struct {
+  const TlRed *r;
+  TlRedLoop loop;
+  void *ctx;
+  int64_t n, step, rows, rstep, rk; /* rk: how far a row is from the next in the numbering of reduced elements */
+  Buffer buf;
+} Walk;
+
+/* Many short rows along dim `turn`, turned in the buffer, so that neighbouring outputs are reduced side by side. */
+static void turned_rows(Walk *w, int turn, int64_t o, int64_t k, const char *p) {
+  const TlRed *r = w->r;
+  int64_t size = tl_itemsize[r->dtype], lsize = tl_itemsize[r->load], apart = r->stride[turn];
+  for (int64_t j = 0; j < r->size[turn]; j += 128) {
+    int64_t m = r->size[turn] - j < 128 ? r->size[turn] - j : 128;
+    for (int64_t i = 0; i < w->n; i++)
+      load(r, &w->buf, w->buf.conv + i * m * lsize, p + (i * w->step + j * apart) * size, apart, m);
+    w->loop.cols(w->ctx, o + j, k, w->buf.conv, m, w->n, m);
+  }
+}
+
+/* One row. `direct`: its elements need no conversion and lie side by side. */
+static int one_row(Walk *w, bool direct, int64_t o, int64_t k, const char *p) {
+  int64_t size = tl_itemsize[w->r->dtype], most = direct ? BAND : CHUNK;
+  for (int64_t i = 0; i < w->n; i += most) {
+    int64_t m = w->n - i < most ? w->n - i : most;
+    const char *from = p + i * w->step * size;
+    w->loop.row(w->ctx, o, k + i, direct ? from : load(w->r, &w->buf, w->buf.conv, from, w->step, m), m);
+    if (direct && w->n > most && tl_check_interrupt() < 0) return -1;
+  }
+  return 0;
+}
+
+/* Rows whose outputs lie side by side, in bands, so that a long walk can be interrupted. */
+static int direct_columns(Walk *w, int64_t o, int64_t k, const char *p) {
+  int64_t size = tl_itemsize[w->r->dtype], band = BAND / w->n + 1;
+  for (int64_t q = 0; q < w->rows; q += band) {
+    int64_t m = w->rows - q < band ? w->rows - q : band;
+    w->loop.cols(w->ctx, o, k + q * w->rk, p + q * w->rstep * size, w->rstep, m, w->n);
+    if (w->rows > band && tl_check_interrupt() < 0) return -1;
+  }
+  return 0;
+}
+
+/* As direct_columns, of elements that are converted in the buffer first. */
+static void converted_columns(Walk *w, int64_t o, int64_t k, const char *p) {
+  int64_t size = tl_itemsize[w->r->dtype], lsize = tl_itemsize[w->r->load];
+  int64_t width = w->n < 256 ? w->n : 256, band = CHUNK / width;
+  for (int64_t j = 0; j < w->n; j += width) {
+    int64_t m = w->n - j < width ? w->n - j : width;
+    for (int64_t q = 0; q < w->rows; q += band) {
+      int64_t h = w->rows - q < band ? w->rows - q : band;
+      for (int64_t i = 0; i < h; i++)
+        load(w->r, &w->buf, w->buf.conv + i * m * lsize, p + ((q + i) * w->rstep + j * w->step) * size, w->step, m);
+      w->loop.cols(w->ctx, o + j, k + q * w->rk, w->buf.conv, m, h, m);
+    }
+  }
+}
+
 int tl_red_run(const TlRed *r, TlRedLoop loop, void *ctx) {
   if (r->nout == 0 || r->k == 0) return 0;
   int inner = r->ndim - 1, rdim = -1, nloop = 0, loops[TL_MAX_DIMS];
-  int64_t at[TL_MAX_DIMS], size = tl_itemsize[r->dtype], lsize = tl_itemsize[r->load];
-  int64_t n = 1, step = 1, rows = 1, rstep = 0, rk = 0, budget = 1 << 22;
+  int64_t at[TL_MAX_DIMS], size = tl_itemsize[r->dtype], budget = BAND;
   bool by_row = r->ndim == 0 || r->red[inner];
-  Buffer buf;
-  if (r->ndim) {
-    n = r->size[inner];
-    step = r->stride[inner];
-  }
+  Walk w;
+  w.r = r, w.loop = loop, w.ctx = ctx;
+  w.n = r->ndim ? r->size[inner] : 1;
+  w.step = r->ndim ? r->stride[inner] : 1;
+  w.rows = 1;
+  w.rstep = w.rk = 0;
   if (!by_row) {
     for (rdim = inner - 1; rdim >= 0 && !r->red[rdim]; rdim--) {}
     if (rdim >= 0) {
-      rows = r->size[rdim];
-      rstep = r->stride[rdim];
-      rk = r->kstep[rdim];
+      w.rows = r->size[rdim];
+      w.rstep = r->stride[rdim];
+      w.rk = r->kstep[rdim];
     }
   }
   for (int i = 0; i < inner; i++)
@@ -195,60 +257,21 @@ int tl_red_run(const TlRed *r, TlRedLoop loop, void *ctx) {
       at[nloop] = 0;
       loops[nloop++] = i;
     }
-  bool direct = r->dtype == r->load && step == 1 && !r->abs;
+  bool direct = r->dtype == r->load && w.step == 1 && !r->abs;
+  int last = nloop ? loops[nloop - 1] : -1;
+  bool turns = by_row && w.n <= 8 && last >= 0 && !r->red[last] && r->size[last] >= 16;
+  if (turns) nloop--;
   const char *p = r->data;
-  int64_t o = 0, k = 0, work = n * rows;
-  /* many short rows: turned in the buffer, so that neighbouring outputs are reduced side by side */
-  int turn =
-    by_row && n <= 8 && nloop && !r->red[loops[nloop - 1]] && r->size[loops[nloop - 1]] >= 16 ? loops[--nloop] : -1;
-  if (turn >= 0) work = n * r->size[turn];
+  int64_t o = 0, k = 0, work = w.n * (turns ? r->size[last] : w.rows);
   for (;;) {
-    if (turn >= 0) {
-      for (int64_t j = 0; j < r->size[turn]; j += 128) {
-        int64_t m = r->size[turn] - j < 128 ? r->size[turn] - j : 128;
-        for (int64_t i = 0; i < n; i++)
-          load(r, &buf, buf.conv + i * m * lsize, p + (i * step + j * r->stride[turn]) * size, r->stride[turn], m);
-        loop.cols(ctx, o + j, k, buf.conv, m, n, m);
-      }
-    } else if (by_row) {
-      if (direct) {
-        if (n <= 1 << 22) {
-          loop.row(ctx, o, k, p, n);
-        } else {
-          for (int64_t i = 0; i < n; i += 1 << 22) {
-            int64_t m = n - i < 1 << 22 ? n - i : 1 << 22;
-            loop.row(ctx, o, k + i, p + i * size, m);
-            if (tl_check_interrupt() < 0) return -1;
-          }
-        }
-      } else {
-        for (int64_t i = 0; i < n; i += CHUNK) {
-          int64_t m = n - i < CHUNK ? n - i : CHUNK;
-          loop.row(ctx, o, k + i, load(r, &buf, buf.conv, p + i * step * size, step, m), m);
-        }
-      }
-    } else if (direct) {
-      /* bands of rows, so that a long walk can be interrupted */
-      int64_t band = (1 << 22) / n + 1;
-      for (int64_t q = 0; q < rows; q += band) {
-        int64_t m = rows - q < band ? rows - q : band;
-        loop.cols(ctx, o, k + q * rk, p + q * rstep * size, rstep, m, n);
-        if (rows > band && tl_check_interrupt() < 0) return -1;
-      }
-    } else {
-      int64_t w = n < 256 ? n : 256, band = CHUNK / w;
-      for (int64_t j = 0; j < n; j += w) {
-        int64_t m = n - j < w ? n - j : w;
-        for (int64_t q = 0; q < rows; q += band) {
-          int64_t h = rows - q < band ? rows - q : band;
-          for (int64_t i = 0; i < h; i++)
-            load(r, &buf, buf.conv + i * m * lsize, p + ((q + i) * rstep + j * step) * size, step, m);
-          loop.cols(ctx, o + j, k + q * rk, buf.conv, m, h, m);
-        }
-      }
-    }
+    int rc = 0;
+    if (turns) turned_rows(&w, last, o, k, p);
+    else if (by_row) rc = one_row(&w, direct, o, k, p);
+    else if (direct) rc = direct_columns(&w, o, k, p);
+    else converted_columns(&w, o, k, p);
+    if (rc < 0) return -1;
     if ((budget -= work) < 0) {
-      budget = 1 << 22;
+      budget = BAND;
       if (tl_check_interrupt() < 0) return -1;
     }
     int i = nloop - 1;

@@ -126,7 +126,7 @@ static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest)
       uint64_t limit = UINT64_MAX;
       v4f e4 = {0};
       int64_t have = 0;
-/* contiguous floats: blocks that hold nothing beyond the limit are passed over */
+/* contiguous floats: blocks that hold nothing beyond the limit are skipped */
 #define SKIP_float \
   if (inner == 1 && limit != UINT64_MAX) \
     while (i + 16 <= n) { \
@@ -197,8 +197,8 @@ static bool row_nan(const Rows *w, const char *p, int64_t i) {
   return w->loop == TL_F64 && isnan(((const double *)p)[q]);
 }
 
-/* Quicksort by median of three, down to runs of 16 that an insertion sort ends: the order in which C++ libraries, and
- * so PyTorch's mode(), leave equal values. Too uneven splits are sorted by other means. */
+/* Quicksort by median of three, with an insertion sort for runs of 16. PyTorch's mode() shows the order in which the
+ * C++ library leaves equal values, so this sorts as that does. Where splits are too uneven, SORT takes over. */
 #define TIE_SORT(NAME, T, KEY, SORT) \
   static void NAME(T *a, T *tmp, int64_t n, int depth) { \
     const int64_t whole = n; \
@@ -257,7 +257,7 @@ static bool nan_order(Rows *w, const char *p, int64_t *order) {
   return any;
 }
 
-/* narrow items become wide ones: the room of tmp, which lies behind them, is just enough */
+/* Turns narrow items into wide ones, in place: tmp lies behind them, and its room is just enough. */
 static void widen(TlRow *r) {
   const TlItem32 *a = r->items;
   TlItem64 *b = r->items;
@@ -268,8 +268,8 @@ static void widen(TlRow *r) {
   r->wide = true;
 }
 
-/* The position of the element at `rank` (from 0), among equal ones that which PyTorch's search finds: Hoare's selection
- * with the median of three, whose exchanges decide it. */
+/* The position of the element at `rank` (from 0). Of equal elements it is the one that PyTorch's search finds. The
+ * exchanges decide which, so they are the same here: Hoare's selection with the median of three. */
 static int64_t kth(TlRow *r, int64_t rank) {
   TlItem64 *a = r->items;
   int64_t lo = 0, hi = r->n - 1;
@@ -388,7 +388,7 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
       return NULL;
     }
   }
-  if (!t->ndim && (k->id == KTH || k->id == MODE)) { /* one number is its own order, whatever its dtype */
+  if (!t->ndim && (k->id == KTH || k->id == MODE)) { /* a single number needs no order, whatever its dtype */
     static const int64_t zero = 0;
     index = tl_empty(TL_I64, 0, NULL);
     values = tl_empty(t->dtype, 0, NULL);

@@ -80,17 +80,47 @@ static void slice_sort(const Slices *s, int64_t *a, int64_t *tmp, int64_t n) {
   for (int64_t o = 0; o < n; o++) a[o] = l < h && (r >= n || slice_cmp(s, tmp[r], tmp[l]) >= 0) ? tmp[l++] : tmp[r++];
 }
 
+/* A tensor's dims with `dim` first (`back`: the first one at `dim` again): shape and strides. */
+static void move_dim(const TlTensor *t, int dim, bool back, int64_t *shape, int64_t *strides) {
+  for (int d = 0, o = 1; d < t->ndim; d++) {
+    int first = d == dim ? 0 : o++, to = back ? d : first, from = back ? first : d;
+    shape[to] = t->shape[from];
+    strides[to] = t->strides[from];
+  }
+}
+
+/* t's slices along dim, one after the other, in another dtype; `shape`: its dims in that order */
+static TlTensor *slices_along(TlTensor *t, int dim, tl_dtype loop, int64_t *shape) {
+  int64_t strides[TL_MAX_DIMS];
+  int zeros = 0;
+  move_dim(t, dim, false, shape, strides);
+  for (int d = 0; d < t->ndim; d++) zeros += t->shape[d] == 0;
+  bool none = t->ndim && shape[0] == 0;
+  if (none && zeros > 1) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "Number of zero sized dimensions is more than one, so unique cannot be applied");
+    return NULL;
+  }
+  if (t->numel == 0 && !none) {
+    PyErr_SetString(PyExc_RuntimeError,
+                    "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
+    return NULL;
+  }
+  TlTensor *view = tl_view(t, t->ndim, shape, strides, t->offset), *x = view ? tl_contiguous_as(view, loop) : NULL;
+  Py_XDECREF((PyObject *)view);
+  return x;
+}
+
 /* id 0: unique_dim(self, dim, sorted, return_inverse, return_counts)
  * id 1: unique_consecutive(self, return_inverse, return_counts, dim) */
 PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  TlTensor *t = (TlTensor *)args[0], *view = NULL, *x = NULL, *values = NULL, *inverse = NULL, *counts = NULL,
-           *v = NULL;
+  TlTensor *t = (TlTensor *)args[0], *x = NULL, *values = NULL, *inverse = NULL, *counts = NULL, *v = NULL;
   bool consecutive = k->id == TL_UNIQUE_CONSECUTIVE, want_inverse = PyObject_IsTrue(args[consecutive ? 1 : 3]),
        want_counts = PyObject_IsTrue(args[consecutive ? 2 : 4]);
   PyObject *dim_arg = args[consecutive ? 3 : 1];
   bool flat = tl_none(dim_arg);
   int64_t at, n = t->numel, m = 0, *order = NULL, *starts, shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
-  int dim = 0, zeros = 0;
+  int dim = 0;
   (void)nargs, (void)out;
   if (!flat && t->ndim == 0) {
     if (tl_int(dim_arg, &at) == 0) tl_no_dims_error(at);
@@ -100,31 +130,9 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   if (!flat && (tl_int(dim_arg, &at) < 0 || tl_wrap_dim(at, t->ndim, &dim) < 0)) return NULL;
   tl_dtype loop = tl_compute[t->dtype];
   int nd = t->ndim;
-  if (flat) {
-    if (!(x = tl_contiguous_as(t, loop))) return NULL;
-  } else {
-    for (int d = 0, o = 1; d < nd; d++) {
-      int q = d == dim ? 0 : o++;
-      shape[q] = t->shape[d];
-      strides[q] = t->strides[d];
-    }
-    n = nd ? shape[0] : 1;
-    for (int d = 0; d < nd; d++) zeros += t->shape[d] == 0;
-    if (n == 0 && zeros > 1) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      "Number of zero sized dimensions is more than one, so unique cannot be applied");
-      return NULL;
-    }
-    if (t->numel == 0 && n != 0) {
-      PyErr_SetString(PyExc_RuntimeError,
-                      "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied");
-      return NULL;
-    }
-    if (!(view = tl_view(t, nd, shape, strides, t->offset))) return NULL;
-    x = tl_contiguous_as(view, loop);
-    Py_DECREF((PyObject *)view);
-    if (!x) return NULL;
-  }
+  x = flat ? tl_contiguous_as(t, loop) : slices_along(t, dim, loop, shape);
+  if (!x) return NULL;
+  if (!flat) n = nd ? shape[0] : 1;
   Slices s = {tl_data(x), loop, 1};
   if (!flat) s.m = n ? t->numel / n : 0;
   if (!(order = tl_malloc((3 * n + 2) * sizeof *order))) goto done;
@@ -152,11 +160,7 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   }
   values = tl_cast(v, t->dtype);
   if (values && !flat && nd) { /* the dim goes back to its place */
-    for (int d = 0, o = 1; d < nd; d++) {
-      int q = d == dim ? 0 : o++;
-      shape[d] = v->shape[q];
-      strides[d] = v->strides[q];
-    }
+    move_dim(v, dim, true, shape, strides);
     if (tl_restride(values, nd, shape, strides) < 0) Py_CLEAR(values);
   }
 done:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
+pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="starts processes, which Pyodide has not")
 CODE = """
 import torchlite as torch
 from torchlite import ops

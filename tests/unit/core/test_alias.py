@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
+pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="starts processes, which Pyodide has not")
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
@@ -144,7 +144,7 @@ print(where(torch.nn.Linear, torch.distributions.Normal, torch.Tensor))
 """
 
 
-@pytest.mark.skipif(sys.platform == "emscripten", reason="starts a process")
+@pytest.mark.skipif(sys.platform == "emscripten", reason="starts a process, which Pyodide has not")
 def test_classes_say_that_they_are_in_torch():
     done = subprocess.run([sys.executable, "-c", MODULES], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == [
@@ -177,7 +177,7 @@ assert torch.load(f"{sys.argv[1]}/state.pt").keys() == net.state_dict().keys()
 """
 
 
-@pytest.mark.skipif(sys.platform == "emscripten", reason="starts a process")
+@pytest.mark.skipif(sys.platform == "emscripten", reason="starts a process, which Pyodide has not")
 def test_files_that_are_saved_under_the_name_torch(tmp_path):
     """PyTorch reads them, whatever the protocol and the format."""
     torch = pytest.importorskip("torch")

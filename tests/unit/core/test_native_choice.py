@@ -37,7 +37,7 @@ def test_probe_is_a_module_of_relaxed_simd():
         )
 
 
-@pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
+@pytest.mark.skipif(sys.platform == "emscripten", reason="starts processes, which Pyodide has not")
 def test_a_missing_build_says_what_to_do(tmp_path):
     package = tmp_path / "torchlite"
     (package / "_core").mkdir(parents=True)

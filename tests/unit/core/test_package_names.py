@@ -75,7 +75,7 @@ def test_the_alias_has_the_name_torch():
     code = "import torchlite; torchlite.install_as_torch(); import torch; print(torch.__name__, torch.nn.__name__)"
     root = pathlib.Path(torch.__file__).resolve().parent.parent
     if sys.platform == "emscripten":
-        pytest.skip("no processes here")
+        pytest.skip("Pyodide starts no processes")
     out = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert out.stdout.split() == ["torch", "torchlite.nn"]
 

@@ -24,7 +24,7 @@ PAGES = [
     )
 ] + sorted((ROOT / "demos" / "docs" / "decisions").glob("*.md"))
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.M | re.S)
-pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="needs processes")
+pytestmark = pytest.mark.skipif(sys.platform == "emscripten", reason="starts processes, which Pyodide has not")
 
 
 def blocks(page, kind):

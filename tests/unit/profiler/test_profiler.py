@@ -500,7 +500,7 @@ def test_trace_files(tmp_path, ours):
     )
 
 
-@pytest.mark.skipif(sys.platform == "emscripten", reason="one thread")
+@pytest.mark.skipif(sys.platform == "emscripten", reason="Pyodide has one thread")
 def test_other_threads_are_not_recorded():
     x = torchlite.ones(3)
     done = []
@@ -622,7 +622,7 @@ def test_many_calls():
 
 def test_is_loaded_late():
     if sys.platform == "emscripten":
-        pytest.skip("needs processes")
+        pytest.skip("Pyodide starts no processes")
     import subprocess
 
     code = (

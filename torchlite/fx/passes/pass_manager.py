@@ -23,7 +23,7 @@ __all__ = [
 
 
 def inplace_wrapper(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Of a function that changes its argument: one that returns it."""
+    """Makes a function that changes its argument return it."""
 
     @wraps(fn)
     def wrapped_fn(gm: Any, *args: Any, **kwargs: Any) -> Any:
@@ -48,7 +48,7 @@ def log_hook(fn: Callable[..., Any], level: int = logging.INFO) -> Callable[...,
 def loop_pass(
     base_pass: Callable[..., Any], n_iter: int | None = None, predicate: Callable[..., Any] | None = None
 ) -> Callable[..., Any]:
-    """A pass several times: n_iter times, or while predicate(result) holds."""
+    """Runs a pass n_iter times, or while predicate(result) holds."""
     if (n_iter is not None) == (predicate is not None):
         raise AssertionError("Exactly one of `n_iter`or `predicate` must be specified.")
 

@@ -84,6 +84,15 @@ def register_module_parameter_registration_hook(hook: Any) -> Any:
     return _add(_global_parameter_registration_hooks, hook)
 
 
+def _hooked(hooks: Hooks, module: Any, name: str, value: Any) -> Any:
+    """What a module registers in place of `value`: each hook may return another."""
+    for hook in hooks.values():
+        output = hook(module, name, value)
+        if output is not None:
+            value = output
+    return value
+
+
 def register_module_forward_pre_hook(hook: Any) -> Any:
     """Runs `hook(module, args)` before the forward of every module."""
     _watch()
@@ -291,11 +300,7 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
             raise TypeError(
                 f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)"
             )
-        for hook in _global_buffer_registration_hooks.values():
-            output = hook(self, name, tensor)
-            if output is not None:
-                tensor = output
-        self._buffers[name] = tensor
+        self._buffers[name] = _hooked(_global_buffer_registration_hooks, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -320,9 +325,7 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
                 f"explicitly. To express '{name}' as a function of another Tensor, compute the value in the "
                 "forward() method."
             )
-        for hook in _global_parameter_registration_hooks.values():
-            param = param if (output := hook(self, name, param)) is None else output
-        self._parameters[name] = param
+        self._parameters[name] = _hooked(_global_parameter_registration_hooks, self, name, param)
 
     def add_module(self, name: str, module: Any) -> None:
         """Adds a child module under `name`."""
@@ -336,11 +339,7 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
             raise KeyError(f'module name can\'t contain ".", got: {name}')
         if name == "":
             raise KeyError('module name can\'t be empty string ""')
-        for hook in _global_module_registration_hooks.values():
-            output = hook(self, name, module)
-            if output is not None:
-                module = output
-        self._modules[name] = module
+        self._modules[name] = _hooked(_global_module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Any) -> None:
         """Alias of `add_module`."""
@@ -596,11 +595,7 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
             if modules is None:
                 raise AttributeError("cannot assign module before Module.__init__() call")
             _remove_from(name, d, params, d["_buffers"], d["_non_persistent_buffers_set"])
-            for hook in _global_module_registration_hooks.values():
-                output = hook(self, name, value)
-                if output is not None:
-                    value = output
-            modules[name] = value
+            modules[name] = _hooked(_global_module_registration_hooks, self, name, value)
             return
         if modules is not None and name in modules:
             if value is not None:
@@ -608,11 +603,7 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
                     f"cannot assign '{torch.typename(value)}' as child module '{name}' (torch.nn.Module or None "
                     "expected)"
                 )
-            for hook in _global_module_registration_hooks.values():
-                output = hook(self, name, value)
-                if output is not None:
-                    value = output
-            modules[name] = value
+            modules[name] = _hooked(_global_module_registration_hooks, self, name, value)
             return
         buffers = d.get("_buffers")
         if isinstance(value, torch.Tensor) and isinstance(value, Buffer):
@@ -628,11 +619,7 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
                     f"cannot assign '{torch.typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or "
                     "None expected)"
                 )
-            for hook in _global_buffer_registration_hooks.values():
-                output = hook(self, name, value)
-                if output is not None:
-                    value = output
-            buffers[name] = value
+            buffers[name] = _hooked(_global_buffer_registration_hooks, self, name, value)
             return
         super().__setattr__(name, value)
 

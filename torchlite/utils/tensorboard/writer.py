@@ -198,7 +198,9 @@ class SummaryWriter:
 
     def add_onnx_graph(self, prototxt: Any) -> None:
         """Refused: it takes the package onnx."""
-        raise NotImplementedError("SummaryWriter.add_onnx_graph: torchlite does not read ONNX graphs")
+        raise NotImplementedError(
+            "SummaryWriter.add_onnx_graph: torchlite does not read ONNX graphs; write the log with PyTorch"
+        )
 
     def add_embedding(
         self,

@@ -240,7 +240,7 @@ def complex_pointwise(ov: Any, op: Any, operands: Any, args: Any) -> Any:
     else:
         here = boolean if real else complex64
     if dtype is not here:
-        return NotImplemented  # complex128 has no place on the device
+        return NotImplemented  # the device has no complex128
     for t in tensors:
         if (t.dtype is torch.complex128 or t.dtype is torch.float64) and t.dim():
             return NotImplemented

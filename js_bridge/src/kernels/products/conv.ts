@@ -11,7 +11,7 @@ import { convDirect } from "./conv_direct";
 import { BUFFERS, type ConvParams } from "./conv_params";
 import { type EpilogueGraph, epilogue } from "../elementwise/epilogue";
 import { chooseTile, gemm, splitK, TILES } from "./gemm";
-import { joinParts } from "./matmul";
+import { joinParts } from "./matmul_sums";
 import {
   type Prologue,
   prologueBuffers,

@@ -24,6 +24,7 @@ export interface ConvParams extends Window {
   readonly bias?: boolean;
   /** Epilogue; its outputs are stored in place of the result. */
   readonly after?: EpilogueGraph;
+  /** Writes partial sums in float32, without bias or epilogue. */
   readonly split?: boolean;
   /** Tile "direct": number of channels that an invocation computes. */
   readonly rows?: number;

@@ -2,7 +2,7 @@
 import { type Compute, type DType, UnsupportedKernelError } from "../spec";
 import { extreme } from "./subgroup";
 
-/** Their places are their numbers in the core's descriptions of kernels (runtime/described.ts). */
+/** The index of a reduction is its number in the core's descriptions of kernels (runtime/described.ts). */
 export const REDUCTIONS = [
   "sum",
   "mean",

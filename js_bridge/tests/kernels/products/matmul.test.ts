@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { matmul, planMatmul } from "../../../src/kernels/products/matmul";
+import { planMatmul } from "../../../src/kernels/products/matmul";
+import { matmul } from "../../../src/kernels/products/matmul_kernel";
 import type { EpilogueGraph } from "../../../src/kernels/elementwise/epilogue";
 import { TILES, type TileName } from "../../../src/kernels/products/gemm";
 import type { DType } from "../../../src/kernels/spec";
