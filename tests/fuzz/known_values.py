@@ -25,6 +25,13 @@ VALUES = [
     ),
     Meant(
         "value|grad",
+        r"F\.linear\((?s:.*)register_hook\(",
+        "",
+        0,
+        "whether the result of linear is a view, so that a hook of it sees only its own part of the graph",
+    ),
+    Meant(
+        "value|grad",
         r"group_norm\(",
         r"PyTorch \[-?nan.*torchlite \[-?inf",
         0,

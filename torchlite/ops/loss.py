@@ -66,8 +66,9 @@ def _pair_samples(t):
 )
 def mse_loss(self, target, reduction=1):
     """(x - y)^2."""
-    _float_only(self, "mse_cpu")
-    return _reduce((self - target) ** 2, reduction)
+    difference = self - target
+    _float_only(difference, "mse_cpu")
+    return _reduce(difference**2, reduction)
 
 
 @op(
