@@ -23,6 +23,12 @@ def _float_only(x, kernel):
         raise not_implemented(kernel, x.dtype)
 
 
+def _float_only_pair(x, y, kernel):
+    common = torch.promote_types(x.dtype, y.dtype)
+    if not common.is_floating_point:
+        raise not_implemented(kernel, common)
+
+
 def _full_precision(x, kernel):
     if x.dtype not in (torch.float32, torch.float64):
         raise not_implemented(kernel, x.dtype)
@@ -55,6 +61,14 @@ def _pair_samples(t):
     return [(t(3, 4), t(3, 4)), (t(3, 4), t(3, 4), 0), (t(3, 4), t(3, 4), 2)]
 
 
+def _difference(x, y):
+    """x - y in their common dtype: one may be a mask, which `-` refuses."""
+    if torch.bool in (x.dtype, y.dtype) and x.dtype is not y.dtype:
+        common = torch.promote_types(x.dtype, y.dtype)
+        x, y = x.to(common), y.to(common)
+    return x - y
+
+
 @op(
     "mse_loss(Tensor self, Tensor target, int reduction=Mean) -> Tensor",
     module="nn",
@@ -62,12 +76,12 @@ def _pair_samples(t):
     out=True,
     samples=_pair_samples,
     save=("self", "target"),
-    grad=_both(lambda c, g: _scale(g, c.self, c.target, c.reduction) * (2 * (c.self - c.target))),
+    grad=_both(lambda c, g: _scale(g, c.self, c.target, c.reduction) * (2 * _difference(c.self, c.target))),
 )
 def mse_loss(self, target, reduction=1):
     """(x - y)^2."""
-    difference = self - target
-    _float_only(difference, "mse_cpu")
+    _float_only_pair(self, target, "mse_cpu")
+    difference = _difference(self, target)
     return _reduce(difference**2, reduction)
 
 
@@ -91,7 +105,7 @@ def _slope(d, end, inner, outer):
 
 
 def _smooth_slope(c, g):
-    d = (c.self - c.target).contiguous()
+    d = _difference(c.self, c.target).contiguous()
     slope = _slope(d, c.beta, lambda x: x / c.beta if c.beta > 0 else x, d.sgn())
     return _scale(g, c.self, c.target, c.reduction) * slope
 
@@ -111,13 +125,13 @@ def smooth_l1_loss(self, target, reduction=1, beta=1.0):
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return _reduce((self - target).abs(), reduction)
-    d = (self - target).abs()
-    _float_only(d, "smooth_l1_cpu")
+    _float_only_pair(self, target, "smooth_l1_cpu")
+    d = _difference(self, target).abs()
     return _reduce(torch.where(d < beta, 0.5 * d * d / beta, d - 0.5 * beta), reduction)
 
 
 def _huber_slope(c, g):
-    d = (c.self - c.target).contiguous()
+    d = _difference(c.self, c.target).contiguous()
     return _scale(g, c.self, c.target, c.reduction) * _slope(d, c.delta, lambda x: x, d.sgn() * c.delta)
 
 
@@ -134,8 +148,8 @@ def huber_loss(self, target, reduction=1, delta=1.0):
     """0.5 d^2 where |d| = |x - y| < delta, else delta (|d| - delta / 2)."""
     if not delta > 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
-    d = (self - target).abs()
-    _float_only(self if self.is_complex() else d, "huber_cpu")
+    _float_only_pair(self, target, "huber_cpu")
+    d = _difference(self, target).abs()
     _C.check_cast(d.dtype, self.dtype)
     return _reduce(_to(torch.where(d < delta, 0.5 * d * d, delta * (d - 0.5 * delta)), self.dtype), reduction)
 

@@ -4,7 +4,7 @@ import math
 
 import torchlite as torch
 
-from .._core.errors import repeated_dim
+from .._core.errors import not_implemented, repeated_dim
 from .. import _C
 from ._declare import _functions, bodies, op, reference
 from ._out import ADDMV, EXACT, INPUT_DTYPE, Out
@@ -459,6 +459,8 @@ def _tensordot(self, other, dims_self, dims_other):
         raise RuntimeError("both dimension lists should have same length")
     if self.dtype != other.dtype:
         raise RuntimeError("both inputs should have same dtype")
+    if self.dtype is torch.bool:
+        raise not_implemented("dot" if len(dims_self) == self.dim() == other.dim() else "addmm_impl_cpu_", self.dtype)
     a, b = self, other
     da: list[int] = []
     db: list[int] = []

@@ -206,9 +206,8 @@ def _ends(y, dim):
 
 def _check_integral(y, x, name):
     if y.dtype == torch.bool or (x is not None and x.dtype == torch.bool):
-        raise RuntimeError(
-            f"{name}: received a bool input for `{'y' if y.dtype == torch.bool else 'x'}`, but bool is not supported"
-        )
+        given = "`y`" if x is None else "`x` or `y`"
+        raise RuntimeError(f"{name}: received a bool input for {given}, but bool is not supported")
 
 
 @op(
