@@ -216,8 +216,10 @@ def plain(v: Any) -> Any:
 def is_constant(real: Any, lines: list[str], d: Difference, device: str) -> bool:
     """Whether a tensor that PyTorch says to depend on the leaves has no gradient there but 0."""
     env = environment(real, own=device != "cpu")
+    # copies of what is saved: a later write makes no gradient an error
+    copies = real.autograd.graph.saved_tensors_hooks(real.clone, lambda t: t)
     for line in lines[: d.line + 1] if d.line >= 0 else lines:
-        with contextlib.suppress(Exception), warnings.catch_warnings():
+        with copies, contextlib.suppress(Exception), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             exec(compile(line, "<program>", "exec"), env)
         real.set_grad_enabled(True)

@@ -39,7 +39,7 @@ VALUES = [
     ),
     Meant(
         "value|grad",
-        r"fft",
+        r"fft|stft",
         r"PyTorch \[.*nan|torchlite \[.*nan",
         0,
         "which parts of an FFT a NaN reaches depends on how the sums are factored",
