@@ -58,6 +58,7 @@ _SHOWN_AS = {
     "_t2": ("t", "default"),
     "_im2col": ("im2col", "default"),
     "_col2im": ("col2im", "default"),
+    "_scaled": ("mul", "Scalar"),
     "floor_divide.Scalar": ("floor_divide", "default"),
     "add.Scalar": ("add", "Tensor"),
     "sub.Scalar": ("sub", "Tensor"),
@@ -215,6 +216,17 @@ def _composed_by(rule: Any, args: tuple[Any, ...]) -> Any:
         _composing[0] = before
 
 
+def _unnamed(ov: Any, args: tuple[Any, ...]) -> Any:
+    """An op that only torchlite has, run by the innermost mode, which need not know its name."""
+    mode = stack.pop()
+    refresh()
+    try:
+        return mode.unnamed(lambda *values: _C.call_overload(ov, values), args)
+    finally:
+        stack.append(mode)
+        refresh()
+
+
 def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
     """The result of a call while a mode is on, or with a tensor whose class has a handler; NotImplemented: it goes on
     as without one."""
@@ -242,6 +254,8 @@ def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
     if func is None:
         if ov.body is not None and not ov.inplace:
             return ov.body(*args)
+        if stack and hasattr(stack[-1], "unnamed") and not ov.spec.view and "(a!)" not in ov.schema:
+            return _unnamed(ov, args)
         if any(getattr(mode, "sees_all", False) for mode in stack):
             raise NotImplementedError("%s: PyTorch has no such operator, so that a trace cannot have it" % ov.spec.name)
         return NotImplemented
@@ -307,9 +321,10 @@ def all_examples(t: Any) -> Any:
     """The numbers of `t` for all examples of all running vmaps: for checks that raise if any example is wrong."""
     if batching:
         from .._functorch.batched import BatchedTensor
+        from .._functorch.functionalization import FunctionalTensor, synced
 
-        while isinstance(t, BatchedTensor):
-            t = t._value
+        while isinstance(t, (BatchedTensor, FunctionalTensor)):
+            t = t._value if isinstance(t, BatchedTensor) else synced(t)
     return t
 
 
