@@ -44,7 +44,7 @@ _REASONS = {
     "torch.package": "torchlite does not read packages; save the state_dict and the Python code",
     "torch._dynamo": "torchlite runs everything eagerly; torch.compile returns the model as it is",
     "torch.compiler": "torchlite runs everything eagerly; torch.compile returns the model as it is",
-    "torch.sparse": "torchlite has no sparse tensors; use dense ones",
+    "torch.sparse": "torchlite does not have this part of torch.sparse",
     "torch.cuda": "there is no CUDA; the GPU of a page is device 'webgpu' (torch.webgpu.use_as_cuda())",
     "torch.mps": "there is no MPS; the GPU of a page is device 'webgpu'",
     "torch.xpu": "there is no XPU; the GPU of a page is device 'webgpu'",
@@ -63,6 +63,9 @@ METHODS = """
 """.split()
 
 
+_QUANTIZED = ("torch.Tensor.q_", "torch.Tensor.qscheme", "torch.Tensor.int_repr", "torch.q_", "torch.int_repr")
+
+
 class AbsentError(NotImplementedError, AttributeError):
     """A name of PyTorch was used that torchlite does not have."""
 
@@ -71,6 +74,8 @@ class AbsentError(NotImplementedError, AttributeError):
 
 def error(path: str) -> AbsentError:
     """The error for a name with its module, "torch.jit.script"; it has the reason, and what to do instead."""
+    if "quant" in path or path.startswith(_QUANTIZED):
+        return AbsentError("%s: %s" % (path, _REASONS["torch.quantization"]))
     reason = max((r for r in _REASONS if path == r or path.startswith(r + ".") or not r), key=len)
     return AbsentError("%s: %s" % (path, _REASONS[reason]))
 

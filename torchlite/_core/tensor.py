@@ -347,6 +347,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def numpy(self, *, force: bool = False) -> Any:
         """A numpy array over the same memory (CPU); force=True copies from other devices and drops the history."""
+        if self._dispatches:
+            from .errors import no_numpy_of_subclass
+
+            raise no_numpy_of_subclass()
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
         if self.requires_grad and _C.is_grad_enabled():

@@ -183,11 +183,16 @@ for _name in ("randn_like", "rand_like", "ones_like", "full_like"):
 
 @_op("select.int", "select_copy.int")
 def _select(x: Any, dim: int, index: int) -> Any:
+    """Of a single matrix a COO tensor."""
     if batch_dims(x) and dim % x.dim() < batch_dims(x):
         heads, others, values = (p.select(dim % x.dim(), index) for p in x._parts)
         size = [k for d, k in enumerate(x.shape) if d != dim % x.dim()]
         return compressed(x.layout, heads, others, values, size)
-    return to_dense(x).select(dim, index)
+    if batch_dims(x):
+        raise RuntimeError(
+            "select(): selecting sparse dimensions is not supported for batched sparse compressed tensors."
+        )
+    return x.to_sparse().select(dim, index)
 
 
 @_op("linalg_vector_norm")
