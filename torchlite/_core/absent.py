@@ -336,6 +336,12 @@ class _Callable(ModuleType):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__dict__["_function"](*args, **kwargs)
 
+    @property
+    def __signature__(self) -> Any:
+        import inspect
+
+        return inspect.signature(self.__dict__["_function"])
+
 
 class _Finder:
     """Finds the modules that no file has; it comes last, so that nothing else waits for it."""
