@@ -70,30 +70,28 @@ def synchronize(device=None):
     _webgpu().synchronize(device)
 
 
-def _forward(name):
-    def function(*args):
-        return getattr(_webgpu(), name)(*args)
+def empty_cache():
+    """torch.webgpu.empty_cache."""
+    return _webgpu().empty_cache()
+
+
+def _of_device(name):
+    def function(device_index=None, /):
+        return getattr(_webgpu(), name)(*() if device_index is None else (device_index,))
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "torch.webgpu.%s." % name
     return function
 
 
-empty_cache, memory_stats, memory_allocated, max_memory_allocated, memory_reserved, max_memory_reserved = map(
-    _forward,
-    (
-        "empty_cache",
-        "memory_stats",
-        "memory_allocated",
-        "max_memory_allocated",
-        "memory_reserved",
-        "max_memory_reserved",
-    ),
+memory_stats, memory_allocated, max_memory_allocated, memory_reserved, max_memory_reserved = map(
+    _of_device,
+    ("memory_stats", "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved"),
 )
 reset_peak_memory_stats, reset_accumulated_memory_stats = map(
-    _forward, ("reset_peak_memory_stats", "reset_accumulated_memory_stats")
+    _of_device, ("reset_peak_memory_stats", "reset_accumulated_memory_stats")
 )
-get_memory_info = _forward("mem_get_info")
+get_memory_info = _of_device("mem_get_info")
 
 
 def empty_host_cache():
@@ -104,7 +102,8 @@ def current_stream(device=None):
     raise NotImplementedError("WebGPU has one queue: there are no streams to choose from")
 
 
-set_stream = current_stream
+def set_stream(stream):
+    raise NotImplementedError("WebGPU has one queue: there are no streams to choose from")
 
 
 from ._core import absent as _absent

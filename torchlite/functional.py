@@ -271,8 +271,18 @@ class _Capsule:
         return 1, 0
 
 
-def from_dlpack(ext_tensor, **kwargs):
+def from_dlpack(ext_tensor, *, device=None, copy=None):
     """A tensor over the memory of an object with __dlpack__, or of such a capsule, by way of numpy."""
+    if device is not None or copy is not None:
+        if not hasattr(ext_tensor, "__dlpack__"):
+            raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
+        target = _device.device("cpu" if device is None else device)
+        if target.type == "cuda":
+            raise AssertionError("Torch not compiled with CUDA enabled")
+        if target.type != "cpu":
+            raise BufferError("Cannot pack tensors on %s" % target)
+        found = from_dlpack(ext_tensor)
+        return found.clone() if copy else found
     if isinstance(ext_tensor, Tensor):
         if ext_tensor.requires_grad or ext_tensor.is_conj() or ext_tensor.is_neg():
             ext_tensor.__dlpack__()  # its error

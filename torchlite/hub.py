@@ -268,7 +268,9 @@ def _load_local(hubconf_dir: Any, model: str, *args: Any, **kwargs: Any) -> Any:
 class _Bar:
     """A progress bar on stderr, in the place of tqdm's."""
 
-    def __init__(self, total: int | None = None, disable: bool = False, **kwargs: Any) -> None:
+    def __init__(
+        self, total: int | None = None, disable: bool = False, unit: str | None = None, *args: Any, **kwargs: Any
+    ) -> None:
         self.total, self.disable, self.n = total, disable, 0
 
     def __enter__(self) -> _Bar:

@@ -4,24 +4,41 @@ from ._core.future import Future as _Future
 from .futures import Future  # noqa: F401
 
 
-def script(obj=None, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
+def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """The function or module itself."""
     return obj
 
 
-def trace(func, example_inputs=None, **kwargs):
+def trace(
+    func,
+    example_inputs=None,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_kwarg_inputs=None,
+    _store_inputs=True,
+):
     """The function or module itself, after one run with the example inputs."""
-    if example_inputs is not None:
+    if example_kwarg_inputs is not None:
+        func(**example_kwarg_inputs)
+    elif example_inputs is not None:
         args = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
         func(*args)
     return func
 
 
-def ignore(fn=None, drop=False, **kwargs):
-    return fn if callable(fn) else lambda f: f
+def ignore(drop=False, **kwargs):
+    """A decorator that changes nothing; also as `@ignore` without a call."""
+    return drop if callable(drop) else lambda fn: fn
 
 
-unused = ignore
+def unused(fn):
+    return fn
 
 
 def export(fn):
@@ -52,18 +69,18 @@ def _overload_method(fn):
     return fn
 
 
-def isinstance(obj, target):
+def isinstance(obj, target_type):
     """The builtin isinstance."""
     import builtins
 
-    return builtins.isinstance(obj, target)
+    return builtins.isinstance(obj, target_type)
 
 
-def freeze(mod, *args, **kwargs):
+def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     return mod
 
 
-def optimize_for_inference(mod, *args, **kwargs):
+def optimize_for_inference(mod, other_methods=None):
     return mod
 
 
@@ -85,11 +102,11 @@ def wait(future):
     return future.wait()
 
 
-def save(m, f, **kwargs):
+def save(m, f, _extra_files=None):
     raise NotImplementedError("TorchScript archives are not supported; save m.state_dict() with torch.save")
 
 
-def load(f, **kwargs):
+def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     raise NotImplementedError("TorchScript archives are not supported; load a state_dict with torch.load")
 
 

@@ -338,7 +338,7 @@ class Library:
         return name + ("." + made.parsed.overload_name if made.parsed.overload_name else "")
 
     def impl(
-        self, op_name: Any, fn: Any, dispatch_key: str = "", *, with_keyset: bool = False, allow_override: bool = False
+        self, op_name: Any, fn: Any, dispatch_key: str = "", *, with_keyset: bool = False, allow_override: bool = True
     ) -> None:
         """Gives an operator the function for a dispatch key."""
         if not callable(fn):
@@ -359,8 +359,9 @@ class Library:
             "each operator, or use a TorchDispatchMode"
         )
 
-    def _register_fake(self, op_name: str, fn: Any, _stacklevel: int = 1, *, allow_override: bool = False) -> None:
-        register_fake(op_name if "::" in op_name else "%s::%s" % (self.ns, op_name), fn)
+    def _register_fake(self, op_name: str, fn: Any, _stacklevel: int = 1, *, allow_override: bool = True) -> None:
+        name = op_name if "::" in op_name else "%s::%s" % (self.ns, op_name)
+        register_fake(name, fn, allow_override=allow_override)
 
     def _destroy(self) -> None:
         for name, overload in self._names:
@@ -420,7 +421,9 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Lib
     return register if func is None else register(func)
 
 
-def register_fake(op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel: int = 1, **kwargs: Any) -> Any:
+def register_fake(
+    op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel: int = 1, allow_override: bool = True
+) -> Any:
     """Gives an operator what it does where only shapes count: on the meta device."""
 
     def register(fn: Any) -> Any:
@@ -431,6 +434,10 @@ def register_fake(op: Any, func: Any = None, /, *, lib: Any = None, _stacklevel:
                 from ._custom_op.impl import check_no_meta
 
                 check_no_meta(op, made, False)
+            if made.fake is not None and not allow_override:
+                raise RuntimeError(
+                    "register_fake(...): the operator %s already has a fake impl registered." % made.parsed.name
+                )
             made.fake = fn
         else:
             _early_fakes[key] = fn
@@ -560,7 +567,7 @@ def _type_text(annotation: Any) -> str | None:
     return None
 
 
-def infer_schema(prototype_function: Any, /, *, mutates_args: Any, op_name: str | None = None) -> str:
+def infer_schema(prototype_function: Any, /, *, mutates_args: Any, op_name: str | None = None, tags: Any = ()) -> str:
     """The schema that a function's annotations say."""
     if isinstance(mutates_args, str) and mutates_args != "unknown":
         raise ValueError(
@@ -631,6 +638,12 @@ def _result_text(result: Any, wrong: Any) -> str:
 
 
 # ---- custom_op -------------------------------------------------------------------------------------------------------
+def _log() -> Any:
+    import logging
+
+    return logging.getLogger("torch._library.custom_ops")
+
+
 class CustomOpDef:
     """What custom_op makes of a function."""
 
@@ -647,6 +660,7 @@ class CustomOpDef:
         self._custom = _define(namespace, name + schema, tags)
         self._custom.checks_aliases, self._custom.definition = True, self
         self._opoverload = self._custom.overload
+        self._disabled: dict[str, Any] = {}
 
     @property
     def _qualname(self) -> str:
@@ -661,6 +675,31 @@ class CustomOpDef:
     def register_kernel(self, device_types: Any, fn: Any = None, /) -> Any:
         """The function for devices; None for all of them."""
         return register_kernel(self, device_types, fn)
+
+    @contextlib.contextmanager
+    def set_kernel_enabled(self, device_type: str, enabled: bool = True) -> Iterator[None]:
+        """Inside, the function for a device is used, or, if not enabled, the one for all devices."""
+        key = _KEYS.get(device_type, device_type.upper())
+        kernels, disabled = self._custom.kernels, self._disabled
+        before = kernels.get(key), disabled.get(key)
+        action = "enable" if enabled else "disable"
+        if before == (None, None):
+            _log().warning(
+                "Attempted to %s kernel for %s but no kernel was registered for this device type.", action, device_type
+            )
+        elif enabled == (before[1] is None):
+            _log().warning("Attempted to %s kernel for %s but it was already %sd.", action, device_type, action)
+        elif enabled:
+            kernels[key] = disabled.pop(key)
+        else:
+            disabled[key] = kernels.pop(key)
+        try:
+            yield
+        finally:
+            for table, value in zip((kernels, disabled), before):
+                table.pop(key, None)
+                if value is not None:
+                    table[key] = value
 
     def register_fake(self, fn: Any, /) -> Any:
         """What it does where only shapes count."""

@@ -1,26 +1,255 @@
-"""torch.multiprocessing: a page has no processes."""
+"""torch.multiprocessing in one process: what would start a process runs the function here, with one note."""
+
+import queue as _queue
+
+_noted: list[str] = []
 
 
-def _refuse(*args, **kwargs):
-    raise RuntimeError("torch.multiprocessing is not available: torchlite runs in one process")
+def _note(what):
+    """Says once that functions run in this process."""
+    if _noted:
+        return
+    import warnings
+
+    _noted.append(what)
+    warnings.warn(
+        "torch.multiprocessing.%s: torchlite has one process; functions run in it, one after another." % what,
+        stacklevel=3,
+    )
 
 
-spawn = start_processes = Pool = Queue = _refuse
+class ProcessException(Exception):
+    """What a function raised that was started as a process."""
+
+    def __init__(self, msg, error_index, pid):
+        super().__init__(msg)
+        self.msg, self.error_index, self.pid = msg, error_index, pid
+
+    def __reduce__(self):
+        return type(self), (self.msg, self.error_index, self.pid)
+
+
+class ProcessRaisedException(ProcessException):
+    """Its function raised an exception."""
+
+    def __init__(self, msg, error_index, error_pid):
+        super().__init__(msg, error_index, error_pid)
+
+
+class ProcessExitedException(ProcessException):
+    """It ended by exit()."""
+
+    def __init__(self, msg, error_index, error_pid, exit_code, signal_name=None):
+        super().__init__(msg, error_index, error_pid)
+        self.exit_code, self.signal_name = exit_code, signal_name
+
+
+class ProcessContext:
+    """The processes that spawn started: all of them have ended."""
+
+    def __init__(self, processes, error_files=()):
+        self.processes = processes
+        self.error_files = list(error_files)
+        self.sentinels = {}
+
+    def pids(self):
+        return [int(process.pid) for process in self.processes]
+
+    def join(self, timeout=None, grace_period=None):
+        return True
+
+
+SpawnContext = ProcessContext
 
 
 class Process:
-    """A process: programs may derive classes of it, but not make one."""
+    """Runs its function when it is started, in this process."""
 
-    def __init__(self, *args, **kwargs):
-        _refuse()
+    _made = 0
+
+    def __init__(self, group=None, target=None, name=None, args=(), kwargs=None, *, daemon=None):
+        if group is not None:
+            raise AssertionError("group argument must be None for now")
+        Process._made += 1
+        self._target, self._args, self._kwargs = target, tuple(args), dict(kwargs or {})
+        self.name = name or "%s-%d" % (type(self).__name__, Process._made)
+        self.daemon = bool(daemon)
+        self.exitcode = None
+        self.authkey = b""
+
+    def run(self):
+        """The function; classes may have their own."""
+        if self._target:
+            self._target(*self._args, **self._kwargs)
+
+    def start(self):
+        if self.exitcode is not None:
+            raise AssertionError("cannot start a process twice")
+        _note("Process")
+        try:
+            self.run()
+            self.exitcode = 0
+        except SystemExit as e:
+            if e.code is None:
+                self.exitcode = 0
+            else:
+                self.exitcode = e.code if isinstance(e.code, int) else 1
+        except Exception:
+            import sys
+            import traceback
+
+            self.exitcode = 1
+            print("Process %s:" % self.name, file=sys.stderr)
+            traceback.print_exc()
+
+    def join(self, timeout=None):
+        if self.exitcode is None:
+            raise AssertionError("can only join a started process")
+
+    def is_alive(self):
+        return False
+
+    def terminate(self):
+        """It has ended."""
+
+    kill = close = terminate
+
+    @property
+    def pid(self):
+        import os
+
+        return None if self.exitcode is None else os.getpid()
+
+    ident = pid
+
+    def __repr__(self):
+        state = "initial" if self.exitcode is None else "stopped exitcode=%d" % self.exitcode
+        return "<%s name=%r %s>" % (type(self).__name__, self.name, state)
+
+
+def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+    """Calls fn(i, *args) for i below nprocs, one after another."""
+    _note("spawn" if start_method == "spawn" else "start_processes")
+    processes = []
+    for i in range(nprocs):
+        process = Process(target=fn, args=(i, *args), daemon=daemon)
+        try:
+            process.run()
+        except SystemExit as e:
+            if e.code:
+                text = "process %d terminated with exit code %s" % (i, e.code)
+                raise ProcessExitedException(text, i, 0, e.code) from None
+        except Exception as e:
+            import traceback
+
+            text = "\n\n-- Process %d terminated with the following error:\n%s" % (i, traceback.format_exc())
+            raise ProcessRaisedException(text, i, 0) from e
+        process.exitcode = 0
+        processes.append(process)
+    return None if join else ProcessContext(processes)
+
+
+def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
+    """Calls fn(i, *args) for i below nprocs, one after another."""
+    if start_method != "spawn":
+        import warnings
+
+        warnings.warn(
+            "This method only supports start_method=spawn (got: %s).\nTo use a different start_method use:\n\t\t "
+            "torch.multiprocessing.start_processes(...)" % start_method,
+            FutureWarning,
+            stacklevel=2,
+        )
+    return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")
+
+
+class _Queue(_queue.Queue):
+    """A queue of one process. To wait for what no other can put is an error."""
+
+    def get(self, block=True, timeout=None):
+        try:
+            return super().get(block=False)
+        except _queue.Empty:
+            if block and timeout is None:
+                raise RuntimeError(
+                    "Queue.get(): the queue is empty, and torchlite has no other process that could put something"
+                ) from None
+            raise
+
+    def put(self, obj, block=True, timeout=None):
+        try:
+            super().put(obj, block=False)
+        except _queue.Full:
+            if block and timeout is None:
+                raise RuntimeError(
+                    "Queue.put(): the queue is full, and torchlite has no other process that could take something"
+                ) from None
+            raise
+
+    def close(self):
+        """Nothing to close."""
+
+    join_thread = cancel_join_thread = close
+
+
+def Queue(maxsize=0):
+    """A queue within this process."""
+    return _Queue(maxsize)
+
+
+JoinableQueue = Queue
+
+
+def SimpleQueue():
+    """A queue within this process."""
+    return _Queue()
+
+
+def _threading(name):
+    def make(*args, **kwargs):
+        import threading
+
+        return getattr(threading, name)(*args, **kwargs)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = "threading.%s: there is one process." % name
+    return make
+
+
+Lock, RLock, Event, Condition, Semaphore, BoundedSemaphore, Barrier = map(
+    _threading, ("Lock", "RLock", "Event", "Condition", "Semaphore", "BoundedSemaphore", "Barrier")
+)
+
+
+def Pool(processes=None, initializer=None, initargs=(), maxtasksperchild=None):
+    """A pool of one worker: this process."""
+    from ._core.inline_pool import InlinePool
+
+    _note("Pool")
+    return InlinePool(processes, initializer, initargs)
 
 
 def set_start_method(method, force=False):
     """There is nothing to start."""
+    if method not in get_all_start_methods() and method is not None:
+        raise ValueError("cannot find context for %r" % method)
 
 
 def get_start_method(allow_none=False):
-    return None
+    return None if allow_none else "spawn"
+
+
+def get_all_start_methods():
+    return ["fork", "spawn", "forkserver"]
+
+
+def get_context(method=None):
+    """What has Process, Queue, Pool and the others: this module."""
+    import sys
+
+    if method is not None:
+        set_start_method(method)
+    return sys.modules[__name__]
 
 
 def set_sharing_strategy(new_strategy):
@@ -33,6 +262,10 @@ def get_sharing_strategy():
 
 def get_all_sharing_strategies():
     return {"file_system"}
+
+
+def active_children():
+    return []
 
 
 def __getattr__(name):

@@ -462,6 +462,8 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyMeta):
         elif len(args) > 1:
             raise RuntimeError(expected + "Too many positional arguments")
         elif args and not isinstance(args[0], (int, list, tuple, str)):
+            if hasattr(args[0], "__index__") and not isinstance(args[0], torch.Tensor):  # a number of numpy's
+                return TypedStorage(args[0].__index__(), dtype=cls.dtype, _internal=True)
             raise TypeError(expected + f"Argument type not recognized: {type(args[0])}")
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
 

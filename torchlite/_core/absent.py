@@ -46,6 +46,11 @@ _REASONS = {
     "torch.compiler": "torchlite runs everything eagerly; torch.compile returns the model as it is",
     "torch.sparse": "torchlite does not have this part of torch.sparse; x.to_dense() makes a dense tensor",
     "torch.cuda": "there is no CUDA; the GPU of a page is device 'webgpu' (torch.webgpu.use_as_cuda())",
+    "torch.backends.cuda": "there is no CUDA; the GPU of a page is device 'webgpu'",
+    "torch.utils.data": "torchlite has no data pipes; use Dataset, IterableDataset, samplers and DataLoader",
+    "torch.utils.benchmark": "torchlite does not have it; take times with timeit or torch.profiler",
+    "torch.monitor": "torchlite counts no events; use torch.profiler or logging",
+    "torch.nn.attention.flex_attention": "torchlite does not have it; use scaled_dot_product_attention with a mask",
     "torch.mps": "there is no MPS; the GPU of a page is device 'webgpu'",
     "torch.xpu": "there is no XPU; the GPU of a page is device 'webgpu'",
     "torch.mtia": "there is no MTIA; the GPU of a page is device 'webgpu'",
@@ -63,6 +68,9 @@ METHODS = """
 """.split()
 
 
+_QUANTIZED = ("torch.Tensor.q_", "torch.Tensor.qscheme", "torch.Tensor.int_repr", "torch.q_", "torch.int_repr")
+
+
 class AbsentError(NotImplementedError, AttributeError):
     """A name of PyTorch was used that torchlite does not have."""
 
@@ -71,6 +79,8 @@ class AbsentError(NotImplementedError, AttributeError):
 
 def error(path: str) -> AbsentError:
     """The error for a name with its module, "torch.jit.script"; it has the reason, and what to do instead."""
+    if "quant" in path or path.startswith(_QUANTIZED):
+        return AbsentError("%s: %s" % (path, _REASONS["torch.quantization"]))
     reason = max((r for r in _REASONS if path == r or path.startswith(r + ".") or not r), key=len)
     return AbsentError("%s: %s" % (path, _REASONS[reason]))
 
@@ -325,6 +335,12 @@ class _Callable(ModuleType):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.__dict__["_function"](*args, **kwargs)
+
+    @property
+    def __signature__(self) -> Any:
+        import inspect
+
+        return inspect.signature(self.__dict__["_function"])
 
 
 class _Finder:

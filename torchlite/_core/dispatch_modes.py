@@ -37,7 +37,7 @@ _COMPOSED = frozenset(
     cumulative_trapezoid det diag diagflat diff divide dropout dsplit dstack embedding_bag expand_as
     feature_alpha_dropout feature_dropout fft_fft fft_fft2 fft_fftn fft_fftshift fft_hfft fft_hfft2 fft_hfftn fft_ifft
     fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2
-    fft_rfftn fill_diagonal_ fix flatten fliplr flipud float_power frobenius_norm ger greater greater_equal grid_sampler
+    fft_rfftn fill_diagonal_ fix flatten fliplr flipud float_power frobenius_norm ger greater greater_equal
     group_norm hinge_embedding_loss hsplit hstack imag inner instance_norm inverse isclose isfinite isreal istft kl_div
     kron l1_loss layer_norm less less_equal linalg_cholesky linalg_cond linalg_det linalg_diagonal linalg_eigh
     linalg_eigvalsh linalg_inv linalg_ldl_factor linalg_lu_factor linalg_matmul linalg_matrix_norm linalg_matrix_power
@@ -50,7 +50,7 @@ _COMPOSED = frozenset(
     row_stack rrelu scaled_dot_product_attention selu slogdet square stft subtract sum_to_size svd take_along_dim
     tensor_split tensordot tile to trapezoid trapz triplet_margin_loss true_divide type_as unflatten vander view_as
     vsplit vstack max.other min.other softmax.int log_softmax.int where.ScalarOther where.ScalarSelf where.Scalar where
-    std std.dim var var.dim std_mean std_mean.dim var_mean var_mean.dim""".split()
+    split.sizes std std.dim var var.dim std_mean std_mean.dim var_mean var_mean.dim""".split()
 )
 # what PyTorch's functions hand on for these: a number goes to the overload for tensors
 _SHOWN_AS = {
@@ -58,25 +58,29 @@ _SHOWN_AS = {
     "_t2": ("t", "default"),
     "_im2col": ("im2col", "default"),
     "_col2im": ("col2im", "default"),
+    "_scaled": ("mul", "Scalar"),
+    "floor_divide.Scalar": ("floor_divide", "default"),
     "add.Scalar": ("add", "Tensor"),
     "sub.Scalar": ("sub", "Tensor"),
     "mul.Scalar": ("mul", "Tensor"),
     "div.Scalar": ("div", "Tensor"),
     "div.Scalar_mode": ("div", "Tensor_mode"),
 }
-_found: dict[tuple[Any, str], Any] = {}
+_found: dict[tuple[Any, str, bool], Any] = {}
+_composing = [False]  # whether ops are those of a composition, which PyTorch calls as they are written
 
 
 def _overload(ov: Any, form: str) -> Any:
     """The OpOverload of an overload of the core; form: "", "inplace" or "out". None where PyTorch has none."""
-    key = (ov, form)
+    key = (ov, form, _composing[0])
     if key not in _found:
         from .. import _ops
 
         head = ov.schema.partition("(")[0]
         name = head.partition(".")[0]
         made = None
-        if head in _SHOWN_AS and (form != "out" or head != "_to_dtype"):
+        as_written = _composing[0] and "." in head
+        if head in _SHOWN_AS and not as_written and (form != "out" or head != "_to_dtype"):
             packet, short = _SHOWN_AS[head]
             if form == "out":
                 short = short.replace("Tensor", "out")
@@ -99,6 +103,8 @@ def _shown(value: Any) -> Any:
 def _arguments(func: Any, ov: Any, values: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """The arguments as PyTorch hands them on: those that have their default are left out."""
     given = {p[0]: v for p, v in zip(ov.params, values)}
+    if values:  # PyTorch calls it input in one form of an op, and self in another
+        given.setdefault("self", values[0])
     positional: list[Any] = []
     last = 0
     named: dict[str, Any] = {}
@@ -115,7 +121,7 @@ def _arguments(func: Any, ov: Any, values: tuple[Any, ...]) -> tuple[tuple[Any, 
         positional.append(value)
         if not same:
             last = len(positional)
-    if "pin_memory" in given and given["pin_memory"] is None:
+    if "pin_memory" in given and given["pin_memory"] is None and not _composing[0]:
         from . import device as _device
 
         if given.get("device") is None and not any(isinstance(v, _C.TensorBase) for v in values):
@@ -158,6 +164,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[An
     """What the modes say, the innermost first, then the classes of the arguments. A mode is off while it runs, and
     nothing that a handler calls is recorded."""
     held: list[Any] = []
+    composing, _composing[0] = _composing[0], False
     classes = [] if _off[0] else _classes((args, tuple(kwargs.values())), [])
     try:
         with _C.GradMode(False):
@@ -178,6 +185,7 @@ def call(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], out: tuple[An
     finally:
         stack.extend(reversed(held))
         refresh()
+        _composing[0] = composing
 
 
 _off = [0]  # above 0: no class is asked
@@ -200,6 +208,25 @@ class DisableTorchDispatch:
         _C.dispatch_off(-1)
 
 
+def _composed_by(rule: Any, args: tuple[Any, ...]) -> Any:
+    before, _composing[0] = _composing[0], True
+    try:
+        return rule(*args)
+    finally:
+        _composing[0] = before
+
+
+def _unnamed(ov: Any, args: tuple[Any, ...]) -> Any:
+    """An op that only torchlite has, run by the innermost mode, which need not know its name."""
+    mode = stack.pop()
+    refresh()
+    try:
+        return mode.unnamed(lambda *values: _C.call_overload(ov, values), args)
+    finally:
+        stack.append(mode)
+        refresh()
+
+
 def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
     """The result of a call while a mode is on, or with a tensor whose class has a handler; NotImplemented: it goes on
     as without one."""
@@ -209,14 +236,26 @@ def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
             return result
     if not below:
         head = ov.schema.partition("(")[0]
-        if ov.inplace or not (head in _COMPOSED or ov.spec.name in _COMPOSED):
+        if ov.inplace:
+            rule = _composed.BODIES.get(ov.spec.name + "_")
+            if rule is None:
+                return NotImplemented
+            return args[0] if _composed_by(rule, args) is not NotImplemented else NotImplemented
+        if head.endswith(".correction") or not (head in _COMPOSED or ov.spec.name in _COMPOSED):
             return NotImplemented
-        result = _composed.BODIES[head](*args) if head in _composed.BODIES else NotImplemented
+        result = _composed_by(_composed.BODIES[head], args) if head in _composed.BODIES else NotImplemented
         return ov.body(*args) if result is NotImplemented and ov.body is not None else result
-    func = _overload(ov, "inplace" if ov.inplace else "")
+    if ov.spec.name == "grid_sampler":
+        from .. import _ops
+
+        func = getattr(_ops.ops.aten, "grid_sampler_%dd" % (args[0].dim() - 2)).default
+    else:
+        func = _overload(ov, "inplace" if ov.inplace else "")
     if func is None:
         if ov.body is not None and not ov.inplace:
             return ov.body(*args)
+        if stack and hasattr(stack[-1], "unnamed") and not ov.spec.view and "(a!)" not in ov.schema:
+            return _unnamed(ov, args)
         if any(getattr(mode, "sees_all", False) for mode in stack):
             raise NotImplementedError(
                 "%s: PyTorch has no such operator, so a trace cannot hold it; write it with operators of PyTorch"
@@ -285,9 +324,10 @@ def all_examples(t: Any) -> Any:
     """The numbers of `t` for all examples of all running vmaps: for checks that raise if any example is wrong."""
     if batching:
         from .._functorch.batched import BatchedTensor
+        from .._functorch.functionalization import FunctionalTensor, synced
 
-        while isinstance(t, BatchedTensor):
-            t = t._value
+        while isinstance(t, (BatchedTensor, FunctionalTensor)):
+            t = t._value if isinstance(t, BatchedTensor) else synced(t)
     return t
 
 
@@ -355,6 +395,28 @@ def resized(t: Any, size: Any, memory_format: Any) -> bool:
         {} if memory_format is None else {"memory_format": memory_format},
     )
     return True
+
+
+def taken(t: Any, overload: Any, *args: Any) -> bool:
+    """Whether a mode, or a tensor's class, was asked for what changes `t` below the dispatcher, set_ for one."""
+    if not stack and (_off[0] or not t._dispatches):
+        return False
+    call(overload, (t, *args), {})
+    return True
+
+
+def set_asked(t: Any, source: Any, offset: int, size: Any, stride: Any) -> bool:
+    """Whether a mode, or the tensor's class, was asked for t.set_(source, ...)."""
+    from .. import _ops
+
+    forms = _ops.ops.aten.set_
+    if source is None:
+        return taken(t, forms.default)
+    if not isinstance(source, _C.TensorBase):  # a storage, which no schema here knows
+        return False
+    if size is None:
+        return taken(t, forms.source_Tensor, source)
+    return taken(t, forms.source_Tensor_storage_offset, source, offset, list(size), list(stride or ()))
 
 
 _GEOMETRY = {

@@ -112,6 +112,8 @@ def _views(t: Tensor, index: Any, writing: bool = False) -> tuple[Tensor, list[T
                 and (stop is None or stop >= t.size(dim))
             )
             if not all_:
+                if _modes.stack:  # these see the numbers
+                    start, stop = 0 if start is None else start, 2**63 - 1 if stop is None else stop
                 t = _slice(t, dim, start, stop, 1 if step is None else step)
             rest.append(None)
             dim += 1
@@ -237,6 +239,10 @@ def _number(value: Any, t: Tensor) -> Tensor:
             value = value.__index__() if not isinstance(value, bool) else value
             if not -(2**63) <= value < 2**63:
                 raise ValueError("Overflow when unpacking long long")
+        if _modes.stack:  # made of data: no mode sees how, only what comes of it
+            with _modes.DisableTorchDispatch():
+                made = torch.scalar_tensor(value, dtype=t.dtype)
+            return _modes.lift(made)
         return torch.scalar_tensor(value, dtype=t.dtype)
     raise TypeError("can't assign a %s to a torch.%s" % (torch.functional.type_name(value), t.type().partition(".")[2]))
 
@@ -274,10 +280,16 @@ def setitem(t: Tensor, index: Any, value: Any) -> Any:
         index = None
     if _plain_sequence(index):
         index = tuple(index)
+    if plain and _modes.stack:  # as a tensor, which they see
+        value, plain = _number(value, t), False
     view = None
     rest: Sequence[Tensor | None] = ()
     if not (
-        t._dispatches or _C.forward_ad(None) or _grad_mode() and (t.requires_grad or not plain and value.requires_grad)
+        _modes.stack
+        or t._dispatches
+        or _C.forward_ad(None)
+        or _grad_mode()
+        and (t.requires_grad or not plain and value.requires_grad)
     ):
         view = _C.basic_index(t, index)
     if view is None:

@@ -34,6 +34,8 @@ _OPERATORS = {
     "rmatmul": "__rmatmul__",
     "invert": "__invert__",
 }
+# these have a name of their own beside the method: x & y asks for Tensor.__and__, x.bitwise_and(y) and 1 & x do not
+_BY_SIGN = {name: "__%s__" % name for name in ("eq", "and", "or", "xor", "lshift", "rshift")}
 _IGNORED_METHODS = frozenset(
     """as_subclass new new_empty new_empty_strided new_full new_ones new_tensor new_zeros reinforce stride
     to_padded_tensor to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr retains_grad""".split()
@@ -306,7 +308,10 @@ def operator(name: str, op: Any, this: Any, *rest: Any) -> Any:
     """The answer for an operator; NotImplemented, for Python to go on with, where it is a TypeError."""
     install()
     other = rest[0] if rest else this
-    public = getattr(Tensor, _OPERATORS[name]) if name in _OPERATORS else op
+    spelled = _OPERATORS.get(name) or _BY_SIGN.get(name)
+    if name == "eq" and type(this) is Tensor:
+        spelled = None
+    public = getattr(Tensor, spelled) if spelled else op
     args = (this, *rest)
     found = overloaded(args, name in _OPERATORS or name == "pow")
     try:

@@ -104,7 +104,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s" % type(data).__name__
             )
         with _C.GradMode(False):
-            t: Tensor = _instance(cls, data.detach() if type(data) is Tensor else data)
+            if type(data) is Tensor:
+                from . import dispatch_modes
+
+                with dispatch_modes.DisableTorchDispatch() if dispatch_modes.stack else _C.GradMode(False):
+                    data = data.detach()
+            t: Tensor = _instance(cls, data)
         if require_grad:
             with _C.GradMode(None, None, 2):  # nobody is asked about a tensor that is being made
                 t.requires_grad = True
@@ -344,6 +349,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def numpy(self, *, force: bool = False) -> Any:
         """A numpy array over the same memory (CPU); force=True copies from other devices and drops the history."""
+        if self._dispatches:
+            from .errors import no_numpy_of_subclass
+
+            raise no_numpy_of_subclass()
         if force:
             return self.detach().cpu().resolve_conj().resolve_neg().numpy()
         if self.requires_grad and _C.is_grad_enabled():
@@ -446,6 +455,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
             check_inplace(self)
             refuse(self, "set_", source)
+        from . import dispatch_modes
+
+        if (dispatch_modes.stack or self._dispatches) and dispatch_modes.set_asked(
+            self, source, storage_offset, size, stride
+        ):
+            return self
         if source is None:
             source = _C.empty((0,), self.dtype)
         if isinstance(source, Tensor) and source.dtype is not self.dtype:
@@ -509,6 +524,13 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def resize_as_(self, other: Any, *, memory_format: Any = None) -> Any:
         """Changes the shape in place to that of `other`; preserve_format takes its memory format as well."""
+        from . import dispatch_modes
+
+        if dispatch_modes.stack:
+            from .. import _ops
+
+            if dispatch_modes.taken(self, _ops.ops.aten.resize_as_.default, other):
+                return self
         if memory_format is _device.preserve_format:
             memory_format = _device.suggested_format(other)
         return self.resize_(other.shape, memory_format=memory_format)
@@ -598,8 +620,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         warnings.warn("non-inplace resize is deprecated", stacklevel=2)
         return self.reshape(*sizes)
 
-    def resize_as(self, other: Any) -> Any:
-        return self.resize(other.shape)
+    def resize_as(self, tensor: Any) -> Any:
+        return self.resize(tensor.shape)
 
     def is_distributed(self) -> bool:
         return False

@@ -56,10 +56,10 @@ class FunctionalTensor(torch.Tensor):
         return t._mode.__torch_dispatch__(func, types, args, kwargs)
 
     def __repr__(self, *, tensor_contents: Any = None) -> Any:  # type: ignore[override]
-        return "FunctionalTensor(%r)" % _synced(self)
+        return "FunctionalTensor(%r)" % synced(self)
 
     def tolist(self) -> Any:
-        return _synced(self).tolist()
+        return synced(self).tolist()
 
     def numpy(self, *, force: bool = False) -> Any:
         raise no_numpy_of_subclass()
@@ -74,7 +74,7 @@ def _make(elem: Any, mode: Any, base: Any = None, chain: Any = (), storage: Any 
     return t
 
 
-def _synced(t: Any) -> Any:
+def synced(t: Any) -> Any:
     """The value of a tensor now."""
     if t._seen != t._root.generation:
         value = t._root.value
@@ -96,7 +96,7 @@ def _write(t: Any, value: Any) -> None:
     t._root.generation += 1
     if not t._chain:
         t._elem, t._seen = value, t._root.generation
-    _synced(t)
+    synced(t)
     if t._elem.shape != t.shape:
         _reshape(t)
     t._bump_version()
@@ -217,8 +217,12 @@ class FunctionalTensorMode(TorchDispatchMode):
         values = tree_map(self._value, (args, kwargs))
         return tree_map(self._wrap, func(*values[0], **values[1]))
 
+    def unnamed(self, fn: Any, args: Any) -> Any:
+        """The result of an op without writes and views that no operator of PyTorch stands for."""
+        return tree_map(self._wrap, fn(*tree_map(self._value, args)))
+
     def _value(self, a: Any) -> Any:
-        return _synced(a) if isinstance(a, FunctionalTensor) else a
+        return synced(a) if isinstance(a, FunctionalTensor) else a
 
     def _wrap(self, r: Any) -> Any:
         return _make(r, self) if isinstance(r, torch.Tensor) and not isinstance(r, FunctionalTensor) else r
@@ -229,7 +233,7 @@ class FunctionalTensorMode(TorchDispatchMode):
         if func.overloadpacket.__name__ == "as_strided" and t._chain:
             value, chain = t._root.laid_out(), ()  # its offset counts from the beginning of the memory
         else:
-            value, chain = _synced(t), t._chain
+            value, chain = synced(t), t._chain
         result = make(value, *rest, **kwargs)
         several = isinstance(result, (tuple, list))
 
@@ -261,7 +265,7 @@ class FunctionalTensorMode(TorchDispatchMode):
             return func(*args, **kwargs)
         plain = _without_writes(func)
         if plain is None:  # on copies
-            copies = {id(t): aten.clone.default(_synced(t)) for t in targets}
+            copies = {id(t): aten.clone.default(synced(t)) for t in targets}
             values = tree_map(lambda a: copies[id(a)] if id(a) in copies else self._value(a), (args, kwargs))
             result = func(*values[0], **values[1])
             new = [copies[id(t)] for t in targets]
@@ -327,7 +331,7 @@ class _Leave(Function):
 
     @staticmethod
     def forward(t: Any) -> Any:
-        return _C.alias(_synced(t))
+        return _C.alias(synced(t))
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Any) -> None:
@@ -351,7 +355,7 @@ def _enter(x: Any, mode: Any) -> Any:
 def _leave(t: Any) -> Any:
     if not isinstance(t, FunctionalTensor):
         return t
-    return _Leave.apply(t) if _recorded(t) else _synced(t)
+    return _Leave.apply(t) if _recorded(t) else synced(t)
 
 
 def functionalize(func: Any, *, remove: str = "mutations") -> Any:

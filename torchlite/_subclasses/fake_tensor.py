@@ -11,7 +11,7 @@ from torchlite.utils._python_dispatch import TorchDispatchMode
 
 from .. import _C
 from ..autograd._node import as_leaf
-from .._core import tensor_str as _tensor_str, wrappers as _wrappers
+from .._core import dispatch_modes as _modes, tensor_str as _tensor_str, wrappers as _wrappers
 from .._core.errors import no_numpy_of_subclass
 
 aten = torch.ops.aten
@@ -196,7 +196,7 @@ class FakeTensorMode(TorchDispatchMode):
 
     def _dispatch(self, func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         flat, spec = pytree.tree_flatten((args, kwargs))
-        if func is aten.lift_fresh.default and not isinstance(args[0], FakeTensor):
+        if func in (aten.lift_fresh.default, aten.lift_fresh_copy.default) and not isinstance(args[0], FakeTensor):
             fake = self.from_tensor(args[0])
             if args[0].numel() <= _CONSTANT_NUMEL_LIMIT:
                 fake.constant = args[0]
@@ -229,7 +229,9 @@ class FakeTensorMode(TorchDispatchMode):
             raise self._reason(func, error) from None
         for a in fakes:  # what changed its own sizes and strides
             if a._elem.shape != a.shape or a._elem.stride() != a.stride():
-                a.set_(_wrappers.make(FakeTensor, a._elem.shape, a._elem.stride(), dtype=a.dtype, device=a.device))
+                like = _wrappers.make(FakeTensor, a._elem.shape, a._elem.stride(), dtype=a.dtype, device=a.device)
+                with _modes.DisableTorchDispatch():
+                    a.set_(like)
         own = {id(a._elem): a for a in fakes}
         shared = {id(a._elem._storage): a._storage for a in fakes}
 

@@ -19,81 +19,135 @@ from .random import (
 )
 
 
-def _function(name, default=None, refuse=False):
+def _answer(name, given, default, refuse):
     """torch.webgpu's function under that name where "cuda" means it; else the answer of a PyTorch without CUDA."""
+    if _device.cuda_is_webgpu():
+        from .. import webgpu
 
-    def fn(*args, **kwargs):
-        if _device.cuda_is_webgpu():
-            from .. import webgpu
+        return getattr(webgpu, name)(*given)
+    if refuse:
+        raise AssertionError("Torch not compiled with CUDA enabled")
+    return default
 
-            return getattr(webgpu, name)(*args, **kwargs)
-        if refuse:
-            raise AssertionError("Torch not compiled with CUDA enabled")
-        return default
+
+def _function(name, default=None, refuse=False):
+    def fn():
+        return _answer(name, (), default, refuse)
 
     fn.__name__ = fn.__qualname__ = name
     return fn
 
 
-is_available, is_initialized, is_bf16_supported, is_tf32_supported = (
-    _function(name, False) for name in ("is_available", "is_initialized", "is_bf16_supported", "is_tf32_supported")
+def _of_device(name, default=None, refuse=False):
+    def fn(device=None):
+        return _answer(name, () if device is None else (device,), default, refuse)
+
+    fn.__name__ = fn.__qualname__ = name
+    return fn
+
+
+def is_bf16_supported(including_emulation=True):
+    return _answer("is_bf16_supported", (), False, False)
+
+
+def set_device(device):
+    return _answer("set_device", (device,), None, True)
+
+
+def memory_summary(device=None, abbreviated=False):
+    return _answer("memory_summary", () if device is None else (device,), None, True)
+
+
+is_available, is_initialized, is_tf32_supported = (
+    _function(name, False) for name in ("is_available", "is_initialized", "is_tf32_supported")
 )
-device_count, memory_allocated, max_memory_allocated, memory_reserved, max_memory_reserved = (
-    _function(name, 0)
-    for name in ("device_count", "memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
+device_count = _function("device_count", 0)
+memory_allocated, max_memory_allocated, memory_reserved, max_memory_reserved = (
+    _of_device(name, 0)
+    for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved")
 )
-empty_cache, reset_peak_memory_stats = _function("empty_cache"), _function("reset_peak_memory_stats")
-(
-    init,
-    current_device,
-    set_device,
-    get_device_name,
-    get_device_properties,
-    get_device_capability,
-    synchronize,
-    memory_summary,
-    mem_get_info,
-) = (
-    _function(name, refuse=True)
-    for name in (
-        "init",
-        "current_device",
-        "set_device",
-        "get_device_name",
-        "get_device_properties",
-        "get_device_capability",
-        "synchronize",
-        "memory_summary",
-        "mem_get_info",
-    )
+empty_cache, reset_peak_memory_stats = _function("empty_cache"), _of_device("reset_peak_memory_stats")
+init, current_device = _function("init", refuse=True), _function("current_device", refuse=True)
+get_device_name, get_device_properties, get_device_capability, synchronize, mem_get_info = (
+    _of_device(name, refuse=True)
+    for name in ("get_device_name", "get_device_properties", "get_device_capability", "synchronize", "mem_get_info")
 )
 
 
-def _refuse(*args, **kwargs):
+def _refuse():
     if _device.cuda_is_webgpu():
         raise NotImplementedError("WebGPU has one queue: streams and events of torch.cuda do not exist on it")
     raise AssertionError("Torch not compiled with CUDA enabled")
 
 
-current_stream = default_stream = stream = _refuse
+def current_stream(device=None):
+    return _refuse()
+
+
+def default_stream(device=None):
+    return _refuse()
+
+
+def stream(stream):
+    return _refuse()
 
 
 class Stream:
-    """A class, for annotations and isinstance; there is none to make."""
+    """A class, for annotations, patches and isinstance; there is none to make."""
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls, device=None, priority=0, **kwargs):
+        return _refuse()
+
+    def query(self):
+        return _refuse()
+
+    def record_event(self, event=None):
+        return _refuse()
+
+    def synchronize(self):
+        return _refuse()
+
+    def wait_event(self, event):
+        return _refuse()
+
+    def wait_stream(self, stream):
         return _refuse()
 
 
 class Event:
     """As Stream."""
 
-    def __new__(cls, *args, **kwargs):
+    def __new__(cls, enable_timing=False, blocking=False, interprocess=False, external=False):
+        return _refuse()
+
+    @classmethod
+    def from_ipc_handle(cls, device, handle):
+        return _refuse()
+
+    def elapsed_time(self, end_event):
+        return _refuse()
+
+    def ipc_handle(self):
+        return _refuse()
+
+    def query(self):
+        return _refuse()
+
+    def record(self, stream=None):
+        return _refuse()
+
+    def synchronize(self):
+        return _refuse()
+
+    def wait(self, stream=None):
         return _refuse()
 
 
 class ExternalStream(Stream):
     """As Stream."""
+
+    def __new__(cls, stream_ptr, device=None, **kwargs):
+        return _refuse()
 
 
 def ipc_collect():

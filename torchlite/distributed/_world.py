@@ -68,6 +68,7 @@ def init_process_group(
     group_name: str = "",
     pg_options: Any = None,
     device_id: Any = None,
+    _ranks: Any = None,
 ) -> None:
     """Makes the group of this process. A world of more than one is refused."""
     if _groups:
@@ -89,7 +90,16 @@ def destroy_process_group(group: Any = None) -> None:
     _groups.clear()
 
 
-def new_group(ranks: Any = None, *args: Any, **kwargs: Any) -> ProcessGroup:
+def new_group(
+    ranks: Any = None,
+    timeout: Any = None,
+    backend: Any = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: Any = None,
+    device_id: Any = None,
+    sort_ranks: bool = True,
+) -> ProcessGroup:
     """A group of this process."""
     found = _group()
     if ranks is not None and list(ranks) != [0]:
@@ -123,7 +133,7 @@ def _only(rank: Any) -> None:
         raise ValueError("rank %r is not in a world of one process" % (rank,))
 
 
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
     """Nobody is waited for."""
     _group(group)
     return _done(async_op)
@@ -234,8 +244,21 @@ def broadcast_object_list(
     _group(group)
 
 
-def _peer(*args: Any, **kwargs: Any) -> None:
-    raise ValueError("Invalid destination rank: there is no other process to send to or to receive from.")
+def _no_peer() -> ValueError:
+    return ValueError("Invalid destination rank: there is no other process to send to or to receive from.")
 
 
-send = recv = isend = irecv = _peer
+def send(tensor: Any, dst: Any = None, group: Any = None, tag: int = 0, group_dst: Any = None) -> None:
+    raise _no_peer()
+
+
+def isend(tensor: Any, dst: Any = None, group: Any = None, tag: int = 0, group_dst: Any = None) -> Any:
+    raise _no_peer()
+
+
+def recv(tensor: Any, src: Any = None, group: Any = None, tag: int = 0, group_src: Any = None) -> int:
+    raise _no_peer()
+
+
+def irecv(tensor: Any, src: Any = None, group: Any = None, tag: int = 0, group_src: Any = None) -> Any:
+    raise _no_peer()

@@ -159,13 +159,16 @@ class MixtureSameFamilyConstraint(Constraint):
 def _bounded(name, params, test, discrete=False):
     """A class of constraints with bounds."""
 
-    def __init__(self, *bounds, **kw):
-        for p, b in zip(params, bounds):
-            kw[p] = b
-        if set(kw) != set(params):
-            raise TypeError(f"{name[1:]} takes {', '.join(params)}")
-        for p in params:
-            setattr(self, p, kw[p])
+    def between(self, lower_bound, upper_bound):
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+
+    def above(self, lower_bound):
+        self.lower_bound = lower_bound
+
+    def below(self, upper_bound):
+        self.upper_bound = upper_bound
+
+    made = {("lower_bound", "upper_bound"): between, ("lower_bound",): above, ("upper_bound",): below}
 
     def __repr__(self):
         return f"{name[1:]}({', '.join(f'{p}={getattr(self, p)}' for p in params)})"
@@ -174,7 +177,7 @@ def _bounded(name, params, test, discrete=False):
         name,
         (Constraint,),
         {
-            "__init__": __init__,
+            "__init__": made[params],
             "__repr__": __repr__,
             "is_discrete": discrete,
             "__module__": __name__,

@@ -132,8 +132,8 @@ class _Writer:
         if kind == ():
             return "()"  # of typing.Tuple[()]
         origin = getattr(kind, "__origin__", None)
-        if origin is None and isinstance(kind, types.UnionType):
-            origin = typing.Union
+        if isinstance(kind, types.UnionType):
+            return "|".join(map(self.type_name, kind.__args__))
         if origin is None:
             return self.add_global(type_repr(kind), kind)
         if not (isinstance(kind, types.GenericAlias) and origin in _origin_type_map):

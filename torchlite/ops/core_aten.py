@@ -135,6 +135,18 @@ def resize_as_(self, the_template, memory_format):
     return self.resize_as_(the_template, memory_format=memory_format)
 
 
+@_aten(
+    "set_.source_Tensor(Tensor(a!) self, Tensor source) -> Tensor(a!)",
+    "set_.source_Tensor_storage_offset(Tensor(a!) self, Tensor source, SymInt storage_offset, SymInt[] size, "
+    "SymInt[] stride=[]) -> Tensor(a!)",
+    "set_(Tensor(a!) self) -> Tensor(a!)",
+    differentiable=False,
+)
+def set_(self, source=None, *geometry):
+    """Takes over the memory, and the geometry, of another tensor; without one it becomes empty."""
+    return self.set_(source, *geometry)
+
+
 @_aten("resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor", differentiable=False)
 def resize(self, size, memory_format):
     """A copy with another shape, as resize_ gives it."""

@@ -37,7 +37,7 @@ def check_dims(size: Any, sparse_dim: int, dense_dim: int) -> None:
 
 
 def sparse_coo_tensor(
-    indices: Any,
+    indices: Any = None,
     values: Any = None,
     size: Any = None,
     *,
@@ -54,7 +54,9 @@ def sparse_coo_tensor(
     and each is there once. Gradients go to `values`. Without values, `indices` is the size of an empty tensor.
     """
     if values is None:
-        size = tuple(indices)
+        if (indices is None) == (size is None):
+            raise TypeError("sparse_coo_tensor(): indices and values, or a size, must be given")
+        size = tuple(size if indices is None else indices)
         empty = torch.empty(0, dtype=torch.get_default_dtype() if dtype is None else dtype, device=device)
         return _t.coo(empty.new_empty((len(size), 0), dtype=torch.int64), empty, size, True, requires_grad)
     source = _tensor(values, dtype, device)

@@ -181,13 +181,29 @@ for _name in ("randn_like", "rand_like", "ones_like", "full_like"):
     _op(_name)(_values_like(getattr(torch, _name)))
 
 
-@_op("select.int", "select_copy.int")
-def _select(x: Any, dim: int, index: int) -> Any:
-    if batch_dims(x) and dim % x.dim() < batch_dims(x):
-        heads, others, values = (p.select(dim % x.dim(), index) for p in x._parts)
-        size = [k for d, k in enumerate(x.shape) if d != dim % x.dim()]
+def _selects(name: str) -> Any:
+    def select(x: Any, dim: int, index: int) -> Any:
+        """A batch or dense dim keeps the layout; a row or column of a single matrix is a COO tensor."""
+        dim, batch = dim % x.dim(), batch_dims(x)
+        heads, others, values = x._parts
+        size = [k for d, k in enumerate(x.shape) if d != dim]
+        if dim < batch:
+            heads, others, values = (p.select(dim, index) for p in x._parts)
+        elif dim >= batch + 2:
+            values = values.select(dim - 1 + 2 * (x.layout in BLOCKS), index)
+        elif batch:
+            raise RuntimeError(
+                "%s(): selecting sparse dimensions is not supported for batched sparse compressed tensors." % name
+            )
+        else:
+            return x.to_sparse().select(dim, index)
         return compressed(x.layout, heads, others, values, size)
-    return to_dense(x).select(dim, index)
+
+    return select
+
+
+for _name in ("select", "select_copy"):
+    _op(_name + ".int")(_selects(_name))
 
 
 @_op("linalg_vector_norm")

@@ -35,6 +35,10 @@ class SequenceKey(_Key):
 
     __slots__ = ()
     _field = "idx"
+
+    def __init__(self, idx):
+        self._value = idx
+
     idx = property(lambda self: self._value)
 
     def __str__(self):
@@ -49,6 +53,10 @@ class MappingKey(_Key):
 
     __slots__ = ()
     _field = "key"
+
+    def __init__(self, key):
+        self._value = key
+
     key = property(lambda self: self._value)
 
     def __str__(self):
@@ -63,6 +71,10 @@ class GetAttrKey(_Key):
 
     __slots__ = ()
     _field = "name"
+
+    def __init__(self, name):
+        self._value = name
+
     name = property(lambda self: self._value)
 
     def __str__(self):

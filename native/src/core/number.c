@@ -131,7 +131,9 @@ static bool modes(void) { return tl_function_used && tl_function_modes && tl_fun
 /* An operator with an operand that has a __torch_function__. */
 static PyObject *hooked(int slot, int reflected, PyObject *a, PyObject *b) {
   bool turned = !TL_CHECK(a);
-  PyObject *name = PyUnicode_FromString(names[turned ? reflected : slot]), *r = NULL;
+  /* 1 & x and x & 1 have one slot, but only the second is asked for as Tensor.__and__ */
+  const char *prefix = turned && reflected == slot ? "r" : "";
+  PyObject *name = PyUnicode_FromFormat("%s%s", prefix, names[turned ? reflected : slot]), *r = NULL;
   PyObject *op = ops[turned ? reflected : slot];
   if (!op) op = ops[slot];
   if (name && op)

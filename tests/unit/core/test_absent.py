@@ -89,6 +89,25 @@ def test_a_module_named_as_a_function_of_its_parent():
     assert module.gradgradcheck(torch.sin, x)
 
 
+def test_what_is_quantized_says_so():
+    for use in (torch.quantize_per_tensor, torch.Tensor.q_scale):
+        with pytest.raises(NotImplementedError, match="no quantized tensors"):
+            use(torch.ones(1))
+
+
+def test_what_to_do_instead():
+    datapipes = importlib.import_module("torchlite.utils.data.datapipes.datapipe")
+    for use, text in (
+        (datapipes.MapDataPipe, "use Dataset"),
+        (importlib.import_module("torchlite.monitor").Event, "use torch.profiler"),
+        (importlib.import_module("torchlite.utils.benchmark").Timer, "timeit"),
+        (importlib.import_module("torchlite.nn.attention.flex_attention").BlockMask, "with a mask"),
+        (torch.sparse.spsolve, "this part of torch.sparse"),
+    ):
+        with pytest.raises(NotImplementedError, match=text):
+            use(1)
+
+
 def test_methods_of_tensors():
     t = torch.ones(2)
     assert sorted(absent.METHODS) == sorted(absent.table()["torch.Tensor"])

@@ -41,6 +41,8 @@ _count = iter(range(10**6))
 ops.twice(torch.ones(2)), ops.twice(torch.ones(2), k=3.), str(ops.twice.default)
 ops.twice.default._schema.arguments[1].N
 ops.parts(x, [1, 2])
+lib.impl("twice", lambda x, k=2.0: x * 5, "CPU"); ops.twice(torch.ones(2))
+lib.impl("twice", lambda x: x, "CPU"); lib.impl("twice", lambda x, k=2.0: x, "CPU", allow_override=False)
 ops.nope
 ops.twice(2)
 ops.twice()
@@ -82,6 +84,24 @@ def test_refusals_name_the_op():
     for call in (lambda: library.wrap_triton(None), lambda: library.triton_op("a::b", mutates_args=())):
         with pytest.raises(NotImplementedError, match="no Triton"):
             call()
+
+
+def test_a_kernel_is_switched_off(caplog):
+    torch = torchlite
+    f = library.custom_op("tlmine::switched", mutates_args=(), schema="(Tensor x) -> Tensor")(lambda x: x * 0)
+    f.register_kernel("cpu")(lambda x: x * 2)
+    x = torch.ones(1)
+    with f.set_kernel_enabled("cpu", enabled=False):
+        assert f(x) == 0
+        with f.set_kernel_enabled("cpu"):
+            assert f(x) == 2
+        assert f(x) == 0 and not caplog.records
+        with f.set_kernel_enabled("cpu", False):
+            assert f(x) == 0 and "Attempted to disable kernel for cpu but it was already" in caplog.text
+        assert f(x) == 0
+    with f.set_kernel_enabled("cuda", False):
+        assert "no kernel was registered for this device type" in caplog.text
+    assert f(x) == 2
 
 
 def test_libraries_of_compiled_operators():

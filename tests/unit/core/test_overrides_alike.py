@@ -55,6 +55,9 @@ torch.add(x, x, out=d)
 x.add(d), x.add_(d), x.sum(dim=d), x.to(d)
 x + d, d + x, x - d, d - x, x * d, d * x, d / x, x // d, d // x, x ** d, x @ d, d @ x
 x == d, d == x, x < d, x >= d
+x & d, d & x, x | d, d | x, x ^ d, x << d, d << x, x >> d
+S.log.clear(); s == 1, 1 == s, s == s, x[:1] == s, s != 1; S.log
+s = torch.ones(2, dtype=torch.int64).as_subclass(S); S.log.clear(); s & 1, 1 & s, s | s, 1 ^ s, s << 1, 1 << s; S.log
 x[d]
 x[0, d]
 x += d; x

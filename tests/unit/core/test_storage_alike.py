@@ -11,6 +11,8 @@ torch = pytest.importorskip("torch")
 
 
 @cases("""
+torch.FloatStorage(np.int64(3)).size(), torch.FloatStorage(np.uint8(2)).nbytes()
+torch.FloatStorage(np.float32(3))
 s=torch.arange(4.).storage(); x=torch.tensor(s); x[0]=7; (x, s[0], x.data_ptr()==s.data_ptr())
 s=torch.arange(4.).storage(); torch.tensor(s.untyped())
 s=torch.arange(4.).storage(); torch.tensor(s.untyped(),dtype=torch.float32)

@@ -182,6 +182,15 @@ import copy; copy.deepcopy(torch.autograd.Function).__name__
 import copy; copy.deepcopy(F.gelu)(torch.ones(1))
 torch.from_dlpack(torch.ones(2).__dlpack__())
 torch.from_dlpack(torch.ones(2))
+x=torch.ones(2); y=torch.from_dlpack(x, copy=True); y.add_(1); x, y
+x=np.ones(2); y=torch.from_dlpack(x, device="cpu", copy=False); y.add_(1); x, y
+torch.from_dlpack(torch.ones(2), device="meta")
+torch.from_dlpack(torch.ones(2), device="cuda")
+torch.from_dlpack(torch.ones(2).__dlpack__(), copy=True)
+[type(m).__name__ for m in (lambda l: nn.Sequential(l, l))(nn.ReLU()).modules(remove_duplicate=False)]
+from torch.utils._pytree import GetAttrKey, MappingKey, SequenceKey
+    ; MappingKey(key="a").key, SequenceKey(idx=2).idx, GetAttrKey(name="b").name
+torch.distributions.constraints.interval(0, upper_bound=2)
 torch.from_dlpack(np.ones(2))
 import torch.utils.dlpack as d; d.from_dlpack(d.to_dlpack(torch.arange(3)))
 c=torch.ones(2).__dlpack__(); torch.from_dlpack(c); torch.from_dlpack(c)

@@ -55,6 +55,7 @@ torch.manual_seed(0)
 trace(M()).code
 str(trace(M()).graph)
 trace(many).code
+f = lambda a, b, c: a; f.__annotations__ = {'a': int|None, 'b': list[int|str], 'return': int|None}; trace(f).code
 str(trace(many).graph)
 [(n.name, n.op, n.format_node(), len(n.users), n.is_impure()) for n in trace(M()).graph.nodes]
 trace(lambda x, y: x + (1 if y else 2), concrete_args={'y': True}).code

@@ -29,6 +29,22 @@ def f(x): x.add_(1); x.unsqueeze_(0); return x.sum(1)
     make_fx(f)(torch.ones(4)).code
 def f(x): return x * torch.tensor(2.0)
     make_fx(f)(torch.ones(4)).code
+c = torch.ones(3); make_fx(lambda x: x + c, tracing_mode='fake')(torch.ones(3))
+c = torch.ones(3); make_fx(lambda x: x + c, tracing_mode='fake', _allow_non_fake_inputs=True)(torch.ones(3)).code
+make_fx(lambda x: x + torch.tensor([1., 2., 3.]), tracing_mode='fake')(torch.ones(3)).code
+make_fx(lambda x: nn.functional.dropout(x, .5, True, True), tracing_mode='fake')(torch.ones(3)).code
+make_fx(lambda x: nn.functional.alpha_dropout(x, .5, True))(torch.ones(3)).code
+make_fx(lambda x: x.squeeze_().t_())(torch.ones(3, 1, 2)).code
+l = nn.Linear(3, 2); make_fx(lambda x: l(x))(torch.ones(3)).code
+def f(x): y = x.clone(); y[0] = 1.; y[1:] = x[1:]; y[::2] = 0; return y
+    make_fx(f)(torch.ones(3)).code
+functionalize(torch.linalg.det)(torch.eye(3) * 2 + 1)
+functionalize(torch.func.grad(lambda x: torch.linalg.slogdet(x)[1]))(torch.eye(3) * 2 + 1)
+functionalize(torch.func.grad(lambda x: torch.linalg.eigvalsh(x).square().sum()))(torch.eye(3) * 2 + 1)
+functionalize(lambda x: torch.linalg.svdvals(x.add_(1)))(torch.eye(3))
+torch.func.vmap(functionalize(torch.linalg.inv))(torch.eye(3).expand(2, 3, 3) * 2 + 1)
+functionalize(torch.func.grad(lambda x: nn.functional.interpolate(x, scale_factor=2).sum()))(torch.ones(1, 1, 3))
+make_fx(torch.trapezoid)(torch.ones(3))(torch.ones(3))
 def f(x): y = torch.tensor(2.0) * 3; return x * y.item()
     make_fx(f)(torch.ones(4)).code
 def f(x): return x.item()

@@ -119,6 +119,17 @@ def test_coo(line):
 
 
 @cases("""
+d = torch.eye(4)[:2].to_sparse_csr(); d[0], d[1, 1], d.select(1, -1), d.select(-1, 3)
+d = (torch.eye(4) + 1).to_sparse_csc(); d[0], d.select(1, 2), torch.select_copy(d, 0, 1)
+d = torch.eye(4).to_sparse_bsr((2, 2)); d[0]
+d = torch.eye(4).to_sparse_bsr((2, 2)); torch.select_copy(d, 0, 1)
+d = torch.eye(4).to_sparse_bsc((2, 2)); d.select(1, 1)
+d = torch.stack([torch.eye(2)] * 2).to_sparse_csr(); d[0]
+d = torch.stack([torch.eye(2)] * 2).to_sparse_csr(); d.select(1, 0)
+d = torch.ones(2, 2, 3).to_sparse_csr(dense_dim=1); d.select(2, 1), d.select(-1, 0), d.select(0, 1)
+d = torch.arange(32.).reshape(4, 4, 2).to_sparse_bsc((2, 2), dense_dim=1); torch.select_copy(d, 2, 1)
+d = torch.stack([torch.eye(2)] * 2).to_sparse_csr(); torch.select_copy(d, 2, 0)
+torch.sparse_coo_tensor(size=(2, 3))
 s, s.crow_indices(), s.col_indices(), s.values(), s.to_dense(), s.to_sparse(), s.is_sparse_csr, s.layout
 s @ torch.ones(3, 2), s * 2, s + s, s.t(), s.sin(), -s, s.abs().sum(), s.double()
 s.to_sparse_csc(), s.to_sparse_csc().to_sparse_csr(), torch.eye(4).to_sparse_bsr((2, 2))

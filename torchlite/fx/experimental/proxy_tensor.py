@@ -233,7 +233,8 @@ class ProxyTorchDispatchMode(TorchDispatchMode):
                 like = _wrappers.make(
                     ProxyTensor, a._elem.shape, a._elem.stride(), dtype=a.dtype, device=a.device, storage_size=size
                 )
-                a.set_(like)
+                with _modes.DisableTorchDispatch():
+                    a.set_(like)
         if func._schema.is_mutable:
             for a in own:
                 a.constant = None
@@ -333,7 +334,7 @@ def _fakes(args: Any, tracing_mode: str, allow_non_fake: bool) -> Iterator[Any]:
 
     tensors = [t for t in pytree.tree_leaves(args) if isinstance(t, torch.Tensor)]
     mode = next((t.fake_mode for t in tensors if isinstance(t, FakeTensor)), None)
-    mode = mode or FakeTensorMode(allow_non_fake_inputs=True, static_shapes=True)
+    mode = mode or FakeTensorMode(allow_non_fake_inputs=allow_non_fake, static_shapes=True)
     given = pytree.tree_map(lambda t: mode.from_tensor(t) if isinstance(t, torch.Tensor) else t, args)
     with mode:
         yield given

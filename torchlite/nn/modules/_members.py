@@ -62,9 +62,9 @@ class _Members:
                 memo.add(module)
                 yield name, module
 
-    def modules(self) -> Iterator[Any]:
-        """Iterates over this module and all below it, each once."""
-        for _, module in self.named_modules():
+    def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
+        """Iterates over this module and all below it, each once unless remove_duplicate is False."""
+        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
             yield module
 
     def named_modules(
