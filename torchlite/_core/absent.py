@@ -152,6 +152,7 @@ _ANSWERS = {
     "is_initialized": False,
     "is_built": False,
     "is_in_onnx_export": False,
+    "_is_current_rpc_agent_set": False,
     "device_count": 0,
 }
 
@@ -336,7 +337,7 @@ class _Finder:
         if not fullname.startswith("torchlite."):
             return None
         name = "torch" + fullname[len("torchlite") :]
-        if name.startswith("torch._C."):  # one of the core's namespaces, which are no files
+        if name.startswith("torch._C.") and name not in table():  # one of the core's namespaces, which are no files
             space = getattr(sys.modules["torchlite._C"], name[9:], None) if name.count(".") == 2 else None
             made: Any = _Made(space)
             found = isinstance(space, ModuleType) or space is sys.modules["torchlite._C"]._nn

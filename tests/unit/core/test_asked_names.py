@@ -11,8 +11,6 @@ import answers
 
 # what is not there, by its path or the beginning of it, and why
 LACKING = {
-    "torch._C.Value": "values of TorchScript graphs",
-    "torch._C._distributed_": "more than one process",
     "torch.distributed.": "more than one process: a world of one has no shards, stores and meshes",
     "torch.multiprocessing.": "more than one process",
     "torch._dynamo.exc": "there is no compiler that could raise it",
@@ -32,7 +30,7 @@ LACKING = {
     "torch.ops.aten.": "symbolic sizes, and a product into another dtype on CUDA",
     "torch._scaled_mm": "products of 8-bit floats",
     "torch.cpu._is_avx2_supported": "no kernel is chosen by it",
-}  # fmt: skip
+}
 
 
 def _reason(name):
