@@ -22,7 +22,6 @@ LACKING = {
     "torch._nested_compute_contiguous_strides_offsets": "nested tensors in files of tensordict",
     "torch._subclasses.": "functional tensors and converters of the compiler",
     "torch.nested._internal.ops": "nested tensors on another device, by hand",
-    "torch.nn.attention.flex_attention": "attention with its own functions of scores",
     "torch._C._set_math_sdp_allow_fp16_bf16_reduction": "attention has one way here",
     "torch.export.": "no program is traced",
     "torch.onnx.": "no program is traced",
