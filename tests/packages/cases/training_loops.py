@@ -29,9 +29,6 @@ def _lightning_parts():
 
         test_step = validation_step
 
-        def predict_step(self, batch, index):
-            return self(batch[0]).argmax(-1)
-
         def configure_optimizers(self):
             optimizer = torch.optim.AdamW(self.parameters(), lr=self.hparams.lr)
             plan = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=1)
@@ -50,9 +47,6 @@ def _lightning_parts():
             return torch.utils.data.DataLoader(self.data, 20)
 
         def test_dataloader(self):
-            return self.val_dataloader()
-
-        def predict_dataloader(self):
             return self.val_dataloader()
 
     return L, Net, Data
@@ -128,7 +122,7 @@ def lightning_files_and_predictions():
         )
         more.fit(again, data, ckpt_path=file, weights_only=False)
         tested = more.test(again, data, verbose=False)
-        predicted = torch.cat(more.predict(again, data))
+        predicted = again.eval()(data.data.tensors[0]).argmax(-1)
         summary = str(L.pytorch.utilities.model_summary.ModelSummary(again, max_depth=-1))
         return dict(again.hparams), tested, predicted, more.global_step, more.current_epoch, summary
 
