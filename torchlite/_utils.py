@@ -278,6 +278,26 @@ def _get_available_device_type() -> str | None:
     return "cuda" if torch.cuda.is_available() else None
 
 
+def _get_device_index(device: Any, optional: bool = False, allow_cpu: bool = False) -> int | None:
+    """The index of a device. Where the device has none, and `optional` is true, the index of the current one."""
+    import torchlite as torch
+
+    if isinstance(device, str):
+        device = torch.device(device)
+    if isinstance(device, int):
+        return device
+    if isinstance(device, torch.device):
+        if device.type == "cpu":
+            if not allow_cpu:
+                raise ValueError(f"Expected a non cpu device, but got: {device}")
+            return -1
+        if device.index is not None:
+            return device.index
+    if not optional:
+        raise ValueError(f"Expected a torch.device with a specified index or an integer, but got:{device}")
+    return torch.accelerator.current_device_index() if torch.accelerator.is_available() else None
+
+
 def _get_device_module(device_type: str) -> Any:
     import torchlite as torch
 

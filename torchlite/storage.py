@@ -467,6 +467,12 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyMeta):
             raise TypeError(expected + f"Argument type not recognized: {type(args[0])}")
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
 
+    @classmethod
+    def _from_buffer(cls, *args: Any, **kwargs: Any) -> TypedStorage:
+        """A storage with a copy of a buffer's bytes, as elements of the class's dtype."""
+        tensor = torch.frombuffer(bytearray(*args, **kwargs), dtype=cls.dtype)
+        return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=cls.dtype, _internal=True)
+
 
 def _legacy(name: str, dtype_: DType) -> type:
     fields = {"dtype": dtype_, "__module__": "torchlite", "__doc__": f"Makes a `TypedStorage` of {dtype_}."}

@@ -42,6 +42,8 @@ _REASONS = {
     "torch.onnx": "torchlite does not write ONNX; load the state_dict in PyTorch and export there",
     "torch.jit": "torchlite does not compile TorchScript; call the model itself",
     "torch.package": "torchlite does not read packages; save the state_dict and the Python code",
+    "torch.jit._get_trace_graph": "torchlite makes no TorchScript graphs; torch.utils.flop_counter.FlopCounterMode "
+    "counts what a model computes, and torch.fx traces it",
     "torch._dynamo": "torchlite runs everything eagerly; torch.compile returns the model as it is",
     "torch.compiler": "torchlite runs everything eagerly; torch.compile returns the model as it is",
     "torch.sparse": "torchlite does not have this part of torch.sparse; x.to_dense() makes a dense tensor",
@@ -50,7 +52,6 @@ _REASONS = {
     "torch.utils.data": "torchlite has no data pipes; use Dataset, IterableDataset, samplers and DataLoader",
     "torch.utils.benchmark": "torchlite does not have it; take times with timeit or torch.profiler",
     "torch.monitor": "torchlite counts no events; use torch.profiler or logging",
-    "torch.nn.attention.flex_attention": "torchlite does not have it; use scaled_dot_product_attention with a mask",
     "torch.mps": "there is no MPS; the GPU of a page is device 'webgpu'",
     "torch.xpu": "there is no XPU; the GPU of a page is device 'webgpu'",
     "torch.mtia": "there is no MTIA; the GPU of a page is device 'webgpu'",
@@ -162,6 +163,7 @@ _ANSWERS = {
     "is_initialized": False,
     "is_built": False,
     "is_in_onnx_export": False,
+    "_is_current_rpc_agent_set": False,
     "device_count": 0,
 }
 
@@ -352,7 +354,7 @@ class _Finder:
         if not fullname.startswith("torchlite."):
             return None
         name = "torch" + fullname[len("torchlite") :]
-        if name.startswith("torch._C."):  # one of the core's namespaces, which are no files
+        if name.startswith("torch._C.") and name not in table():  # one of the core's namespaces, which are no files
             space = getattr(sys.modules["torchlite._C"], name[9:], None) if name.count(".") == 2 else None
             made: Any = _Made(space)
             found = isinstance(space, ModuleType) or space is sys.modules["torchlite._C"]._nn

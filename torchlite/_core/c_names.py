@@ -51,7 +51,35 @@ def _jit_set_profiling_executor(value: bool) -> bool:
     return False
 
 
-_jit_set_profiling_mode = _jit_set_profiling_executor
+_jit_set_profiling_mode = _jit_set_texpr_fuser_enabled = _jit_set_profiling_executor
+_jit_set_nvfuser_enabled = _jit_set_nvfuser_guard_mode = _jit_set_profiling_executor
+
+
+def _jit_can_fuse_on_cpu() -> bool:
+    """There is no fuser that could be switched on: each op runs when it is called."""
+    return False
+
+
+_jit_can_fuse_on_gpu = _jit_can_fuse_on_cpu
+
+
+def _jit_override_can_fuse_on_cpu(value: bool) -> None:
+    """There is no fuser that could be switched on: each op runs when it is called."""
+
+
+_jit_override_can_fuse_on_gpu = _jit_override_can_fuse_on_cpu
+
+
+def _get_accelerator(check: Any = None) -> Any:
+    """The device of the accelerator; the CPU's where there is none."""
+    import torchlite as torch
+
+    return torch.accelerator.current_accelerator() or torch.device("cpu")
+
+
+def _get_default_device() -> str:
+    """Where new tensors go that are not told, by the core's own default: no context counts."""
+    return "cpu"
 
 
 def _jit_set_emit_hooks(module_hook: object, function_hook: object) -> None:

@@ -216,7 +216,9 @@ def _suffixes(t: Tensor, contents: Any) -> tuple[str | None, list[str]]:
     default = torch.get_default_dtype()
     if t.device.type != "cpu":
         parts.append(f"device='{t.device}'")
-    meta, empty = t.device.type == "meta" or contents == "...", t.numel() == 0
+    # a fake tensor says "..." too
+    fake = contents == "..." and type(t).__name__ == "FakeTensor"
+    meta, empty = t.device.type == "meta" or fake, t.numel() == 0
     if meta or empty:
         # no element shows the dtype, so only the default one goes without saying
         if meta or t.dim() != 1:
@@ -262,6 +264,11 @@ def add_suffixes(text: str, parts: list[str], indent: int, newline: bool = False
     return text + ")"
 
 
+def _add_suffixes(tensor_str: str, suffixes: list[str], indent: int, force_newline: bool) -> str:
+    """The name and the arguments by which packages call add_suffixes."""
+    return add_suffixes(tensor_str, suffixes, indent, force_newline)
+
+
 def _str(t: Tensor, *, tensor_contents: Any = None) -> str:
     """repr of a tensor."""
     cls = type(t)
@@ -273,3 +280,6 @@ def _str(t: Tensor, *, tensor_contents: Any = None) -> str:
         text = prefix + (_tensor_str(t, len(prefix)) if contents is None else contents)
     text = add_suffixes(text, parts, len(prefix))
     return text if plain or not isinstance(t, parameter) else f"Parameter({text})"
+
+
+_str_intern = _str  # packages print their subclasses with it

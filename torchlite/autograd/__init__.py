@@ -413,6 +413,8 @@ def __getattr__(name: str) -> Callable[..., Any] | ModuleType:
         return getattr(importlib.import_module(__name__ + "._gradcheck"), name)
     if name in ("functional", "profiler", "profiler_util"):
         return importlib.import_module(__name__ + "." + name)
+    if name in ("_profiler_enabled", "_disable_profiler"):
+        return getattr(importlib.import_module(__name__ + ".profiler"), name)
     if name == "DeviceType":
         return importlib.import_module(__name__ + ".profiler_util").DeviceType
     if name == "ProfilerActivity":

@@ -43,6 +43,17 @@ class record_function:
         return named
 
 
+def _profiler_enabled() -> bool:
+    """Whether the ops of this thread are recorded."""
+    return _C.profiling()
+
+
+def _disable_profiler() -> None:
+    """Ends a recording that another part of the program began."""
+    if _C.profiling():
+        _C.profile_stop()
+
+
 class profile:
     """torch.profiler.profile with the older interface:
     `with profile() as p: ...`, then p.key_averages(), p.table(), print(p).

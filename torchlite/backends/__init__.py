@@ -66,6 +66,7 @@ cudnn = _Backend(
     version=lambda: None,
     is_acceptable=lambda tensor: False,
 )
+fp32_precision = "none"  # float32 is computed as float32, whatever it is set to
 mps = _Backend("mps")
 mkl = _Backend("mkl", VERBOSE_OFF=0, VERBOSE_ON=1)
 mkldnn = _Backend(

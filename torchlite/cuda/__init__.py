@@ -150,6 +150,22 @@ class ExternalStream(Stream):
         return _refuse()
 
 
+default_generators = ()  # one for each device
+_initialized = False
+
+
+def _is_in_bad_fork():
+    """Whether a process was forked after CUDA began."""
+    return False
+
+
+def memory_stats(device=None):
+    """What the allocator counts: nothing."""
+    from collections import OrderedDict
+
+    return OrderedDict()
+
+
 def ipc_collect():
     """Nothing to collect."""
 

@@ -92,6 +92,12 @@ def uniform_(tensor, a=0.0, b=1.0, generator=None):
         return tensor.uniform_(a, b, generator=generator)
 
 
+def _no_grad_uniform_(tensor, a, b, generator=None):
+    """Uniform in [a, b), without asking who overrides it."""
+    with torch.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
 @_overridable
 def normal_(tensor, mean=0.0, std=1.0, generator=None):
     """Normal(mean, std)."""

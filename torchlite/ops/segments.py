@@ -9,7 +9,8 @@ from ._declare import op
 from ._out import Out
 
 _STARTS = {"max": -math.inf, "min": math.inf, "sum": 0, "prod": 1, "mean": 0}
-_BY = {"max": "amax", "min": "amin", "sum": "sum", "prod": "prod", "mean": "sum"}
+_STARTS |= {"amax": -math.inf, "amin": math.inf}
+_BY = {"max": "amax", "min": "amin", "amax": "amax", "amin": "amin", "sum": "sum", "prod": "prod", "mean": "sum"}
 
 
 def _segments(data, lengths, offsets, axis):
@@ -92,7 +93,7 @@ def _check(data, reduce, lengths, indices, offsets, axis, unsafe):
     ),
 )
 def segment_reduce(data, reduce, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
-    """Reduces runs of elements along `axis`: "max", "min", "sum", "prod" or "mean" of each.
+    """Reduces runs of elements along `axis`: "max" ("amax"), "min" ("amin"), "sum", "prod" or "mean" of each.
 
     data (*, L, **); lengths (*, S), which sum to L, or offsets (*, S + 1) from 0 on; the result is (*, S, **). An empty
     segment gives `initial`, or without one -inf, inf, 0, 1 and NaN.

@@ -86,6 +86,12 @@ def _default_to_fused_or_foreach(
     return False, False
 
 
+def _get_capturable_supported_devices(supports_xla: bool = True) -> list[str]:
+    """Kinds of devices whose steps a graph of CUDA can replay, as PyTorch lists them."""
+    devices = ["cuda", "xpu", "hpu", "privateuseone"]
+    return [*devices, "xla"] if supports_xla else devices
+
+
 def _view_as_real(params: list[Tensor], *state_and_grads: list[Tensor]) -> None:
     """Complex tensors of these lists become their real views."""
     for i, p in enumerate(params):
@@ -196,6 +202,13 @@ class Optimizer:
             param_groups = [{"params": param_groups}]
         for group in param_groups:
             self.add_param_group(dict(group))
+
+    @staticmethod
+    def _group_tensors_by_device_and_dtype(tensorlistlist: Any, with_indices: bool = False) -> Any:
+        """The lists sorted by device and dtype, for optimizers of packages that step list by list."""
+        from ..utils._foreach_utils import _group_tensors_by_device_and_dtype
+
+        return _group_tensors_by_device_and_dtype(tensorlistlist, with_indices)
 
     def _patch_step_function(self) -> None:
         cls = self.__class__

@@ -58,7 +58,7 @@ def schedule(*, wait, warmup, active, repeat=0, skip_first=0, skip_first_wait=0)
     return action
 
 
-def _always(step):
+def _default_schedule_fn(step):
     return ProfilerAction.RECORD
 
 
@@ -147,8 +147,12 @@ class profile:
         self.record_shapes, self.profile_memory, self.with_stack = record_shapes, profile_memory, with_stack
         self.with_flops, self.with_modules = False, False
         self.acc_events, self.custom_trace_id_callback = acc_events, custom_trace_id_callback
-        self.schedule, self.record_steps = schedule or _always, schedule is not None
-        self.on_trace_ready, self.step_num, self.current_action = on_trace_ready, 0, (schedule or _always)(0)
+        self.schedule, self.record_steps = schedule or _default_schedule_fn, schedule is not None
+        self.on_trace_ready, self.step_num, self.current_action = (
+            on_trace_ready,
+            0,
+            (schedule or _default_schedule_fn)(0),
+        )
         self._metadata, self._recording, self._events, self._step = {}, None, None, None
         self.use_device = "webgpu" if self._wants_gpu() else None
 

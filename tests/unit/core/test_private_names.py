@@ -189,3 +189,45 @@ def test_namespaces_of_the_core_can_be_imported():
     for name in ("torchlite._C._distributed_c10d", "torchlite._C._functorch.more"):
         with pytest.raises(ModuleNotFoundError):
             importlib.import_module(name)
+
+
+def test_the_index_of_a_device():
+    index = torch._utils._get_device_index
+    assert index(3) == 3 and index("cuda:1") == 1 and index("cpu", allow_cpu=True) == -1
+    with pytest.raises(ValueError, match="Expected a non cpu device, but got: cpu"):
+        index(torch.device("cpu"))
+    with pytest.raises(ValueError, match="Expected a torch.device with a specified index or an integer, but got:None"):
+        index(None)
+
+
+def test_a_profile_that_another_part_began():
+    ask = torch.autograd._profiler_enabled
+    assert not ask() and torch.autograd._disable_profiler() is None
+    with torch.profiler.profile() as recording:
+        torch.ones(2) + 1
+        assert ask()
+    assert not ask() and any(event.name == "aten::add" for event in recording.events())
+
+
+def test_subclasses_print_with_the_core_s_functions():
+    class Marked(torch.Tensor):
+        def __repr__(self):
+            return torch._tensor_str._str_intern(self, tensor_contents="...")
+
+    assert repr(torch.ones(2).as_subclass(Marked)) == "Marked(...)"
+    text = torch._tensor_str._add_suffixes("Index([1, 2]", ["dim_size=4"], 6, False)
+    assert text == "Index([1, 2], dim_size=4)"
+
+
+def test_conditions_on_sizes_are_known():
+    from torchlite.fx.experimental import symbolic_shapes as symbols
+
+    assert symbols.guard_or_false(torch.ones(3).shape[0] == 3) and not symbols.statically_known_true(False)
+    with pytest.raises(AssertionError, match="Expected bool, got <class 'int'>"):
+        symbols.guard_or_true(3)
+    assert not symbols.free_symbols(torch.ones(3))
+
+
+def test_a_storage_of_bytes():
+    assert torch.ByteStorage._from_buffer(b"abc").tolist() == [97, 98, 99]
+    assert torch.FloatStorage._from_buffer(bytes(8)).tolist() == [0.0, 0.0]

@@ -5,7 +5,7 @@ import random
 import pytest
 from alike import alike, cases
 
-REDUCTIONS = ("max", "min", "sum", "prod", "mean")
+REDUCTIONS = ("max", "min", "amax", "amin", "sum", "prod", "mean")
 
 
 @pytest.mark.parametrize("reduction", REDUCTIONS)

@@ -67,3 +67,38 @@ def test_other_processes_are_refused(world):
     dist.destroy_process_group()
     with pytest.raises(RuntimeError, match="world_size=2: torchlite runs in one process"):
         dist.init_process_group("gloo", rank=0, world_size=2)
+
+
+def test_groups_by_name(world):
+    from torchlite.distributed import distributed_c10d as c10d
+
+    whole = dist.group.WORLD
+    assert whole is dist.GroupMember.WORLD is c10d._get_default_group() and dist.group is c10d.group
+    assert dist.get_process_group_ranks(whole) == [0] and dist.get_global_rank(whole, 0) == 0
+    assert dist.all_reduce(torch.ones(1), group=dist.group.WORLD) is None and dist.monitored_barrier(whole) is None
+    assert dist.Backend("GLOO") == "gloo" == dist.Backend.default_device_backend_map["cpu"]
+    dist.destroy_process_group()
+    assert dist.group.WORLD is None
+    with pytest.raises(ValueError, match="Default process group has not been initialized"):
+        c10d._get_default_group()
+
+
+def test_rarer_collectives_are_copies(world):
+    x, y, z, found = torch.tensor([1.0, 2.0]), torch.zeros(2), torch.zeros(2), [None]
+    dist.all_to_all([y], [x])
+    dist.all_to_all_single(z, x, [2], [2])
+    dist.scatter_object_list(found, [{"a": 1}])
+    assert y.tolist() == z.tolist() == [1, 2] and found == [{"a": 1}]
+    with pytest.raises(RuntimeError, match="Split sizes doesn't match total dim 0 size"):
+        dist.all_to_all_single(z, x, [1], [2])
+    with pytest.raises(ValueError, match="world of one process"):
+        dist.all_to_all([y, z], [x, x])
+
+
+def test_gradients_pass_through_collectives(world):
+    from torchlite.distributed import nn
+
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    (nn.all_reduce(x) * 2 + nn.all_gather(x)[0] * 3 + nn.broadcast(x, 0) * 4).sum().backward()
+    out = nn.all_to_all_single(torch.zeros(2), x)
+    assert x.grad.tolist() == [9, 9] and out.tolist() == [1, 2] and out.requires_grad

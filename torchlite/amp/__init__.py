@@ -5,19 +5,19 @@ from __future__ import annotations
 import functools
 import warnings
 
-from ._core import device as _device, dtypes as _dtypes
-from ._core.tensor import Tensor
+from .._core import device as _device, dtypes as _dtypes
+from .._core.tensor import Tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import ModuleType
-    from ._types import Device
+    from .._types import Device
 
 _told = [False]
 
 
 def _casting() -> ModuleType:
-    from ._core import autocasting
+    from .._core import autocasting
 
     return autocasting
 
@@ -256,7 +256,7 @@ class GradScaler:
                 raise RuntimeError("unscale_() is being called after step().")
             raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
         self._check_used("unscale_")
-        from . import no_grad, stack
+        from .. import no_grad, stack
 
         flags: dict[Device, list[Tensor]] = {}
         with no_grad():
@@ -414,6 +414,6 @@ def old_names(device):
     return old_autocast, old_scaler
 
 
-from ._core import absent as _absent
+from .._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)
