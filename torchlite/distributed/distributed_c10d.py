@@ -9,7 +9,7 @@ from typing import Any
 from . import _world
 from . import ReduceOp, is_gloo_available, is_mpi_available, is_nccl_available, is_torchelastic_launched  # noqa: F401
 from ._world import *  # noqa: F403
-from ._world import ProcessGroup, Work, _done, _group, _one, _only, _peer, _write
+from ._world import ProcessGroup, Work, _done, _group, _no_peer, _one, _only, _write
 
 default_pg_timeout = datetime.timedelta(minutes=30)
 
@@ -157,7 +157,27 @@ def scatter_object_list(
     scatter_object_output_list[0] = _one(scatter_object_input_list or [], "scatter_object_list")
 
 
-send_object_list = recv_object_list = _peer
+def send_object_list(
+    object_list: Any,
+    dst: Any = None,
+    group: Any = None,
+    device: Any = None,
+    group_dst: Any = None,
+    use_batch: Any = False,
+) -> None:
+    raise _no_peer()
+
+
+def recv_object_list(
+    object_list: Any,
+    src: Any = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: Any = None,
+    use_batch: Any = False,
+) -> int:
+    raise _no_peer()
+
 
 from .._core import absent as _absent
 
