@@ -354,11 +354,16 @@ class _Finder:
         if not fullname.startswith("torchlite."):
             return None
         name = "torch" + fullname[len("torchlite") :]
-        if name.startswith("torch._C.") and name not in table():  # one of the core's namespaces, which are no files
-            space = getattr(sys.modules["torchlite._C"], name[9:], None) if name.count(".") == 2 else None
-            made: Any = _Made(space)
-            found = isinstance(space, ModuleType) or space is sys.modules["torchlite._C"]._nn
-            return ModuleSpec(fullname, made) if found else None
+        if name.startswith("torch._C.") and name.count(".") == 2:  # the core's namespaces are no files
+            from .c_spaces import SPACES
+
+            core, own = sys.modules["torchlite._C"], name[9:]
+            space = SPACES.get(own) or vars(core).get(own)
+            if space is None and name not in table():
+                space = getattr(core, own, None)
+            if isinstance(space, ModuleType) or space is core._nn:
+                made: Any = _Made(space)
+                return ModuleSpec(fullname, made)
         if name not in table():
             return None
         inner = any(other.startswith(name + ".") for other in table())

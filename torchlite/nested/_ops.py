@@ -54,9 +54,15 @@ def pointwise_names() -> frozenset[str]:
     return frozenset(names)
 
 
+_SIGNS = {"__eq__": "eq", "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor"}
+_SIGNS.update(__lshift__="bitwise_left_shift", __rshift__="bitwise_right_shift")
+
+
 def name_of(func: Any) -> str:
     """The name of a function, of a property by its getter, or of an operator by its overload."""
     name: str = getattr(func, "__name__", "")
+    if name in _SIGNS:
+        return _SIGNS[name]
     return func.__self__.__name__ if name == "__get__" else name.partition(".")[0]
 
 

@@ -101,7 +101,6 @@ def test_what_to_do_instead():
         (datapipes.MapDataPipe, "use Dataset"),
         (importlib.import_module("torchlite.monitor").Event, "use torch.profiler"),
         (importlib.import_module("torchlite.utils.benchmark").Timer, "timeit"),
-        (importlib.import_module("torchlite.nn.attention.flex_attention").BlockMask, "with a mask"),
         (torch.sparse.spsolve, "this part of torch.sparse"),
     ):
         with pytest.raises(NotImplementedError, match=text):

@@ -12,7 +12,6 @@ import answers
 # what is not there, by its path or the beginning of it, and why
 LACKING = {
     "torch.distributed.": "more than one process: a world of one has no shards, stores and meshes",
-    "torch.multiprocessing.": "more than one process",
     "torch._dynamo.exc": "there is no compiler that could raise it",
     "torch._inductor": "there is no compiler to configure",
     "torch._jit_internal": "TorchScript",
