@@ -34,6 +34,14 @@ MEANT = [
         "whether the result of linear is a view of its flattened product; a view of a view requires no gradient later",
     ),
     Meant(
+        "raises nothing, NotImplementedError",
+        r"hash_tensor\(",
+        "torchlite .*webgpu only stores torch.uint64",
+        0,
+        "the hash of a tensor is uint64, which webgpu stores and does not compute with; the error says so",
+        device="webgpu",
+    ),
+    Meant(
         "raises nothing, RuntimeError",
         r"linear\(.*out=",
         "torchlite unsupported operation: more than one element of the written-to",
