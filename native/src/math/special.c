@@ -317,6 +317,21 @@ static double gamma_fraction(double a, double x) { /* Lentz */
   }
   return h * gamma_prefix(a, x);
 }
+/* Of a small a the complement is about a * E1(x), which 1 - series would lose: DLMF 8.7.3, with log Gamma(1 + a) by its
+ * Taylor series, DLMF 5.7.3 */
+static double gamma_upper_small(double a, double x) {
+  double log_gamma =
+    a * (-EULER + a * (0.82246703342411322 -
+                       a * (0.40068563438653143 -
+                            a * (0.27058080842778454 -
+                                 a * (0.20738555102867398 - a * (0.16955717699740818 - a * 0.14404989676884611))))));
+  double power = a * log(x) - log_gamma, t = 1, s = 0;
+  for (int k = 1; k < 100 && fabs(t) > 1e-18; k++) {
+    t *= -x / k;
+    s += t / (a + k);
+  }
+  return -expm1(power) - a * exp(power) * s;
+}
 double sp_igamma(double a, double x) {
   if (isnan(a) || isnan(x) || a < 0 || x < 0 || (a == 0 && x == 0) || (isinf(a) && isinf(x))) return NAN;
   if (a == 0 || isinf(x)) return 1;
@@ -329,6 +344,7 @@ double sp_igammac(double a, double x) {
   if (a == 0 || isinf(x)) return 0;
   if (x == 0 || isinf(a)) return 1;
   if (a > 1e5) return gamma_normal(a, x, true);
+  if (a < 0.01 && x < a + 1) return gamma_upper_small(a, x);
   return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
 }
 

@@ -107,3 +107,13 @@ def test_airy_function_far_out():
     x = tl.tensor([110.0, 1e100, 1e250, 1e300, INF], dtype=tl.float64)
     assert tl.special.airy_ai(x).tolist() == [0.0] * 5
     assert tl.special.airy_ai(tl.tensor([100.0], dtype=tl.float64)).item() > 0
+
+
+@pytest.mark.parametrize("a", [1e-300, 1e-100, 1e-20])
+@pytest.mark.parametrize(
+    "x, integral", [(0.5, 0.5597735947761608), (1.0, 0.21938393439552029), (0.01, 4.037929576538113)]
+)
+def test_upper_incomplete_gamma_of_a_small_order(a, x, integral):
+    """It tends to a times the exponential integral E1(x) (Abramowitz and Stegun, table 5.1); 1 - P would be noise."""
+    a, x = tl.tensor([a, x], dtype=tl.float64)
+    assert (tl.special.gammaincc(a, x) / a).item() == pytest.approx(integral, rel=1e-13)
