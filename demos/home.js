@@ -3,14 +3,17 @@
 import { Console } from "./shared/console.js";
 import { createEditor } from "./shared/editor.js";
 import { Engine } from "./shared/engine.js";
-import { keepAll, prepareOffline } from "./shared/offline.js";
+import { keepAll, keptOverReload, prepareOffline } from "./shared/offline.js";
 
 const $ = (id) => document.getElementById(id);
 const engine = new Engine();
 const output = new Console($("console"));
 const snippet = await (await fetch("snippet.py")).text();
-const editor = createEditor($("editor"), { text: snippet, label: "Snippet", onRun: run });
-const offline = prepareOffline();
+const kept = keptOverReload();
+const editor = createEditor($("editor"), { text: kept?.text ?? snippet, label: "Snippet", onRun: run });
+let starting = false; // Run was pressed, Python is not there yet
+globalThis.demo = { engine, editor }; // for the browser's console
+const offline = prepareOffline(() => ({ text: editor.text, run: starting }));
 
 engine.addEventListener("output", ({ detail }) => output.write(detail.text, detail.stream));
 engine.addEventListener("ask", () => output.ask((text) => engine.answer(text)));
@@ -31,16 +34,18 @@ engine.addEventListener("progress", ({ detail: { stage, done, total } }) => {
 });
 $("run").addEventListener("click", run);
 $("stop").addEventListener("click", () => engine.stop());
+if (kept?.run) run();
 
 async function run() {
-  if (!["off", "ready"].includes(engine.state)) return;
+  if (starting || !["off", "ready"].includes(engine.state)) return;
   output.clear();
   editor.mark(null);
   try {
     if (engine.state === "off") {
+      starting = true;
       $("run").disabled = true;
       await offline;
-      await engine.start();
+      await engine.start().finally(() => (starting = false));
       keepAll();
     }
     const result = await engine.run(editor.text, { name: "snippet.py" });

@@ -3,7 +3,7 @@
 import { Console } from "../shared/console.js";
 import { createEditor } from "../shared/editor.js";
 import { Engine } from "../shared/engine.js";
-import { keepAll, prepareOffline } from "../shared/offline.js";
+import { keepAll, keptOverReload, prepareOffline } from "../shared/offline.js";
 import { Pad } from "./pad.js";
 import { Plot } from "./plot.js";
 import { toImage } from "./uci.js";
@@ -41,10 +41,10 @@ let speed = null; // {steps, since}
 // --- Start -------------------------------------------------------------------------------------------------------
 
 original = await (await fetch(SCRIPT)).text();
-editor = createEditor($("editor"), { text: original, label: SCRIPT, onRun: run });
+editor = createEditor($("editor"), { text: keptOverReload() ?? original, label: SCRIPT, onRun: run });
 makeBars();
 globalThis.demo = { engine, editor }; // for the browser's console
-await prepareOffline();
+await prepareOffline(() => editor.text);
 engine.start().then(keepAll, () => {});
 
 engine.addEventListener("state", showState);

@@ -267,10 +267,13 @@ def test_draw_with_keys(visit, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_home_page(visit, kind):
     page = visit(kind, "/index.html")
-    page.wait("document.querySelector('.cm-content') !== null", 20)
-    time.sleep(1)  # the page reloads once for its headers
-    page.click("#run")
-    page.wait(f"{CONSOLE}.includes('tensor([[1., 2.]')", 180)
+    # at once: the page reloads itself for its headers, and what was typed and pressed before is not lost
+    page.wait(
+        "window.demo && (demo.editor.text += \"print('typed')\\n\", document.querySelector('#run').click(), true)", 20
+    )
+    page.wait(f"{CONSOLE}.includes('typed')", 120)
+    assert page.eval("crossOriginIsolated") is True and page.eval("document.querySelectorAll('.traceback').length") == 0
+    assert "tensor([[1., 2.]" in page.eval(CONSOLE)
     assert "tensor([0.0000, 0.1875, 0.7500, 1.6875, 3.0000])" in page.eval(CONSOLE)
     page.screenshot(SHOTS / f"{kind}-home.png", whole=True)
 
