@@ -9,6 +9,8 @@ from . import (
     convolution,
     copying,
     creation,
+    cross_entropy,
+    ctc,
     distance,
     einsum,
     embedding,
