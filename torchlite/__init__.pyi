@@ -125,7 +125,7 @@ from .random import manual_seed as manual_seed
 from ._core.device import memory_format as memory_format
 from .ops.joining import meshgrid as meshgrid
 from .autograd.grad_mode import no_grad as no_grad
-from .ops.statistics import norm as norm
+from .ops.norms import norm as norm
 from .functional import numel as numel
 from .ops.linalg_derived import pca_lowrank as pca_lowrank
 from ._core.tensor_str import printoptions as printoptions
