@@ -144,7 +144,7 @@ MEANT = [
     ),
     Meant(
         "graph",
-        r"(_with_indices\(|(median|mode|sort|kthvalue|topk|max|min|cummax|cummin)\(|dtype=\"(bool|u?int\d+)\")"
+        r"(_with_indices\(|(median|mode|sort|kthvalue|topk|max|min|cummax|cummin)\(|dtype=\"(bool|u?int\d+)\"| [<>=!]=? )"
         r"(?s:.*)\] = t\d",
         "PyTorch requires_grad=True.*torchlite requires_grad=False",
         0,
@@ -381,6 +381,13 @@ MEANT = [
         "PyTorch Function .* returned an invalid gradient at index",
         0,
         "the internal error of a view that was changed in place, of a conjugate view",
+    ),
+    Meant(
+        "raises RuntimeError, nothing",
+        r"\.(real|imag)\n(?s:.*)\.(t|transpose|swapaxes|swapdims|squeeze|unsqueeze)_\(",
+        r"PyTorch (output with shape .* doesn't match the broadcast shape|The size of tensor a)",
+        0,
+        "the same, of a part of complex numbers",
     ),
     Meant(
         "raises RuntimeError, nothing",

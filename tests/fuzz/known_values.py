@@ -340,9 +340,24 @@ VALUES = [
     Meant(
         "value|grad",
         r"scaled_dot_product_attention\(",
-        r"PyTorch \[0\.0(, 0\.0)*\] at .*torchlite \[nan",
+        r"torchlite \[nan(, nan)*\]",
         0,
         "PyTorch's attention is 0 where the scores are NaN",
+    ),
+    Meant(
+        "value",
+        r"gelu\(.*out=",
+        "",
+        0,
+        "PyTorch's gelu of float32 (oneDNN's) leaves an out= that is not contiguous as it was",
+    ),
+    Meant(
+        "value|grad",
+        r"logical_\w+\((?s:.*)fft(?s:.*)\.abs\(\)",
+        "",
+        0,
+        "whether a sum that cancels is exactly 0, where abs has no gradient, depends on how the FFT is factored",
+        order=1,
     ),
     Meant(
         "value|grad",

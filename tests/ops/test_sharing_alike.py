@@ -1,5 +1,5 @@
-"""Whose memory results and gradients have, which of them have a history, and which gradients are None, for every
-declared op, beside PyTorch: a write to a result or to a gradient must reach what PyTorch's would reach, nothing else."""
+"""Whose memory results and gradients have, which of them have a history, and which gradients are None: every declared
+op beside PyTorch. A write to a result or to a gradient must reach what PyTorch's would reach, and nothing else."""
 
 import math
 import pathlib
