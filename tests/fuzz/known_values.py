@@ -345,6 +345,20 @@ VALUES = [
         "PyTorch's attention is 0 where the scores are NaN",
     ),
     Meant(
+        "value|grad",
+        r"matrix_exp\(",
+        r"e\+\d\d",
+        0,
+        "PyTorch scales by the norm, and a gradient or an element far above the others then has no digits left",
+    ),
+    Meant(
+        "value",
+        r"narrow_copy\(.*out=",
+        "",
+        0,
+        "PyTorch's narrow_copy fills an out= that has gaps as if it had none",
+    ),
+    Meant(
         "value",
         r"gelu\(.*out=",
         "",
