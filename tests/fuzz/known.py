@@ -397,6 +397,13 @@ MEANT = [
         "the same, of a part of complex numbers",
     ),
     Meant(
+        "raises IndexError, nothing",
+        r"\.real\b(?s:.*)unsqueeze_\(",
+        "PyTorch index -?\\d+ is out of bounds",
+        0,
+        "the same, where the dim that PyTorch forgets is indexed",
+    ),
+    Meant(
         "raises RuntimeError, nothing",
         "binary_cross_entropy_with_logits",
         "PyTorch The function .* is not differentiable with respect to argument 'weight'",

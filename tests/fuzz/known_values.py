@@ -382,14 +382,14 @@ VALUES = [
     ),
     Meant("value.*|grad", r"logcumsumexp", r"PyTorch \[[^]]*nan", 0, "PyTorch's second gradient is NaN or wrong"),
     Meant("value|grad", r"logcumsumexp", "", 0, "PyTorch's second gradient is not that of finite differences", order=2),
+    Meant("value|grad", r"digamma_?\(", "", 1e-4, "PyTorch's trigamma has 9 digits", order=1),
     Meant("value|grad", r"airy_ai", "", 1e-4, "PyTorch's Airy function has 6 digits beyond -2.09"),
     Meant(
-        "value",
-        r"conj\(\)(?s:.*)\.(un)?squeeze_\((?s:.*)_\(",
+        "value|stride",
+        r"\b(conj|adjoint|mH|H)\b(?s:.*)\.(un)?squeeze_\(",
         "",
         0,
-        "PyTorch forgets the new dim of a view of conjugates when it is written to",
-        order=1,
+        "PyTorch resizes the base of a view of conjugates that is squeezed in place, and forgets a new dim",
     ),
     Meant(
         "value.*",

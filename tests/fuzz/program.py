@@ -130,6 +130,11 @@ SUMS = re.compile(
 )
 
 
+def memory(t: Any) -> int | None:
+    """The address of a tensor's memory; None where it has none, as PyTorch's gradients of zeros."""
+    return None if hasattr(t, "_is_zerotensor") and t._is_zerotensor() else t.untyped_storage().data_ptr()
+
+
 def shake(
     torch: Any, line: str, env: dict[str, Any], before: dict[str, tuple[Any, int, Any]], seed: str, coarse: float
 ) -> None:
@@ -141,10 +146,14 @@ def shake(
             continue
         if name in before and before[name][0] is t and before[name][1] == t._version:
             continue
-        if hasattr(t, "_is_zerotensor") and t._is_zerotensor():  # PyTorch's zeros without memory
-            continue
-        place = t.untyped_storage().data_ptr()
-        if place in done or t.is_conj() or t.is_neg() or any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride())):
+        place = memory(t)
+        if (
+            place is None
+            or place in done
+            or t.is_conj()
+            or t.is_neg()
+            or any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride()))
+        ):
             continue
         done.add(place)
         if known is None:
