@@ -398,7 +398,7 @@ MEANT = [
     ),
     Meant(
         "raises IndexError, nothing",
-        r"\.real\b(?s:.*)unsqueeze_\(",
+        r"complex(?s:.*)unsqueeze_\(",
         "PyTorch index -?\\d+ is out of bounds",
         0,
         "the same, where the dim that PyTorch forgets is indexed",
