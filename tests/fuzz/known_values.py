@@ -382,6 +382,14 @@ VALUES = [
     ),
     Meant("value.*|grad", r"logcumsumexp", r"PyTorch \[[^]]*nan", 0, "PyTorch's second gradient is NaN or wrong"),
     Meant("value|grad", r"logcumsumexp", "", 0, "PyTorch's second gradient is not that of finite differences", order=2),
+    Meant(
+        "value|grad",
+        r"\.(real|imag)\b(?s:.*)as_strided\(",
+        r"PyTorch \[0",
+        0,
+        "as_strided of one part reaches the other part, which PyTorch's gradient leaves out",
+        order=1,
+    ),
     Meant("value|grad", r"digamma_?\(", "", 1e-4, "PyTorch's trigamma has 9 digits", order=1),
     Meant("value|grad", r"airy_ai", "", 1e-4, "PyTorch's Airy function has 6 digits beyond -2.09"),
     Meant(
