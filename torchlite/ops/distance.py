@@ -162,7 +162,7 @@ def _renorm_grad(g, x, p, dim, maxnorm):
     inverse = (norm + 1e-7).reciprocal()
     product = x.conj() * g
     product = (product.real if x.is_complex() else product).sum(others, True).to(wide)
-    from .statistics import _norm_grad  # read at its first use
+    from .norms import _norm_grad  # read at its first use
 
     slope = _norm_grad(product, x, norm, p, others, True)
     return torch.where(norm > maxnorm, (maxnorm * inverse * (g - inverse * slope)).to(g.dtype), g)
