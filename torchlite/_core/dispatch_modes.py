@@ -3,7 +3,7 @@ The core asks here (native/src/core/op.c).
 
 What PyTorch composes of other ops is taken apart above autograd, so that a mode sees the parts, and the graph has them.
 An op that PyTorch does not have is its body here; a kernel without a body that PyTorch does not have is not seen.
-Not seen by modes, though PyTorch shows them: item(), and the detach of autograd. Classes see both.
+Not seen by modes, though PyTorch shows it: the detach of autograd. Classes see it.
 """
 
 from __future__ import annotations
@@ -440,7 +440,10 @@ def geometry(t: Any, what: str) -> Any:
 
 
 def item(t: Any) -> Any:
-    """The number of such a tensor."""
+    """The number of a tensor of such a class, or while a mode is on."""
+    if not stack and not t._dispatches:  # a vmap that minds random numbers counts as a mode
+        with DisableTorchDispatch():
+            return t.item()
     from .. import _ops
 
     return call(_ops.ops.aten._local_scalar_dense.default, (t,), {})
