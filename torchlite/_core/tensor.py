@@ -733,9 +733,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         """What load_state_dict puts in this tensor's place."""
         return other.detach() if assign else self.copy_(other).detach()
 
-    def __dlpack__(
-        self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: Any = None
-    ) -> Any:
+    def __dlpack__(self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
         if self.requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
         if self.is_conj():

@@ -3,7 +3,7 @@
 import enum
 
 from .. import _C
-from .._core import absent as _absent, device as _device
+from .._core import absent as _absent
 from ..functional import from_dlpack
 
 __all__ = ["DLDeviceType", "from_dlpack"]
