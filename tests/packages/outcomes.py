@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 OUT = pathlib.Path(os.environ["OWN_TESTS_OUT"])
-LIMIT = 60  # seconds a test; what takes longer counts as failed
+LIMIT = 120  # seconds a test; what takes longer counts as failed
 
 
 def pytest_collection_modifyitems(items: list[Any]) -> None:

@@ -77,10 +77,21 @@ def log_of(out: pathlib.Path) -> pathlib.Path:
 def outcomes(python: str, package: str, out: pathlib.Path, where: pathlib.Path, env: dict[str, str]) -> dict[str, str]:
     """test -> passed, failed, skipped, xfailed or start (the process ended in it)."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    options = ["-q", "--tb=short", "-p", "outcomes", "-p", "no:cacheprovider", "-c", os.devnull]
+    options = [
+        "-q",
+        "--tb=short",
+        "--continue-on-collection-errors",
+        "-p",
+        "outcomes",
+        "-p",
+        "no:cacheprovider",
+        "-c",
+        os.devnull,
+    ]
     command = [python, "-m", "pytest", *options, f"--rootdir={where}", *TESTS[package].split()]
     path = os.pathsep.join(p for p in (env.get("PYTHONPATH", ""), str(HERE)) if p)
-    full = {**os.environ, **OFFLINE, **ALONE, **ENV.get(package, {}), **env, "PYTHONPATH": path, "OWN_TESTS_OUT": str(out)}
+    full = {**os.environ, **OFFLINE, **ALONE, **ENV.get(package, {}), **env}
+    full |= {"PYTHONPATH": path, "OWN_TESTS_OUT": str(out)}
     for _ in range(RESTARTS):
         with log_of(out).open("a", encoding="utf-8") as log:
             done = subprocess.run(command, env=full, cwd=where, stdout=log, stderr=log, check=False)
@@ -115,7 +126,7 @@ def main() -> int:
     args = parser.parse_args()
     folder = args.cache.resolve()
     run.install(folder)
-    real_env = run.reference(folder)
+    real_env = run.pytorch_env(folder) | run.cuda_libraries(folder)
     rows = {}
     for package in args.packages or TESTS:
         missed, passed = compare(package, folder, real_env, args.again)

@@ -58,7 +58,7 @@ def install(folder: pathlib.Path) -> None:
     (folder / "done").touch()
 
 
-def reference(folder: pathlib.Path) -> dict[str, str]:
+def pytorch_env(folder: pathlib.Path) -> dict[str, str]:
     """The variables with which this Python imports the packages, and PyTorch of its own environment."""
     real = folder / "real"
     real.mkdir(exist_ok=True)
@@ -66,6 +66,12 @@ def reference(folder: pathlib.Path) -> dict[str, str]:
         if found.name == "torch" or found.name.startswith("torch-"):
             (real / found.name).exists() or (real / found.name).symlink_to(found)
     return {"PYTHONPATH": f"{real}:{site(folder)}"}
+
+
+def cuda_libraries(folder: pathlib.Path) -> dict[str, str]:
+    """The variables with which torchvision finds the libraries that it is linked with."""
+    compiled.make(site(folder) / "torchvision" / "_C.so", folder / "cuda")
+    return {"LD_PRELOAD": ":".join(map(str, sorted((folder / "cuda").glob("lib*.so*"))))}
 
 
 def results(python: str, package: str, env: dict[str, str]) -> dict[str, dict]:
@@ -169,9 +175,9 @@ def main() -> int:
     folder = args.cache.resolve()
     install(folder)
     files = sorted(p.stem for p in (HERE / "cases").glob("[a-z]*.py"))
-    compiled.make(site(folder) / "torchvision" / "_C.so", folder / "cuda")
+    preload = cuda_libraries(folder)
     lite_python = str(folder / "bin" / "python")
-    real_env = reference(folder) | {"CUDA_LIBRARIES": str(folder / "cuda")}
+    real_env = pytorch_env(folder) | {"CUDA_LIBRARIES": str(folder / "cuda")}
     rows = {}
     for package in args.packages or files:
         lite = results(lite_python, package, {})
@@ -185,9 +191,8 @@ def main() -> int:
     good = sum(word == "same" for word, _ in rows.values())
     print(f"{good} of {len(rows)} cases give PyTorch's values")
     times = {}
-    loaded = {"LD_PRELOAD": ":".join(map(str, sorted((folder / "cuda").glob("lib*.so*"))))}  # torchvision wants them
     for name in IMPORTS if args.imports else ():
-        times[name] = import_time(lite_python, name, {}), import_time(sys.executable, name, real_env | loaded)
+        times[name] = import_time(lite_python, name, {}), import_time(sys.executable, name, real_env | preload)
         print(f"{name:28}", *times[name], flush=True)
     if args.write:
         kept = {key: row for key, row in read_rows().items() if args.packages and key[0] not in args.packages}
@@ -228,10 +233,10 @@ def _number(cell: str) -> float | None:
 def own_text(own: Own) -> str:
     if not own:
         return ""
-    here, reference = (sum(row[k] for row in own.values()) for k in (2, 1))
+    here, wanted = (sum(row[k] for row in own.values()) for k in (2, 1))
     text = (
-        f"\n## The packages' own tests\n\nWritten by `tests/packages/own_tests.py --write`: of {reference} tests that pass "
-        f"under PyTorch {TORCH},\n{here} pass here.\n\n| package | version | PyTorch | torchlite |\n"
+        f"\n## The packages' own tests\n\nWritten by `tests/packages/own_tests.py --write`: of {wanted} tests that "
+        f"pass under PyTorch\n{TORCH}, {here} pass here.\n\n| package | version | PyTorch | torchlite |\n"
         "| --- | --- | --- | --- |\n"
     )
     return text + "".join("| %s | %s | %d | %d |\n" % (name, *row) for name, row in sorted(own.items()))
