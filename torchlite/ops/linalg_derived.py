@@ -14,7 +14,6 @@ from .linalg import (
     _columns,
     _expand_batch,
     _eye_like,
-    _failed,
     _floating,
     _hidden,
     _linalg,
@@ -23,9 +22,9 @@ from .linalg import (
     _square,
     qr,
 )
-from .linalg_lu import _lu_any, _no_inverse, _solve, inv, inv_ex, solve
+from .linalg_lu import _lu_any, _solve, inv, solve
 from .linalg_norms import _pinv_of
-from .linalg_spectral import _svd, _svd_checked
+from .linalg_spectral import _svd, svd
 
 
 # ---- determinants ----------------------------------------------------------------------------------------------------
@@ -55,7 +54,7 @@ def _det_grad(c, g):
     return {"A": _solve(A.mH, d)[0]}
 
 
-@_hidden("_linalg_det(Tensor A) -> Tensor", tags="python", grad=_det_grad, node="LinalgDetBackward0")
+@_hidden("_matrix_det(Tensor A) -> Tensor", tags="python", grad=_det_grad, node="LinalgDetBackward0")
 def _det(A):
     """Determinants from LU."""
     LU, pivots, _ = _lu_any(A, True)
@@ -65,6 +64,10 @@ def _det(A):
 @_linalg("det(Tensor A) -> Tensor", out=Out(EXACT, by="_linalg_det"), samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])
 def det(A):
     """Determinant of a square matrix."""
+    return _det_checked(A)
+
+
+def _det_checked(A):
     _square("linalg.det", A)
     _floating("linalg.det", A, False)
     _no_half("lu_cpu", A)
@@ -95,7 +98,7 @@ def _slogdet_grad(c, g):
 
 
 @_hidden(
-    "_linalg_slogdet(Tensor A) -> (Tensor, Tensor)", tags="python", grad=_slogdet_grad, node="LinalgSlogdetBackward0"
+    "_matrix_slogdet(Tensor A) -> (Tensor, Tensor)", tags="python", grad=_slogdet_grad, node="LinalgSlogdetBackward0"
 )
 def _slogdet(A):
     """Sign and logarithm of the size of determinants, from LU."""
@@ -112,6 +115,10 @@ def _slogdet(A):
 )
 def slogdet(A):
     """Sign of the determinant and logarithm of its absolute value."""
+    return _slogdet_checked(A)
+
+
+def _slogdet_checked(A):
     _square("linalg.slogdet", A)
     _floating("linalg.slogdet", A)
     return _slogdet(A)
@@ -395,9 +402,7 @@ def tensorinv(self, ind=2):
             "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
             f"but got {right} != {left}"
         )
-    x, info = inv_ex(self.reshape(left, right))
-    _failed("linalg.inv", info, _no_inverse)
-    return x.reshape(tuple(self.shape[ind:]) + tuple(self.shape[:ind]))
+    return inv(self.reshape(left, right)).reshape(tuple(self.shape[ind:]) + tuple(self.shape[:ind]))
 
 
 @_linalg("tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor", out=True)
@@ -501,7 +506,7 @@ def svd_lowrank(A, q=6, niter=2, M=None):
         M = M.mH if M is not None else None
     Q = _range(A, q, niter, M)
     B = Q.mH.matmul(A) if M is None else Q.mH.matmul(A - M)
-    U, S, Vh = _svd_checked(B, False)
+    U, S, Vh = svd(B, False)
     V = Vh.mH
     U = Q.matmul(U)
     return (V, S, U) if flip else (U, S, V)
