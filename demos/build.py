@@ -153,7 +153,8 @@ def copy_examples(target):
             source = next(path for folder in EXAMPLES if (path := folder / f"{entry['name']}.py").exists())
             shutil.copy(source, target)
             doc = ast.get_docstring(ast.parse(source.read_text())).replace("\n", " ")
-            entry["about"] = re.split(r"(?<=[.;]) ", doc)[0].rstrip(".;")
+            about = re.split(r"(?<=[.;]) ", doc)[0].rstrip(".;").removeprefix(entry["title"] + ": ")
+            entry["about"] = about[0].upper() + about[1:]
     (target / "menu.json").write_text(json.dumps(menu))
 
 

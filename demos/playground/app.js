@@ -81,7 +81,6 @@ globalThis.demo = { engine, editor, output, files }; // for the browser's consol
 
 engine.addEventListener("output", ({ detail }) => output.write(detail.text, detail.stream));
 engine.addEventListener("show", ({ detail }) => output.show(detail.html, detail.key));
-engine.addEventListener("problem", ({ detail }) => output.note(detail.text));
 engine.addEventListener("ask", () => {
   showTab("output");
   output.ask((text) => engine.answer(text));

@@ -48,6 +48,7 @@ export function setUpExamples({ open, before, shown }) {
     const old = before();
     if (old) yours.push(entry("The script before", `${old.name}, as you left it`, () => old));
     $("examples-list").replaceChildren(group("Yours", yours), ...parts);
+    $("examples-filter").value = "";
     filter();
   }
 

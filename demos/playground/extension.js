@@ -93,43 +93,42 @@ async function decode(file) {
 
 // --- Packages ----------------------------------------------------------------------------------------------------
 
-/** Loads what a script imports; resolves to {problems: [{name, why}]}. */
+/** Loads what a script imports; what could not be had is told to Python, which explains the error of the import. */
 export async function prepare(source) {
   const missing = JSON.parse(session.missing(source));
-  if (!missing.length) return {};
-  const problems = [];
+  if (!missing.length) return;
   const known = new Map();
   for (const [name, { imports }] of Object.entries(pyodide.lockfile.packages)) {
     for (const module of imports) known.set(module, name);
   }
+  const problems = {};
   const ours = missing.filter((name) => known.has(name));
-  if (ours.length) {
-    post("packages", { text: `Loading ${ours.join(", ")}` });
-    const errors = [];
-    await pyodide
-      .loadPackage(
-        ours.map((name) => known.get(name)),
-        {
-          messageCallback: (text) => post("packages", { text }),
-          errorCallback: (text) => errors.push(text),
-        },
-      )
-      .catch((error) => errors.push(String(error)));
-    for (const name of JSON.parse(session.missing(ours.map((module) => `import ${module}`).join("\n")))) {
-      const why = `${name} could not be fetched: there is no network, or the server of Pyodide's packages did not answer.`;
-      problems.push({ name, why: `${why} Run tries again.` });
-    }
-    if (errors.length) console.warn(errors.join("\n"));
+  await load(ours.map((name) => known.get(name)));
+  for (const name of JSON.parse(session.missing(ours.map((module) => `import ${module}`).join("\n")))) {
+    problems[name] =
+      `${name} is one of Pyodide's packages, but it could not be fetched: there is no network, or the server did not ` +
+      "answer. Run tries again.";
   }
-  const packages = pyodide.pyimport("playground.packages");
-  for (const name of missing.filter((module) => !known.has(module))) {
+  const others = missing.filter((module) => !known.has(module));
+  if (others.length) await load(["micropip"]);
+  for (const name of others) {
     post("packages", { text: `Looking for ${name} on the Python Package Index` });
-    const why = await packages.fetch(name);
-    if (why) problems.push({ name, why });
+    const why = await session.fetch(name);
+    if (why) problems[name] = why;
   }
+  session.remember(JSON.stringify(problems));
   post("packages", { text: "" });
-  for (const { why } of problems) post("problem", { text: why });
-  return { problems };
+}
+
+/** Packages of Pyodide, with what they need; one that fails is left out. */
+async function load(names) {
+  if (!names.length) return;
+  post("packages", { text: `Loading ${names.join(", ")}` });
+  const options = {
+    messageCallback: (text) => post("packages", { text }),
+    errorCallback: (text) => console.warn(text),
+  };
+  await pyodide.loadPackage(names, options).catch((error) => console.warn(String(error)));
 }
 
 // --- Questions of the page ---------------------------------------------------------------------------------------

@@ -77,7 +77,6 @@ export function setUpFiles(engine, { open, shown, opened }) {
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   }
 
-  /** Twice to delete: the first press asks. */
   async function remove(name) {
     if (!confirm(`Delete ${name}?`)) return;
     await engine.request("remove", { name });

@@ -7,6 +7,7 @@ export function setUpRepl(engine, output, status) {
   const history = [];
   let at = 0; // in the history; its length is the line being typed
   let typed = "";
+  let waits = false; // Enter was pressed while Python was busy
 
   const fit = () => {
     line.rows = Math.min(8, line.value.split("\n").length);
@@ -16,7 +17,8 @@ export function setUpRepl(engine, output, status) {
     const source = line.value.trimEnd();
     if (!source) return;
     if (engine.state !== "ready") {
-      status.say(engine.state === "starting" ? "Python is starting." : "A script is running; Stop ends it.");
+      waits = engine.state !== "broken";
+      status.say(engine.state === "starting" ? "Python is starting." : "The line runs when the script has ended.");
       return;
     }
     // a block goes on until an empty line ends it
@@ -54,6 +56,11 @@ export function setUpRepl(engine, output, status) {
     fit();
   }
 
+  engine.addEventListener("state", () => {
+    if (!waits || engine.state !== "ready") return;
+    waits = false;
+    submit();
+  });
   line.addEventListener("input", fit);
   line.addEventListener("keydown", (event) => {
     if (event.isComposing) return;

@@ -28,6 +28,14 @@ export class Console {
   constructor(element, render) {
     this.#element = element;
     this.#render = render;
+    let follows = true;
+    element.addEventListener("scroll", () => (follows = this.#atEnd));
+    new ResizeObserver(() => this.#settle(follows)).observe(element);
+  }
+
+  get #atEnd() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#element;
+    return scrollHeight - scrollTop - clientHeight < 40;
   }
 
   clear() {
@@ -116,10 +124,10 @@ export class Console {
     if (!this.#waiting.length) return;
     const box = this.#element;
     // who scrolled up to read is left there
-    const follows = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
+    const follows = this.#atEnd;
     for (const { kind, text, html, key } of this.#waiting) {
       if (kind === "rich") {
-        this.#drawRich(html, key);
+        this.#drawRich(html, key, follows);
         continue;
       }
       const last = this.#pieces.at(-1);
@@ -151,7 +159,7 @@ export class Console {
     this.#settle(follows);
   }
 
-  #drawRich(html, key) {
+  #drawRich(html, key, follows) {
     const shown = this.#keyed.get(key);
     if (shown?.isConnected) {
       shown.replaceChildren(this.#render(html));
@@ -159,6 +167,10 @@ export class Console {
     }
     const piece = this.#add("rich");
     piece.element.append(this.#render(html));
+    // a picture has its height only when it is decoded
+    for (const image of piece.element.querySelectorAll("img")) {
+      image.addEventListener("load", () => this.#settle(follows), { once: true });
+    }
     [piece.size, piece.lines] = [PIECE, TALL];
     this.#lines += TALL;
     if (key) this.#keyed.set(key, piece.element);

@@ -183,14 +183,14 @@ async function run({ source, name, device, options }) {
   let result;
   try {
     await runner.prepare(device);
-    const found = await extension?.prepare(source);
+    await extension?.prepare(source);
     if (stopAsked) {
       result = { status: "stopped", traceback: "", line: null };
     } else {
       const given = [source, name, device, jspi, ...(extension ? [JSON.stringify(options)] : [])];
       // Only Python entered through callPromising may wait for a promise.
       const json = jspi ? await runner.run.callPromising(...given) : runner.run(...given);
-      result = { ...JSON.parse(json), ...found, memory: memory() };
+      result = { ...JSON.parse(json), memory: memory() };
     }
   } catch (error) {
     result = { status: "failed", traceback: String(error), line: null };

@@ -39,9 +39,8 @@ def _paragraph(text):
 
 
 def _module(name):
-    known = packages.NATIVE.get(name)
-    if known:
-        return _paragraph(f"{name} can't be had in a browser. {known}")
+    if name in packages.problems:
+        return _paragraph(packages.problems[name])
     return _paragraph(
         f"There is no module {name} here. Packages that a script imports are loaded before it runs; "
         "a file of your own can be dropped onto the page."
@@ -114,17 +113,36 @@ def _values(error, name):
     """The tensors and modules in the failing expression, with their shapes."""
     import torch
 
-    rows = []
+    pairs = []
+    failing = _failing_module(error)
     for text, value in named_values(error, name):
         if isinstance(value, torch.Tensor):
-            said = f"{shape_text(value.shape)}  {value.dtype}  {value.device}"
+            pairs.append((text, f"{shape_text(value.shape)}  {value.dtype}  {value.device}"))
         elif isinstance(value, torch.nn.Module):
-            inner = "" if next(value.children(), None) is not None else value.extra_repr()
-            said = f"{type(value).__name__}({inner})"
-        else:
-            continue
-        rows.append(f"<tr><th>{html.escape(text)}</th><td>{html.escape(said)}</td></tr>")
+            inner = next((path for path, module in value.named_modules() if module is failing), "")
+            if inner:
+                pairs.append((f"{text}.{inner}", _module_text(failing)))
+            elif value is failing or next(value.children(), None) is None:
+                pairs.append((text, _module_text(value)))
+    rows = [f"<tr><th>{html.escape(text)}</th><td>{html.escape(said)}</td></tr>" for text, said in pairs]
     return f"<table><tbody>{''.join(rows)}</tbody></table>" if rows else ""
+
+
+def _module_text(module):
+    return f"{type(module).__name__}({module.extra_repr()})"
+
+
+def _failing_module(error):
+    """The innermost module whose code was running."""
+    import torch
+
+    found, step = None, error.__traceback__
+    while step is not None:
+        owner = step.tb_frame.f_locals.get("self")
+        if isinstance(owner, torch.nn.Module):
+            found = owner
+        step = step.tb_next
+    return found
 
 
 def named_values(error, name):

@@ -28,6 +28,8 @@ NATIVE = {
     "xformers": "It needs CUDA; torch.nn.functional.scaled_dot_product_attention is here.",
 }
 
+problems = {}  # module: why it could not be had when the script was run
+
 
 def missing(source, folder):
     """The top-level modules that a script, and the files beside it that it imports, ask for and that are not here."""
@@ -69,6 +71,7 @@ async def fetch(name):
     import micropip
 
     wanted = NAMES.get(name, name)
+    problems.pop(name, None)
     try:
         await micropip.install(wanted)
     except Exception as error:
@@ -84,8 +87,9 @@ def reason(wanted, text):
             f"{wanted} needs a native wheel: the index has none for Pyodide and no pure Python one. "
             "It can't be had in a browser."
         )
-    if "No known package" in text or "404" in text:
-        return f"No package is called {wanted}. Is it a file of yours? Upload it, or drop it onto the page."
-    if any(word in text for word in ("Failed to fetch", "NetworkError", "OSError", "Request for")):
-        return f"{wanted} could not be fetched: there is no network, or the index did not answer. Run tries again."
+    if any(word in text for word in ("fetch", "No known package", "NetworkError", "OSError", "Request for", "404")):
+        return (
+            f"{wanted} was not found on the Python Package Index, or the index did not answer; Run tries again. "
+            "Is it a file of yours? Drop it onto the page."
+        )
     return f"{wanted} could not be installed. {text.strip().splitlines()[-1][:300]}"

@@ -26,6 +26,14 @@ def html_of(value):
     return pre(repr(value))
 
 
+def safe_html_of(value):
+    """html_of() for the page itself: a value that cannot be drawn is shown as text."""
+    try:
+        return html_of(value)
+    except Exception as error:
+        return pre(f"{value!r}\n(no picture of it: {type(error).__name__}: {error})")
+
+
 def _own(value, base):
     """Whether the class brings its own picture, and does not inherit one."""
     return getattr(type(value), "_repr_html_", None) is not getattr(base, "_repr_html_", None)
@@ -55,6 +63,7 @@ def shape_text(shape):
 
 
 def facts(pairs):
+    """(name, value) pairs in a row."""
     cells = "".join(f"<div><dt>{html.escape(k)}</dt><dd>{html.escape(str(v))}</dd></div>" for k, v in pairs)
     return f'<dl class="facts">{cells}</dl>'
 
@@ -74,7 +83,7 @@ def tensor_card(tensor):
         if dense and 1 < plain.numel() <= LARGE and not plain.is_complex():
             pairs += statistics(plain)
             drawn = pictures(plain) or histogram(plain)
-    card = f"{facts([('', kind), *pairs])}{drawn}"
+    card = f"<b>{html.escape(kind)}</b>{facts(pairs)}{drawn}"
     return f'<div class="tensor">{card}<details><summary>Values</summary>{pre(repr(tensor))}</details></div>'
 
 
@@ -135,9 +144,9 @@ def pictures(tensor):
     for index in range(shown):
         url, low, high = picture.encode(images[index])
         size = max(height, width)
-        scale = max(1, (160 if count == 1 else 72) // size)
+        scale = min(max(1, (160 if count == 1 else 72) // size), 320 / size)
         parts.append(
-            f'<img class="pixels" src="{url}" width="{min(width * scale, 320)}" alt="Picture {index + 1} of {count}, '
+            f'<img class="pixels" src="{url}" width="{round(width * scale)}" height="{round(height * scale)}" alt="Picture {index + 1} of {count}, '
             f'{width} by {height}, values from {number(low)} to {number(high)}">'
         )
     more = f'<p class="soft">{count - shown:,} more are left out.</p>' if count > shown else ""
@@ -194,10 +203,11 @@ def _shape_of(output):
 
 def module_tree(model, shapes=None):
     """The tree of modules: parameters, their shapes and their number; what was made by a call, where it is known."""
-    counted = {id(p): p for p in model.parameters()}
+    counted = {id(p): p for p in model.parameters() if not _unshaped(p)}
     total = sum(p.numel() for p in counted.values())
     trained = sum(p.numel() for p in counted.values() if p.requires_grad)
-    size = sum(t.numel() * t.element_size() for t in [*counted.values(), *model.buffers()])
+    buffers = [b for b in model.buffers() if not _unshaped(b)]
+    size = sum(t.numel() * t.element_size() for t in [*counted.values(), *buffers])
     places = ", ".join(sorted({str(p.device) for p in counted.values()})) or "none"
     types = ", ".join(sorted({str(p.dtype) for p in counted.values()})) or "none"
     head = [("parameters", f"{total:,}"), ("trained", f"{trained:,}"), ("memory", bytes_text(size))]
@@ -212,7 +222,7 @@ def module_tree(model, shapes=None):
 
 def _rows(name, module, depth, shapes):
     own = [(key, p) for key, p in module.named_parameters(recurse=False)]
-    count = sum(p.numel() for p in module.parameters())
+    count = sum(p.numel() for p in module.parameters() if not _unshaped(p))
     inner = list(module.named_children())
     text = type(module).__name__
     if not inner:
@@ -231,8 +241,12 @@ def _rows(name, module, depth, shapes):
         yield from _rows(key, child, depth + 1, shapes)
 
 
+def _unshaped(parameter):
+    """Whether the first input is still to give the parameter its shape."""
+    from torch.nn.parameter import is_lazy
+
+    return is_lazy(parameter)
+
+
 def _parameter_shape(parameter):
-    try:
-        return shape_text(parameter.shape)
-    except (RuntimeError, ValueError):  # one that its first input will shape
-        return "not shaped yet"
+    return "not shaped yet" if _unshaped(parameter) else shape_text(parameter.shape)

@@ -16,9 +16,10 @@ import types
 
 import demo_runner as runner
 
-from . import display, hints, rich
+from . import display, hints, packages, rich
 
 find_gpu, prepare, predict = runner.find_gpu, runner.prepare, runner.predict
+fetch = packages.fetch
 
 _folder = "."
 _main = types.ModuleType("__main__")
@@ -123,6 +124,8 @@ def _hint(error, name):
 def execute(source, name, watch):
     """Runs statements in the namespace; the value of the last one, if it is an expression, is shown and kept as `_`."""
     tree = ast.parse(source, name)
+    if len(tree.body) == 1 and ast.get_docstring(tree, clean=False) is not None:
+        return  # the text at a script's head
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     steps = [(tree, "exec")] if tree.body else []
     if last is not None:
@@ -137,7 +140,7 @@ def execute(source, name, watch):
     if last is not None and value is not None and not quiet:
         vars(_main)["_"] = value
         sys.stdout.flush()
-        display.show(value)
+        display.emit(rich.safe_html_of(value))
 
 
 def _wait(coroutine):
@@ -173,13 +176,16 @@ class _profiled:
 
 def missing(source):
     """JSON list of the modules that a script imports and that are not here."""
-    from . import packages
-
     return json.dumps(packages.missing(source, _folder))
 
 
+def remember(problems):
+    """Why modules could not be had, as JSON {name: sentence}, for the error that follows."""
+    packages.problems.update(json.loads(problems))
+
+
 def members(dotted):
-    """JSON list of [name, kind, signature] of a name in the namespace, for completion; properties are not run."""
+    """JSON list of the names in a name of the namespace, for completion; properties are not run."""
     value = _main
     for part in dotted.split(".") if dotted else []:
         try:
