@@ -48,16 +48,18 @@ const editor = createPlaygroundEditor($("editor"), {
   members: (dotted) => (engine.state === "ready" ? engine.request("members", { dotted }).catch(() => []) : []),
 });
 
-const script = () => ({ name: $("name").value, text: editor.text });
+let original = ""; // what was opened; `own` says that the visitor has changed it
+const script = () => ({ name: $("name").value, text: editor.text, own: editor.text !== original });
 const saving = draft.autosave(script, (kept) => {
   $("saved").textContent = kept ? "" : "Not saved: the browser keeps nothing for this page.";
 });
 
-/** Puts another script into the editor; the one before can be had back. */
-function open({ name, text }, { keep = true } = {}) {
-  if (keep && editor.text.trim() && editor.text !== text) draft.keepBefore(script());
+/** Puts another script into the editor; one of the visitor's own that was there can be had back. */
+function open({ name, text, own = false }) {
+  if (script().own && editor.text.trim()) draft.keepBefore(script());
   $("name").value = name;
   editor.text = text;
+  original = own ? "" : text;
   editor.line = 1;
   editor.mark(null);
   saving.save();
@@ -65,7 +67,7 @@ function open({ name, text }, { keep = true } = {}) {
 
 const examples = setUpExamples({ open, before: draft.before, shown: () => showTab("editor") });
 const files = setUpFiles(engine, { open, shown: () => showTab("files"), opened: () => showTab("editor") });
-setUpSharing(script, open);
+setUpSharing(script, open, (text) => output.note(text));
 setUpRepl(engine, output, status);
 setUpTabs();
 setUpSplitter($("splitter"), $("board"));
@@ -74,9 +76,9 @@ listKeys();
 
 // --- Start -------------------------------------------------------------------------------------------------------
 
-const first = over?.script ?? (await sharedScript(status)) ?? draft.kept() ?? (await examples.get(FIRST));
-open(first, { keep: Boolean(draft.kept()) && draft.kept().text !== first.text });
-if (draft.kept() && draft.kept().text !== first.text) draft.keepBefore(draft.kept());
+const shared = over ? null : await sharedScript((text) => output.note(text));
+if (shared && draft.kept()?.own) draft.keepBefore(draft.kept());
+open(over?.script ?? shared ?? draft.kept() ?? (await examples.get(FIRST)));
 globalThis.demo = { engine, editor, output, files }; // for the browser's console
 
 engine.addEventListener("output", ({ detail }) => output.write(detail.text, detail.stream));

@@ -18,7 +18,7 @@ export async function toFragment({ name, text }) {
 
 /** {name, text} from a fragment; null if it has no script. Throws at one that is damaged. */
 export async function fromFragment(fragment) {
-  const found = fragment.match(/^#?code(\d+)=([\w-]+)$/);
+  const found = fragment.match(/^#?code(\d+)=(.*)$/);
   if (!found) return null;
   if (found[1] !== VERSION) throw new Error("The link is of another version of this page.");
   try {

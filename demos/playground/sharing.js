@@ -6,7 +6,7 @@ const LONG = 8000; // characters; beyond, some programs cut links off
 
 const $ = (id) => document.getElementById(id);
 
-export function setUpSharing(script, open) {
+export function setUpSharing(script, open, tell) {
   $("share").addEventListener("click", async () => {
     const link = new URL(location.href);
     link.search = "";
@@ -30,24 +30,19 @@ export function setUpSharing(script, open) {
   });
   // a link pasted into the address of the open page
   addEventListener("hashchange", async () => {
-    const found = await fromFragment(location.hash).catch((error) => ($("status").textContent = error.message) && null);
-    if (found) {
-      open(found);
-      forget();
-    }
+    const found = await sharedScript(tell);
+    if (found) open(found);
   });
 }
 
 /** The script in the page's own address, or null. The address is then plain: a reload shows what was written since. */
-export async function sharedScript(status) {
+export async function sharedScript(tell) {
   try {
     const found = await fromFragment(location.hash);
-    if (found) forget();
+    if (found) history.replaceState(null, "", location.pathname + location.search);
     return found;
   } catch (error) {
-    status.say(error.message);
+    tell(error.message);
     return null;
   }
 }
-
-const forget = () => history.replaceState(null, "", location.pathname + location.search);

@@ -116,7 +116,7 @@ class Page:
         special |= {"ArrowDown": "\ue015", "Tab": "\ue004", "Escape": "\ue00c", "F6": "\ue036", "End": "\ue010"}
         special |= {"Control": "\ue009", "Shift": "\ue008", "Alt": "\ue00a"}
         actions = []
-        for part in re.findall(r"\{[\w+]+\}|.", text, re.DOTALL):
+        for part in re.findall(r"\{\w+(?:\+[^}]+)?\}|.", text, re.DOTALL):
             held = part[1:-1].split("+") if len(part) > 1 else [part]
             values = [special.get(name, name) for name in held]
             actions += [{"type": "keyDown", "value": value} for value in values]

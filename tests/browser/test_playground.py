@@ -88,8 +88,7 @@ def test_cells_prompt_and_errors(playground, kind):
 
     shown = run(page, CELLS)
     assert "two 15" in shown and "2×3" in shown and "Linear(in_features=3" in shown
-    # PyTorch's text, what does not fit, and the values of the line
-    assert "RuntimeError: mat1 and mat2 shapes cannot be multiplied (2x2 and 2x3)" not in shown
+    # an error has PyTorch's text, what does not fit, and the values of the line
     write(page, CELLS.replace("model(x) @ x", "model(x) @ x.T"))
     page.eval("(demo.editor.line = 10, demo.editor.focus(), 1)")
     page.keys("{Shift+Enter}")
@@ -103,8 +102,8 @@ def test_cells_prompt_and_errors(playground, kind):
     page.screenshot(SHOTS / f"{kind}-playground-error.png")
 
     # one namespace for cells and prompt; a block ends with an empty line; arrows bring lines back
-    assert type_line(page, "x.shape").endswith(">>> x.shape\n\ntorch.Size([2, 3])\n")
-    assert type_line(page, "for i in range(2):", "print(i * 10)", "").rstrip().endswith("...     print(i * 10)\n0\n10")
+    assert type_line(page, "x.shape").split("\n")[-3:] == [">>> x.shape", "", "torch.Size([2, 3])"]
+    assert type_line(page, "for i in range(2):", "print(i * 10)", "").endswith("...     print(i * 10)\n0\n10\n")
     assert "NameError" in type_line(page, "no_such_name")
     page.keys("{ArrowUp}{ArrowUp}")
     assert page.eval("document.querySelector('#line').value").startswith("for i in")
@@ -154,7 +153,7 @@ def test_files_drafts_and_links(playground, visit, server, kind):
     page.eval("(document.querySelectorAll('#examples-list button')[1].click(), 1)")
     page.wait("demo.editor.text === \"print('mine')\\n\"", 5)
     page.open(link[:-9] + "!")
-    page.wait(f"{READY} && document.querySelector('#status').textContent.includes('damaged')", 90)
+    page.wait(f"{CONSOLE}.includes('damaged')", 10)
 
 
 def code(source):
@@ -178,6 +177,7 @@ def test_completion_keys_and_phone(playground, kind):
     page.eval("(demo.editor.line = 5, demo.editor.focus(), 1)")
     page.keys("nn.Lin")
     page.wait("document.querySelector('.cm-tooltip-autocomplete li')?.textContent.startsWith('Linear(in_features')", 10)
+    time.sleep(0.2)  # CodeMirror takes no Enter in the first moment
     page.keys("{Enter}")
     page.wait("demo.editor.text.endsWith('nn.Linear')", 5)
     page.keys("(3, ")
