@@ -142,7 +142,9 @@ async function run() {
   if (!mayRun({})) return;
   const { text } = script();
   output.clear();
-  await runWith(hasCells(text) ? { kind: "cells", parts: cellsOf(text), fresh: true } : { kind: "script", fresh: true });
+  await runWith(
+    hasCells(text) ? { kind: "cells", parts: cellsOf(text), fresh: true } : { kind: "script", fresh: true },
+  );
 }
 
 async function runCell(goOn, from = editor.line) {

@@ -13,7 +13,15 @@ export function cellsOf(text) {
   const cells = starts.map((start, index) => [start, (starts[index + 1] ?? lines.length + 1) - 1]);
   // what stands before the first mark is a cell if there is anything
   const [first, last] = cells[0];
-  if (cells.length > 1 && !isHead(lines[0]) && !lines.slice(first - 1, last).join("").trim()) cells.shift();
+  if (
+    cells.length > 1 &&
+    !isHead(lines[0]) &&
+    !lines
+      .slice(first - 1, last)
+      .join("")
+      .trim()
+  )
+    cells.shift();
   return cells;
 }
 
@@ -38,7 +46,13 @@ export function fromNotebook(json) {
     const text = whole(cell.source ?? cell.input);
     if (!text.trim()) continue;
     if (cell.cell_type === "code") parts.push(`# %%\n${text.split("\n").map(withoutMagic).join("\n")}`);
-    else parts.push(`# %% [markdown]\n${text.split("\n").map((line) => `# ${line}`.trimEnd()).join("\n")}`);
+    else
+      parts.push(
+        `# %% [markdown]\n${text
+          .split("\n")
+          .map((line) => `# ${line}`.trimEnd())
+          .join("\n")}`,
+      );
   }
   return parts.join("\n\n") + "\n";
 }

@@ -44,7 +44,9 @@ export function setUpExamples({ open, before, shown }) {
         scripts.map(({ name, title: called, about }) => entry(called, about, () => get(name))),
       ),
     );
-    const yours = [entry("Empty script", "To begin with nothing", () => ({ name: "script.py", text: "import torch\n\n" }))];
+    const yours = [
+      entry("Empty script", "To begin with nothing", () => ({ name: "script.py", text: "import torch\n\n" })),
+    ];
     const old = before();
     if (old) yours.push(entry("The script before", `${old.name}, as you left it`, () => old));
     $("examples-list").replaceChildren(group("Yours", yours), ...parts);

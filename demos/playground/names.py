@@ -15,12 +15,12 @@ PACKAGE = Path(__file__).resolve().parents[2] / "torchlite"
 # module of PyTorch: the files that have its names
 FILES = {
     "torch": ["__init__.pyi"],
-    "torch.nn": ["nn/modules/*.py", "nn/parameter.py"],
+    "torch.nn": ["nn/modules/*.py", "nn/parameter*.py"],
     "torch.nn.functional": ["nn/functional.pyi", "nn/functional.py"],
     "torch.nn.init": ["nn/init.py"],
-    "torch.nn.utils": ["nn/utils/*.py"],
+    "torch.nn.utils": ["nn/utils/__init__.py", "nn/utils/clip_grad.py", "nn/utils/convert_parameters.py"],
     "torch.nn.utils.rnn": ["nn/utils/rnn.py"],
-    "torch.optim": ["optim/*.py"],
+    "torch.optim": ["optim/*.py", "-optim/*sc*.py", "-optim/_cyclic.py", "-optim/swa_utils.py"],
     "torch.optim.lr_scheduler": ["optim/lr_scheduler.py", "optim/_schedule.py", "optim/_cyclic.py"],
     "torch.optim.swa_utils": ["optim/swa_utils.py"],
     "torch.utils.data": ["utils/data/*.py"],
@@ -44,6 +44,10 @@ CLASSES = {  # class: where it is, and its bases
     "torch.optim.Optimizer": [("optim/optimizer.py", "Optimizer")],
 }
 STUB_NAMES = re.compile(r"\b_(int|float|bool|str|complex|dtype|device|layout|memory_format|Number)\b")
+# classes that the files of torch.nn and torch.distributions share among themselves
+INTERNAL = {"LazyModuleMixin", "NonDynamicallyQuantizableLinear", "UninitializedTensorMixin", "Constraint"}
+INTERNAL |= {"ConstraintRegistry", "ExpRelaxedCategorical", "Half", "LogitRelaxedBernoulli", "ProbsOrLogits"}
+INTERNAL |= {"MixtureSameFamilyConstraint", "lazy_property"}
 DEFS = (ast.FunctionDef, ast.ClassDef)
 
 
@@ -118,13 +122,17 @@ def describe(node, path):
 
 
 def module_names(patterns):
-    """A star takes what the files define; a stub or an __init__ is the module itself, with what it imports."""
+    """A star takes the classes that the files define; a stub or an __init__ is the module itself, with what it
+    imports. What follows a minus is left out."""
     found = {}
+    without = {path for pattern in patterns if pattern[0] == "-" for path in PACKAGE.glob(pattern[1:])}
     for pattern in patterns:
-        for path in sorted(PACKAGE.glob(pattern)):
+        for path in sorted(set(PACKAGE.glob(pattern)) - without) if pattern[0] != "-" else []:
             whole = path.suffix == ".pyi" or path.name == "__init__.py"
+            kinds = ast.ClassDef if "*" in pattern else DEFS
             for name, node in definitions(path).items():
-                if name.startswith("_") or name in found or not (whole or isinstance(node, DEFS)):
+                public = name[0] != "_" and name not in INTERNAL and (whole or isinstance(node, kinds))
+                if not public or name in found:
                     continue
                 known = resolve(path, name)
                 if known is None and (path.suffix == ".py" or node[0].level == 0):
@@ -155,6 +163,8 @@ def table():
         owner, _, name = module.rpartition(".")
         if owner:
             found.setdefault(owner, {})[name] = ["m", "", ""]
+    for module in ("torch.linalg", "torch.fft", "torch.special", "torch.autograd"):
+        found[module].pop("Tensor", None)
     for name, entry in found["torch.nn.functional"].items():
         if not entry[1] and name in found["torch"]:
             found["torch.nn.functional"][name] = found["torch"][name]

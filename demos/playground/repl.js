@@ -30,7 +30,13 @@ export function setUpRepl(engine, output, status) {
     at = history.length;
     line.value = "";
     fit();
-    output.write(`${source.split("\n").map((text, index) => `${index ? "... " : ">>> "}${text}`).join("\n")}\n`, "in");
+    output.write(
+      `${source
+        .split("\n")
+        .map((text, index) => `${index ? "... " : ">>> "}${text}`)
+        .join("\n")}\n`,
+      "in",
+    );
     const began = performance.now();
     const options = { kind: "line" };
     const result = await engine.run(source, { name: "<input>", device: $("device").value || "cpu", options });

@@ -35,7 +35,10 @@ export function setUpStatus(engine) {
       finding = true;
       engine.findGpu();
     }
-    if (state === "ready" && $("status").textContent.match(/^(Starting|Loading|Installing|Importing|Python is starting)/))
+    if (
+      state === "ready" &&
+      $("status").textContent.match(/^(Starting|Loading|Installing|Importing|Python is starting)/)
+    )
       say(`Ready: Python ${about.python}, torch ${about.torch}.`);
     if (state === "starting") finding = false;
     if (state === "running") say("Running");

@@ -3,6 +3,7 @@
 import { StateEffect, StateField } from "@codemirror/state";
 import { showTooltip, ViewPlugin } from "@codemirror/view";
 import { syntaxTree } from "@codemirror/language";
+import { argumentsOf, callAt } from "./calls.js";
 
 const TYPES = { f: "function", c: "class", m: "namespace", v: "variable", k: "keyword", "": "text" };
 const REACH = 2000; // characters before the cursor in which an open call is looked for
@@ -43,25 +44,6 @@ function card(name, signature, doc) {
     element.append(said);
   }
   return element;
-}
-
-/** The call that the cursor is in: {name, from, argument}; null outside of calls. */
-export function callAt(text) {
-  let depth = 0;
-  let argument = 0;
-  for (let at = text.length - 1; at >= 0; at--) {
-    const char = text[at];
-    if (")]}".includes(char)) depth++;
-    else if ("([{".includes(char)) {
-      if (depth > 0) depth--;
-      else if (char === "(") {
-        const name = text.slice(0, at).match(/(?:^|[^\w.])(?!def |class )([A-Za-z_][\w.]*)$/)?.[1];
-        return name && !/\b(def|class)\s+[\w.]*$/.test(text.slice(0, at)) ? { name, from: at, argument } : null;
-      } else return null;
-    } else if (char === "," && depth === 0) argument++;
-    else if (char === "\n" && depth === 0 && /^\S/.test(text.slice(at + 1)) && text[at + 1] !== ")") return null;
-  }
-  return null;
 }
 
 const setTip = StateEffect.define();
@@ -127,23 +109,4 @@ function tooltip(pos, { name, argument }, [, signature, doc]) {
     return { dom };
   };
   return { pos, above: true, arrow: false, create };
-}
-
-/** The arguments of "(a, b: tuple[int, int]=(1, 2)) -> Tensor" one by one, and what comes after them. */
-export function argumentsOf(signature) {
-  const list = [];
-  let depth = 0;
-  let start = 1;
-  for (let at = 0; at < signature.length; at++) {
-    const char = signature[at];
-    if ("([{".includes(char)) depth++;
-    else if (")]}".includes(char)) depth--;
-    if ((char === "," && depth === 1) || (depth === 0 && char === ")")) {
-      const part = signature.slice(start, at).trim();
-      if (part) list.push(part);
-      start = at + 1;
-    }
-    if (depth === 0 && at > 0) return { list, rest: signature.slice(at) };
-  }
-  return { list, rest: "" };
 }

@@ -23,7 +23,7 @@ const cellHeads = ViewPlugin.fromClass(
     find(view) {
       const builder = new RangeSetBuilder();
       for (const { from, to } of view.visibleRanges) {
-        for (let at = from; at <= to; ) {
+        for (let at = from; at <= to;) {
           const line = view.state.doc.lineAt(at);
           if (isHead(line.text)) builder.add(line.from, line.from, head);
           at = line.to + 1;

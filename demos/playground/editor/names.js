@@ -8,8 +8,8 @@ const CLASS = /^class[ \t]+(\w+)\(([\w.]+)\)/gm;
 const METHODS_THAT_RETURN_THEMSELVES = new Set(["to", "cpu", "cuda", "float", "double", "half", "train", "eval"]);
 
 export const KEYWORDS = (
-  "False None True and as assert async await break class continue def del elif else except finally for from global if " +
-  "import in is lambda nonlocal not or pass raise return try while with yield"
+  "False None True and as assert async await break class continue def del elif else except finally for from global " +
+  "if import in is lambda nonlocal not or pass raise return try while with yield"
 ).split(" ");
 export const BUILTINS = (
   "abs all any bool bytes dict dir display enumerate filter float format getattr hasattr hash help id input int " +

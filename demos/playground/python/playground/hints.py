@@ -10,8 +10,8 @@ from . import packages
 from .rich import bytes_text, shape_text
 
 MATMUL = re.compile(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)")
-BROADCAST = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton dimension")
-CHANNELS = re.compile(r"weight of size \[([\d, ]+)\], expected input\[([\d, ]+)\] to have (\d+) channels, but got (\d+)")
+BROADCAST = re.compile(r"size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton")
+CHANNELS = re.compile(r"of size \[([\d, ]+)\], expected input\[([\d, ]+)\] to have (\d+) channels, but got (\d+)")
 VIEW = re.compile(r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)")
 ALLOCATE = re.compile(r"allocate (\d+) bytes")
 SHAPES = re.compile(r"\b(shapes?|sizes?|dimensions?|batch_size|channels|broadcast\w*|dim)\b")

@@ -146,8 +146,8 @@ def pictures(tensor):
         size = max(height, width)
         scale = min(max(1, (160 if count == 1 else 72) // size), 320 / size)
         parts.append(
-            f'<img class="pixels" src="{url}" width="{round(width * scale)}" height="{round(height * scale)}" alt="Picture {index + 1} of {count}, '
-            f'{width} by {height}, values from {number(low)} to {number(high)}">'
+            f'<img class="pixels" src="{url}" width="{round(width * scale)}" height="{round(height * scale)}" '
+            f'alt="Picture {index + 1} of {count}, {width} by {height}, from {number(low)} to {number(high)}">'
         )
     more = f'<p class="soft">{count - shown:,} more are left out.</p>' if count > shown else ""
     return f'<div class="pictures">{"".join(parts)}</div>{more}'
@@ -243,9 +243,9 @@ def _rows(name, module, depth, shapes):
 
 def _unshaped(parameter):
     """Whether the first input is still to give the parameter its shape."""
-    from torch.nn.parameter import is_lazy
+    import torch
 
-    return is_lazy(parameter)
+    return torch.nn.parameter.is_lazy(parameter)
 
 
 def _parameter_shape(parameter):

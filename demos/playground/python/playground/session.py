@@ -49,7 +49,19 @@ def fresh(name):
     for key, module in list(sys.modules.items()):
         if (getattr(module, "__file__", None) or "").startswith(_folder + "/") and module is not _main:
             del sys.modules[key]
+    _reset_torch()
     gc.collect()
+
+
+def _reset_torch():
+    """What a script may set for the whole process, as a new process has it."""
+    import torch
+
+    torch.set_default_dtype(torch.float32)
+    torch.set_default_device(None)
+    torch.use_deterministic_algorithms(False)
+    torch.autograd.set_detect_anomaly(False)
+    torch.set_printoptions(profile="default")
 
 
 def run(source, name, device, breathe, options):
