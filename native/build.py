@@ -70,6 +70,7 @@ SMALL = {
     "core/args.c",
     "core/check.c",
     "core/data.c",
+    "core/dlpack.c",
     "core/float8.c",
     "core/grad_mode.c",
     "core/device.c",

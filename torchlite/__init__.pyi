@@ -71,6 +71,7 @@ from .ops.matmul import chain_matmul as chain_matmul
 from .amp import clear_autocast_cache as clear_autocast_cache
 from ._core.lazy_names import compile as compile
 from .functional import compiled_with_cxx11_abi as compiled_with_cxx11_abi
+from ._higher_order_ops.cond import cond as cond
 from ._core.device import device as device
 from .sparse import dsmm as dsmm
 from ._core.dtypes import dtype as dtype
@@ -181,6 +182,7 @@ from .ops.sorting import unique as unique
 from .ops.sorting import unique_consecutive as unique_consecutive
 from ._core.settings import use_deterministic_algorithms as use_deterministic_algorithms
 from .func import vmap as vmap
+from ._higher_order_ops.while_loop import while_loop as while_loop
 
 _Number = _int | _float | _complex
 

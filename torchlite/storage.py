@@ -107,15 +107,6 @@ def _byteswap(storage: Any, dtype: DType) -> None:
     numbers.copy_(numbers.flip(1))
 
 
-def _resizable(storage: Any) -> bool:
-    """Whether the storage owns its memory. Memory of a file or of another library cannot be resized."""
-    try:
-        storage.resize_(storage.nbytes())
-    except RuntimeError:
-        return False
-    return True
-
-
 def _attach() -> None:
     """Gives the core's storage class the part of its interface that is written with tensors."""
 
@@ -149,7 +140,6 @@ def _attach() -> None:
         "fill_": fill_,
         "copy_": copy_,
         "is_cuda": property(lambda self: False),
-        "resizable": _resizable,
         "is_sparse_csr": False,
         "is_shared": lambda self: False,
         "is_pinned": lambda self, device="cuda": False,

@@ -29,6 +29,9 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(HERE.parent / "pyodide"))
 TABLE = ROOT / "demos" / "docs" / "packages.md"
 TORCH = "2.13.0"
+Rows = dict[tuple[str, str], list[str]]  # package, case -> the words for this Python and for Pyodide
+Times = dict[str, tuple[float | None, float | None]]  # package -> seconds of its import here and under PyTorch
+Own = dict[str, tuple[str, int, int]]  # package -> version, its tests that PyTorch passes, these that pass here
 STUB = f"Metadata-Version: 2.1\nName: torch\nVersion: {TORCH}\n"  # for pip and for importlib.metadata
 
 
@@ -53,6 +56,22 @@ def install(folder: pathlib.Path) -> None:
         if line and not line.startswith("#"):
             subprocess.run([*pip, *line.split()], check=False)
     (folder / "done").touch()
+
+
+def pytorch_env(folder: pathlib.Path) -> dict[str, str]:
+    """The variables with which this Python imports the packages, and PyTorch of its own environment."""
+    real = folder / "real"
+    real.mkdir(exist_ok=True)
+    for found in pathlib.Path(sys.prefix).glob("lib/python3*/site-packages/torch*"):
+        if found.name == "torch" or found.name.startswith("torch-"):
+            (real / found.name).exists() or (real / found.name).symlink_to(found)
+    return {"PYTHONPATH": f"{real}:{site(folder)}"}
+
+
+def cuda_libraries(folder: pathlib.Path) -> dict[str, str]:
+    """The variables with which torchvision finds the libraries that it is linked with."""
+    compiled.make(site(folder) / "torchvision" / "_C.so", folder / "cuda")
+    return {"LD_PRELOAD": ":".join(map(str, sorted((folder / "cuda").glob("lib*.so*"))))}
 
 
 def results(python: str, package: str, env: dict[str, str]) -> dict[str, dict]:
@@ -156,14 +175,9 @@ def main() -> int:
     folder = args.cache.resolve()
     install(folder)
     files = sorted(p.stem for p in (HERE / "cases").glob("[a-z]*.py"))
-    real = folder / "real"  # PyTorch of this environment, in front of the other packages
-    real.mkdir(exist_ok=True)
-    for found in pathlib.Path(sys.prefix).glob("lib/python3*/site-packages/torch*"):
-        if found.name == "torch" or found.name.startswith("torch-"):
-            (real / found.name).exists() or (real / found.name).symlink_to(found)
-    compiled.make(site(folder) / "torchvision" / "_C.so", folder / "cuda")
+    preload = cuda_libraries(folder)
     lite_python = str(folder / "bin" / "python")
-    real_env = {"PYTHONPATH": f"{real}:{site(folder)}", "CUDA_LIBRARIES": str(folder / "cuda")}
+    real_env = pytorch_env(folder) | {"CUDA_LIBRARIES": str(folder / "cuda")}
     rows = {}
     for package in args.packages or files:
         lite = results(lite_python, package, {})
@@ -177,13 +191,12 @@ def main() -> int:
     good = sum(word == "same" for word, _ in rows.values())
     print(f"{good} of {len(rows)} cases give PyTorch's values")
     times = {}
-    loaded = {"LD_PRELOAD": ":".join(map(str, sorted((folder / "cuda").glob("lib*.so*"))))}  # torchvision wants them
     for name in IMPORTS if args.imports else ():
-        times[name] = import_time(lite_python, name, {}), import_time(sys.executable, name, real_env | loaded)
+        times[name] = import_time(lite_python, name, {}), import_time(sys.executable, name, real_env | preload)
         print(f"{name:28}", *times[name], flush=True)
     if args.write:
         kept = {key: row for key, row in read_rows().items() if args.packages and key[0] not in args.packages}
-        TABLE.write_text(page_text({**kept, **rows}, times or read_times()))
+        write({**kept, **rows}, times)
     return 0 if good == len(rows) else 1
 
 
@@ -195,11 +208,21 @@ def _lines(heading: str) -> list[list[str]]:
     return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines]
 
 
-def read_rows() -> dict[tuple[str, str], list[str]]:
+def read_rows() -> Rows:
     return {(row[0], row[1]): (row[2:] + [""])[:2] for row in _lines("# Third-party packages")}
 
 
-def read_times() -> dict[str, tuple[float | None, float | None]]:
+def read_own() -> Own:
+    return {row[0]: (row[1], int(row[2]), int(row[3])) for row in _lines("## The packages' own tests")}
+
+
+def write(rows: Rows | None = None, times: Times | None = None, own: Own | None = None) -> None:
+    """Writes the page; what is not given stays."""
+    text = page_text(rows or read_rows(), times or read_times()) + own_text(own or read_own())
+    TABLE.write_text(text)
+
+
+def read_times() -> Times:
     return {row[0]: (_number(row[1]), _number(row[2])) for row in _lines("## Import times")}
 
 
@@ -207,7 +230,19 @@ def _number(cell: str) -> float | None:
     return float(cell) if cell != "fails" else None
 
 
-def page_text(rows: dict[tuple[str, str], list[str]], times: dict[str, tuple[float | None, float | None]]) -> str:
+def own_text(own: Own) -> str:
+    if not own:
+        return ""
+    here, wanted = (sum(row[k] for row in own.values()) for k in (2, 1))
+    text = (
+        f"\n## The packages' own tests\n\nWritten by `tests/packages/own_tests.py --write`: of {wanted} tests that "
+        f"pass under PyTorch\n{TORCH}, {here} pass here.\n\n| package | version | PyTorch | torchlite |\n"
+        "| --- | --- | --- | --- |\n"
+    )
+    return text + "".join("| %s | %s | %d | %d |\n" % (name, *row) for name, row in sorted(own.items()))
+
+
+def page_text(rows: Rows, times: Times) -> str:
     good, inside = (sum(row[k] == "same" for row in rows.values()) for k in (0, 1))
     tried = sum(row[1] != "" for row in rows.values())
     text = (

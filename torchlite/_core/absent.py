@@ -364,7 +364,8 @@ class _Finder:
             if isinstance(space, ModuleType) or space is core._nn:
                 made: Any = _Made(space)
                 return ModuleSpec(fullname, made)
-        if name not in table():
+        parent, _, own = fullname.rpartition(".")
+        if name not in table() or isinstance(vars(sys.modules[parent]).get(own), type):  # a class with absent methods
             return None
         inner = any(other.startswith(name + ".") for other in table())
         loader: Any = self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import _C
-from . import dtypes as _dtypes
+from . import device as _device, dtypes as _dtypes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def numpy(self: Tensor, *, force: bool = False) -> Any:
     return np.ndarray(
         tuple(self.shape),
         code,
-        buffer=self._storage,
+        buffer=self._storage._fixed(),  # numpy keeps the address and gives the buffer back
         offset=self.storage_offset() * size,
         strides=tuple(s * size for s in self.stride()),
     )
@@ -86,21 +86,29 @@ def __array_wrap__(self: Tensor, array: Any, context: Any = None, return_scalar:
 
 
 def __dlpack__(
-    self: Tensor, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: Any = None
+    self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: Any = None
 ) -> Any:
-    if stream is not None and type(stream) is not int:
-        raise TypeError("stream must be ``int`` or ``none``")
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self.is_conj():
         raise BufferError("Can't export tensors with the conjugate bit set")
+    if self.layout is not _device.strided:
+        raise BufferError("Can't export tensors with layout other than torch.strided")
     if self.is_neg():  # PyTorch hands out the numbers without their signs
         raise BufferError("Can't export tensors with the negative bit set")
-    return self.numpy().__dlpack__()
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
+    if self.is_cpu and stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    from ..utils import dlpack
+
+    return dlpack.capsule(self, max_version is not None and max_version[0] >= 1, dl_device, copy)
 
 
 def __dlpack_device__(self: Tensor) -> Any:
-    return (1, 0)
+    from ..utils.dlpack import device_of
+
+    return device_of(self.device)
 
 
 for _method in (numpy, __array__, __array_wrap__, __dlpack__, __dlpack_device__):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import composed_linalg as _linalg
+
 
 def _aten() -> Any:
     from .. import _ops
@@ -157,6 +159,7 @@ def where(condition: Any) -> Any:
 
 
 BODIES: dict[str, Any] = {
+    **_linalg.BODIES,
     **{
         "".join((kind, "dropout", "_" * inplace)): _dropout("feature" in kind, "alpha" in kind, inplace)
         for kind in ("", "feature_", "alpha_", "feature_alpha_")

@@ -3,7 +3,7 @@ The core asks here (native/src/core/op.c).
 
 What PyTorch composes of other ops is taken apart above autograd, so that a mode sees the parts, and the graph has them.
 An op that PyTorch does not have is its body here; a kernel without a body that PyTorch does not have is not seen.
-Not seen by modes, though PyTorch shows them: item(), and the detach of autograd. Classes see both.
+Not seen by modes, though PyTorch shows it: the detach of autograd. Classes see it.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ _COMPOSED = frozenset(
     conv_transpose3d corrcoef cosine_embedding_loss cosine_similarity cov cross cross_entropy_loss ctc_loss
     cumulative_trapezoid det diag diagflat diff divide dropout dsplit dstack embedding_bag expand_as
     feature_alpha_dropout feature_dropout fft_fft fft_fft2 fft_fftn fft_fftshift fft_hfft fft_hfft2 fft_hfftn fft_ifft
-    fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft fft_rfft2
-    fft_rfftn fill_diagonal_ fix flatten fliplr flipud float_power frobenius_norm ger greater greater_equal
+    fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2 fft_irfftn fft_rfft
+    fft_rfft2 fft_rfftn fill_diagonal_ fix flatten fliplr flipud float_power frobenius_norm ger greater greater_equal
     group_norm hinge_embedding_loss hsplit hstack imag inner instance_norm inverse isclose isfinite isreal istft kl_div
     kron l1_loss layer_norm less less_equal linalg_cholesky linalg_cond linalg_det linalg_diagonal linalg_eigh
-    linalg_eigvalsh linalg_inv linalg_ldl_factor linalg_lu_factor linalg_matmul linalg_matrix_norm linalg_matrix_power
-    linalg_matrix_rank linalg_multi_dot linalg_norm linalg_pinv linalg_slogdet linalg_solve linalg_solve_ex linalg_svd
-    linalg_svdvals linalg_tensorinv linalg_tensorsolve linalg_vander linalg_vecdot linear log_sigmoid logdet lu_solve
-    margin_ranking_loss matmul matrix_exp matrix_power max_pool1d max_pool1d_with_indices max_pool2d max_pool3d moveaxis
-    movedim msort multilabel_margin_loss multiply nanmean nanquantile narrow negative nll_loss nll_loss2d nll_loss_nd
-    norm_except_dim not_equal nuclear_norm one_hot orgqr outer pad pairwise_distance pdist pinverse poisson_nll_loss
-    positive prelu qr quantile ravel real repeat_interleave reshape reshape_as resolve_conj resolve_neg rms_norm
-    row_stack rrelu scaled_dot_product_attention selu slogdet square stft subtract sum_to_size svd take_along_dim
-    tensor_split tensordot tile to trapezoid trapz triplet_margin_loss true_divide type_as unflatten vander view_as
-    vsplit vstack max.other min.other softmax.int log_softmax.int where.ScalarOther where.ScalarSelf where.Scalar where
-    split.sizes std std.dim var var.dim std_mean std_mean.dim var_mean var_mean.dim""".split()
+    linalg_eigvals linalg_eigvalsh linalg_inv linalg_ldl_factor linalg_lu_factor linalg_matmul linalg_matrix_norm
+    linalg_matrix_power linalg_matrix_rank linalg_multi_dot linalg_norm linalg_slogdet linalg_solve linalg_solve_ex
+    linalg_svd linalg_svdvals linalg_tensorinv linalg_tensorsolve linalg_vander linalg_vecdot linear log_sigmoid logdet
+    lu_solve margin_ranking_loss matmul matrix_exp matrix_power max_pool1d max_pool1d_with_indices max_pool2d
+    max_pool3d moveaxis movedim msort multilabel_margin_loss multiply nanmean nanquantile narrow negative nll_loss
+    nll_loss2d nll_loss_nd norm_except_dim not_equal nuclear_norm one_hot orgqr outer pad pairwise_distance pdist
+    pinverse poisson_nll_loss positive prelu qr quantile ravel real repeat_interleave reshape reshape_as resolve_conj
+    resolve_neg rms_norm row_stack rrelu scaled_dot_product_attention selu slogdet square stft subtract sum_to_size svd
+    take_along_dim tensor_split tensordot tile to trapezoid trapz triplet_margin_loss true_divide type_as unflatten
+    vander view_as vsplit vstack max.other min.other softmax.int log_softmax.int where.ScalarOther where.ScalarSelf
+    where.Scalar where split.sizes std std.dim var var.dim std_mean std_mean.dim var_mean var_mean.dim""".split()
 )
 # what PyTorch's functions hand on for these: a number goes to the overload for tensors
 _SHOWN_AS = {
@@ -440,7 +440,10 @@ def geometry(t: Any, what: str) -> Any:
 
 
 def item(t: Any) -> Any:
-    """The number of such a tensor."""
+    """The number of a tensor of such a class, or while a mode is on."""
+    if not stack and not t._dispatches:  # a vmap that minds random numbers counts as a mode
+        with DisableTorchDispatch():
+            return t.item()
     from .. import _ops
 
     return call(_ops.ops.aten._local_scalar_dense.default, (t,), {})

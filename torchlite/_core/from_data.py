@@ -269,42 +269,44 @@ def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0, req
     return place(t, None, requires_grad)
 
 
-class _Capsule:
-    """What numpy asks a capsule's maker for."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return 1, 0
-
-
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Any:
-    """A tensor over the memory of an object with __dlpack__, or of such a capsule, by way of numpy."""
-    if device is not None or copy is not None:
-        if not hasattr(ext_tensor, "__dlpack__"):
-            raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
-        target = _device.device("cpu" if device is None else device)
-        if target.type == "cuda":
-            raise AssertionError("Torch not compiled with CUDA enabled")
-        if target.type != "cpu":
-            raise BufferError("Cannot pack tensors on %s" % target)
-        found = from_dlpack(ext_tensor)
-        return found.clone() if copy else found
-    if isinstance(ext_tensor, Tensor):
-        if ext_tensor.requires_grad or ext_tensor.is_conj() or ext_tensor.is_neg():
-            ext_tensor.__dlpack__()  # its error
-        return ext_tensor.detach()
-    import numpy as np
-
+    """A tensor over the memory of an object with __dlpack__, or of such a capsule."""
     if not hasattr(ext_tensor, "__dlpack__"):
-        if '"dltensor' not in repr(ext_tensor):
-            raise RuntimeError(
-                "from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only once, "
-                "so you might have already constructed a tensor from it once."
+        if device is not None or copy is not None:
+            raise AssertionError("device and copy kwargs not supported when ext_tensor is already a DLPack capsule.")
+        return _C.from_dlpack(ext_tensor)
+    from ..utils import dlpack
+
+    asked: dict[str, Any] = {"max_version": (1, 0)}
+    if copy is not None:
+        asked["copy"] = copy
+    source, moves = ext_tensor.__dlpack_device__(), False
+    if device is not None:
+        device = _device.device(device) if isinstance(device, str) else device
+        if not isinstance(device, _device.device):
+            raise AssertionError("from_dlpack: unsupported device type: %s" % type(device))
+        if device.type == "cuda":
+            raise AssertionError("Torch not compiled with CUDA enabled")
+        if device.type not in dlpack.KINDS:
+            raise BufferError("Cannot pack tensors on %s" % device)
+        target = dlpack.device_of(device)
+        moves = tuple(source) != target
+        if moves and copy is False:
+            raise ValueError(
+                "cannot move DLPack tensor from device %s to %s without copying. Set copy=None or copy=True."
+                % (source, target)
             )
-        ext_tensor = _Capsule(ext_tensor)
-    return _from_array(np.from_dlpack(ext_tensor))
+        if not moves:
+            asked["dl_device"] = target
+    for less in ("max_version", "copy", "dl_device", None):  # what an older producer does not take is left out
+        try:
+            capsule = ext_tensor.__dlpack__(**asked)
+            break
+        except TypeError:
+            if less is None or not asked:
+                raise
+            asked.pop(less, None)
+    tensor = _C.from_dlpack(capsule)
+    if moves:
+        return tensor.to(device)
+    return tensor.clone() if copy and "copy" not in asked else tensor

@@ -443,7 +443,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def real(self) -> Tensor:
         import torchlite as torch
 
-        return torch.real(self) if self.is_complex() else self
+        return torch.real(self)
 
     @real.setter
     def real(self, value: Any) -> None:

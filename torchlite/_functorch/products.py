@@ -296,7 +296,7 @@ def _batch_norm_backward(call: Call) -> Any:
 # ---- matrices --------------------------------------------------------------------------------------------------------
 @rule(
     """_linalg_trsm _linalg_cholesky_lower _linalg_ldl _linalg_geqrf _linalg_householder _linalg_solve
-    _linalg_lu_square _linalg_lu_any _linalg_eigh _linalg_eig _linalg_svd _linalg_ldl_solve"""
+    _linalg_lu_square _linalg_lu_any _matrix_eigh _linalg_eig _matrix_svd _linalg_ldl_solve"""
 )
 def _matrices(call: Call) -> Any:
     """What has any number of dims in front."""

@@ -154,7 +154,8 @@ def renorm(self, p, dim, maxnorm):
 
 
 def _renorm_grad(g, x, p, dim, maxnorm):
-    """What is not scaled down, of a norm of NaN too, passes `g` as it is."""
+    """What is not scaled down, of a norm of NaN too, passes `g` as it is, and the result has its layout."""
+    g = g if torch._C.is_dense(g) else g.contiguous()
     others = [d for d in range(x.dim()) if d != dim % x.dim()]
     wide = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.abs().dtype
     norm = torch.linalg.vector_norm(x, p, others, True, dtype=wide if wide is not x.abs().dtype else None)

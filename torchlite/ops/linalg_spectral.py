@@ -39,7 +39,7 @@ def _eigh_grad(c, g):
 
 
 @_hidden(
-    "_linalg_eigh(Tensor A) -> (Tensor, Tensor)",
+    "_matrix_eigh(Tensor A) -> (Tensor, Tensor)",
     tags="python",
     kernel="_linalg_eigh",
     node="LinalgEighBackward0",
@@ -207,7 +207,7 @@ def _svd_grad(c, g):
 
 
 @_hidden(
-    "_linalg_svd(Tensor A, bool full) -> (Tensor, Tensor, Tensor)",
+    "_matrix_svd(Tensor A, bool full) -> (Tensor, Tensor, Tensor)",
     kernel="_linalg_svd",
     tags="python",
     node="LinalgSvdBackward0",

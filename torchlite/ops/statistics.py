@@ -312,7 +312,7 @@ def corrcoef(self):
     out=Out("Expected result to be of dtype uint64, but got {o}"),
     tags="reduction own",
     grad={},
-    samples=lambda t: [(t(3, 4),), (t(3, 4, 2), (0, 2), {"keepdim": True})],
+    samples=lambda t: [(t(3, 4),), (t(3, 1), 1), (t(3, 4, 2), (0, 2), {"keepdim": True})],
 )
 def hash_tensor(self, dim=(), keepdim=False, mode=0):
     """Exclusive or of the elements' bits as uint64, along the dims in `dim` (all when empty): of integers as int64, of
@@ -344,6 +344,8 @@ def hash_tensor(self, dim=(), keepdim=False, mode=0):
     if self.dim():
         x = x.permute(kept + dims)
     x = x.reshape([self.shape[d] for d in kept] + [-1] if self.numel() else [0, 1])
+    if x.shape[-1] == 1:  # the hash of one number is its bits
+        x = x.clone()
     while x.shape[-1] > 1:  # halves, and what is left over
         half = x.shape[-1] // 2
         rest = x[..., 2 * half :]

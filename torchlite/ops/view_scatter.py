@@ -32,7 +32,7 @@ def _replaced(out, src, view):
 
 @op(
     "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
-    out=Out(EXACT, "copied", by="aten::slice_scatter"),
+    out=Out(EXACT, "copied plain", by="aten::slice_scatter"),
     grad={
         "self": lambda c, g: g.slice_scatter(g.new_zeros(c.src_shape), c.dim, c.start, c.end, c.step),
         "src": lambda c, g: _slice(g, c.dim, c.start, c.end, c.step),

@@ -5,6 +5,7 @@
 #include "core/tl.h"
 
 TlStorage *tl_storage_new(int64_t nbytes);
+TlStorage *tl_storage_over(char *data, uint64_t nbytes, PyObject *owner); /* somebody else's memory; steals owner */
 bool tl_is_storage(PyObject *o);
 bool tl_within(const TlTensor *t, int n, const int64_t *shape, const int64_t *strides, int64_t offset);
 int tl_storage_resize(TlStorage *s, int64_t nbytes);
@@ -98,7 +99,7 @@ int tl_graph_init(PyObject *mod), tl_grad_mode_init(PyObject *mod), tl_size_init
 
 /* tables that the module and the types are made of */
 extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions[], tl_number_functions[],
-  tl_create_functions[], tl_tensor_methods[];
+  tl_create_functions[], tl_dlpack_functions[], tl_tensor_methods[];
 extern PyGetSetDef tl_tensor_getset[];
 extern PyType_Slot tl_tensor_number_slots[];
 int tl_add_kernels(const TlKernel *table);      /* op_types.c */

@@ -195,7 +195,7 @@ PyObject *tl_m_item(TlTensor *t, PyObject *_) {
     PyErr_Format(PyExc_RuntimeError, "a Tensor with %lld elements cannot be converted to Scalar", (long long)t->numel);
     return NULL;
   }
-  if (t->flags & TL_DISPATCHES && !tl_dispatch_off)
+  if ((t->flags & TL_DISPATCHES || tl_dispatch_modes) && !tl_dispatch_off)
     return PyObject_CallFunctionObjArgs(tl_reg.dispatch_item, (PyObject *)t, NULL);
   if (t->device == TL_META) {
     PyErr_SetString(PyExc_RuntimeError, "Tensor.item() cannot be called on meta tensors");

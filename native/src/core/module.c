@@ -80,7 +80,8 @@ PyMODINIT_FUNC PyInit__C(void) {
       tl_storage_init(m) < 0 || tl_tensor_init(m) < 0 || tl_geometry_init(m) < 0 || tl_op_init(m) < 0 ||
       tl_profile_init(m) < 0 || tl_override_init(m) < 0 || PyModule_AddFunctions(m, tl_args_functions) < 0 ||
       PyModule_AddFunctions(m, tl_data_functions) < 0 || PyModule_AddFunctions(m, tl_device_functions) < 0 ||
-      PyModule_AddFunctions(m, tl_number_functions) < 0 || PyModule_AddFunctions(m, tl_create_functions) < 0)
+      PyModule_AddFunctions(m, tl_number_functions) < 0 || PyModule_AddFunctions(m, tl_create_functions) < 0 ||
+      PyModule_AddFunctions(m, tl_dlpack_functions) < 0)
     goto fail;
   PyObject *dtypes = dtype_table();
   if (!dtypes || PyModule_AddObject(m, "dtype_table", dtypes) < 0) {

@@ -192,47 +192,48 @@ TlStorage *tl_storage_of(int device, PyObject *owner, int64_t nbytes) {
   return s;
 }
 
-/* storage over somebody else's memory; keeps a memoryview of it alive */
+TlStorage *tl_storage_over(char *data, uint64_t nbytes, PyObject *owner) {
+  TlStorage *s = (TlStorage *)PyType_GenericAlloc(storage_type, 0);
+  if (!s) {
+    Py_DECREF(owner);
+    return NULL;
+  }
+  s->data = data;
+  s->nbytes = nbytes;
+  s->borrowed = 1;
+  s->level = tl_func_level;
+  s->owner = owner;
+  return s;
+}
+static void release_buffer(PyObject *owner) {
+  Py_buffer *view = PyCapsule_GetPointer(owner, "tl.buffer");
+  PyBuffer_Release(view);
+  PyMem_Free(view);
+}
+/* storage over an object with the buffer interface; keeps its memory where it is */
 static PyObject *storage_from_buffer(PyObject *mod, PyObject *arg) {
   (void)mod;
-  TlStorage *s = (TlStorage *)PyType_GenericAlloc(storage_type, 0);
-  if (!s) return NULL;
   Py_buffer *view = PyMem_Calloc(1, sizeof(Py_buffer));
-  if (!view) {
-    Py_DECREF(s);
-    return PyErr_NoMemory();
-  }
+  if (!view) return PyErr_NoMemory();
   if (PyObject_GetBuffer(arg, view, PyBUF_WRITABLE) < 0) {
     PyErr_Clear();
     if (PyObject_GetBuffer(arg, view, PyBUF_SIMPLE) < 0) {
       PyMem_Free(view);
-      Py_DECREF(s);
       return NULL;
     }
   }
-  s->data = view->buf;
-  s->nbytes = (size_t)view->len;
-  s->borrowed = 1;
-  s->level = tl_func_level;
-  s->owner = PyCapsule_New(view, "tl.buffer", NULL);
-  if (!s->owner) {
+  PyObject *owner = PyCapsule_New(view, "tl.buffer", release_buffer);
+  if (!owner) {
     PyBuffer_Release(view);
     PyMem_Free(view);
-    Py_DECREF(s);
     return NULL;
   }
-  return (PyObject *)s;
+  return (PyObject *)tl_storage_over(view->buf, (uint64_t)view->len, owner);
 }
 
 static void storage_dealloc(TlStorage *s) {
   PyTypeObject *tp = Py_TYPE(s);
-  if (s->borrowed) {
-    if (s->owner) {
-      Py_buffer *view = PyCapsule_GetPointer(s->owner, "tl.buffer");
-      PyBuffer_Release(view);
-      PyMem_Free(view);
-    }
-  } else if (s->data) {
+  if (s->data && !s->borrowed) {
     bytes_live -= s->nbytes;
     tl_free(s->data);
   }
@@ -269,7 +270,7 @@ static PyObject *storage_ptr(TlStorage *s, PyObject *_) {
 static Py_ssize_t storage_len(TlStorage *s) { return (Py_ssize_t)s->nbytes; }
 /* Shrinking keeps the block: tensors over the storage may still read all of it. */
 int tl_storage_resize(TlStorage *s, int64_t nbytes) {
-  if (s->borrowed || s->exports) {
+  if (s->borrowed || s->exports || s->fixed) {
     PyErr_SetString(PyExc_RuntimeError, "Trying to resize storage that is not resizable");
     return -1;
   }
@@ -326,11 +327,22 @@ static PyObject *storage_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
   if (PyErr_Occurred()) return NULL;
   return (PyObject *)(meta ? tl_device_storage(TL_META, n) : tl_storage_new(n));
 }
+static PyObject *storage_fix(TlStorage *s, PyObject *_) {
+  (void)_;
+  s->fixed = 1;
+  return Py_NewRef((PyObject *)s);
+}
+static PyObject *storage_resizable(TlStorage *s, PyObject *_) {
+  (void)_;
+  return PyBool_FromLong(!(s->borrowed || s->exports || s->fixed));
+}
 static PyMethodDef storage_methods[] = {
   {"nbytes", (PyCFunction)storage_nbytes, METH_NOARGS, "Size in bytes."},
   {"size", (PyCFunction)storage_nbytes, METH_NOARGS, "Size in bytes."},
   {"data_ptr", (PyCFunction)storage_ptr, METH_NOARGS, "Address of the first byte."},
   {"resize_", (PyCFunction)storage_resize_, METH_O, "Changes the size in bytes, keeping the contents."},
+  {"resizable", (PyCFunction)storage_resizable, METH_NOARGS, "Whether its size can change."},
+  {"_fixed", (PyCFunction)storage_fix, METH_NOARGS, "The storage, whose memory stays where it is from now on."},
   {0}};
 static PyObject *storage_device(TlStorage *s, void *unused) {
   (void)unused;

@@ -206,8 +206,9 @@ enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2, TL_WRAPPED = 3 };
 typedef struct {
   PyObject_HEAD char *data;        /* host bytes (CPU), else NULL */
   uint64_t nbytes;                 /* on the meta device it may exceed the address space */
-  PyObject *owner;                 /* exporter of borrowed memory (memoryview), or the device's buffer handle */
+  PyObject *owner;                 /* what keeps borrowed memory (a capsule), or the device's buffer handle */
   uint8_t device, borrowed, level; /* level: of the function transforms (torch.func) that it was made in */
+  uint8_t fixed;                   /* an array has its address: it must not be resized any more */
   int32_t exports;                 /* buffers handed out: the memory must stay where it is */
 } TlStorage;
 

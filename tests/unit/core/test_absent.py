@@ -183,3 +183,10 @@ def test_names_of_typing():
     annotations = importlib.import_module("torchlite.jit.annotations")
     for name in ("Any", "Dict", "List", "Tuple"):
         assert getattr(annotations, name) is getattr(typing, name)
+
+
+def test_a_class_is_no_module():
+    # unittest.mock finds the end of a dotted name by imports
+    with pytest.raises(ModuleNotFoundError, match="torchlite.Tensor"):
+        importlib.import_module("torchlite.Tensor")
+    assert isinstance(torch.Tensor, type)

@@ -163,8 +163,8 @@ WRONG = [
         lambda: hidden("_linalg_ldl_solve")(ones(3, 3), index(2), ones(3, 1), False),
         "expected pivots of shape [3], got [2]",
     ),
-    (lambda: hidden("_linalg_svd")(ones(3), True), "expected matrices of 2 to 64 dimensions, got shape [3]"),
-    (lambda: hidden("_linalg_eigh")(ones(3, 2)), "must be batches of square matrices"),
+    (lambda: hidden("_matrix_svd")(ones(3), True), "expected matrices of 2 to 64 dimensions, got shape [3]"),
+    (lambda: hidden("_matrix_eigh")(ones(3, 2)), "must be batches of square matrices"),
 ]
 
 

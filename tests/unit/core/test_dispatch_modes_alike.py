@@ -58,6 +58,13 @@ z.requires_grad_(False)
 x.requires_grad_()
 x.mT
 x.T
+x.sum().item()
+float(x.max())
+bool(x.sum()>3)
+[0,1,2][i[1]]
+x[i[1]]
+x.clamp(min=x.min())
+i[1].tolist()
 x.H
 x.mH
 x.real

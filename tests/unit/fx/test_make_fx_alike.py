@@ -19,6 +19,30 @@ def programs(text):
     return pytest.mark.parametrize("line", [p.replace("\0", "\n") for p in found])
 
 
+LINALG = """torch.det(a) L.det(a) L.solve(a,b) L.solve_ex(a,b) L.inv(a) a.inverse() L.cholesky(a) L.cholesky(a,upper=True)
+    L.eigh(a) L.eigvalsh(a) L.eigvals(a) L.svd(a) torch.svd(a) L.svdvals(a) L.slogdet(a) torch.logdet(a) L.lu_factor(a)
+    L.lu_solve(*L.lu_factor(a),b) L.ldl_factor(a) L.matrix_power(a,-2) L.matrix_norm(a,2) L.matrix_norm(a,'nuc')
+    L.pinv(a) L.tensorsolve(a,b[:,0])""".split()
+
+
+@pytest.mark.parametrize("line", LINALG)
+def test_linear_algebra_is_traced(line):
+    alike(FX + "L = torch.linalg; a = torch.eye(3) * 2 + 1; b = torch.ones(3, 2)\nmake_fx(lambda a: %s)(a).code" % line)
+
+
+@pytest.mark.parametrize("name", ("det", "solve", "inv", "cholesky", "svd", "eigh", "tensorinv"))
+def test_traced_linear_algebra_computes(name):
+    def call(a):
+        return getattr(torch.linalg, name)(a, *{"solve": [torch.ones(3)], "tensorinv": [1]}.get(name, []))
+
+    a = torch.eye(3) * 2 + 1
+    got, want = make_fx(call)(torch.eye(3))(a), call(a)
+    torch.testing.assert_close(got, want if isinstance(got, torch.Tensor) else type(got)(want))
+    if name in ("solve", "inv", "cholesky"):
+        with pytest.raises(RuntimeError, match="the input" if name == "cholesky" else "singular"):
+            make_fx(call)(torch.eye(3))(a * 0)
+
+
 @programs(
     """
 make_fx(lambda x: x.sin() + 1)(torch.ones(3)).code
