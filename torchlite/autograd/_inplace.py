@@ -1,7 +1,7 @@
 """In-place ops under autograd: rules for leaves, views and their bases.
 
-Changing a view changes its base: the base's new history is a CopySlices node (the old history with the view's part
-replaced), and every view of it finds its grad_fn anew, as a strided view of the base.
+Changing a view changes its base. The base's new history is a CopySlices node: the old history with the view's part
+replaced. Each view of the base then gets a new grad_fn when it is asked for, as a strided view of the base.
 """
 
 from __future__ import annotations
