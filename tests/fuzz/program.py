@@ -126,7 +126,8 @@ def numbers(t: Any) -> Any:
 # ops that add many numbers up: what should be whole or 0 there may miss it by a rounding error of the largest number
 SUMS = re.compile(
     r"fft|conv|mm|bmm|matmul|@|einsum|kron|linalg|interpolate|dot|inner|outer|bilinear|linear|mean|sum|var|std|norm|"
-    r"cov|cor|trapez|cross|loss|cdist|dist|softmax|attention|interp|inverse|solve|det|cumprod|autograd\.grad|upsample|grid"
+    r"cov|cor|trapez|cross|loss|cdist|dist|softmax|attention|interp|inverse|solve|det|cumprod|autograd\.grad|upsample|"
+    r"grid"
 )
 
 
