@@ -41,15 +41,18 @@ def solve_ex(a: Any, b: Any, left: bool, check_errors: bool) -> Any:
 
 
 def solve(a: Any, b: Any, left: bool) -> Any:
-    return _checked(*solve_ex(a, b, left, False), "torch.linalg.solve", a)
+    result, info = solve_ex(a, b, left, False)
+    return _checked(result, info, "torch.linalg.solve", a)
 
 
 def inv(a: Any) -> Any:
-    return _checked(*_aten().linalg_inv_ex.default(a), "linalg.inv", a)
+    result, info = _aten().linalg_inv_ex.default(a)
+    return _checked(result, info, "linalg.inv", a)
 
 
 def cholesky(a: Any, upper: bool) -> Any:
-    return _checked(*_aten().linalg_cholesky_ex.default(a, upper=upper), "linalg.cholesky", a)
+    result, info = _aten().linalg_cholesky_ex.default(a, upper=upper)
+    return _checked(result, info, "linalg.cholesky", a)
 
 
 def eigh(a: Any, half: str) -> Any:

@@ -4,7 +4,7 @@ Fields and operators are native (TensorBase), ops come from torchlite.ops."""
 from __future__ import annotations
 
 
-from .. import _C
+from .. import _C, autograd as _autograd
 from . import array_methods as _array_methods, device as _device, old_names as _old_names, resizing as _resizing
 from . import sparse_methods as _sparse_methods, view_replay as _view_replay
 from .errors import not_floating
@@ -123,9 +123,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         inputs: list[Tensor] | None = None,
     ) -> None:
         """Gradients of this tensor with respect to graph leaves, added to their `.grad`."""
-        from ..autograd import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        _autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Sets `requires_grad` in place and returns the tensor."""

@@ -87,6 +87,7 @@ class Recorder:
     __slots__ = (
         "spec",
         "inputs",
+        "many",
         "params",
         "saved",
         "plain",
@@ -121,6 +122,7 @@ class Recorder:
             for i, p in enumerate(params)
             if p.type in ("Tensor", "Tensor[]", "Tensor?[]")
         ]
+        self.many = [n for n, (_, many, _) in enumerate(self.inputs) if many]  # the inputs that are lists
         self.index = {name: n for n, (_, _, name) in enumerate(self.inputs)}
         self.formal = [self.index[name] for name in spec.formal.split()]
         grad = spec.grad
@@ -303,9 +305,12 @@ class OpNode(Node):
         else:
             lengths = self.list_lengths()
             for n, (_, many, name) in enumerate(rec.inputs):
-                size = lengths[n] if many else 1
-                needs[name] = any(e is not None for e in edges[at : at + size])
-                at += size
+                if many:
+                    needs[name] = any([e is not None for e in edges[at : at + lengths[n]]])
+                    at += lengths[n]
+                else:
+                    needs[name] = edges[at] is not None
+                    at += 1
         c = self.make_context(needs)
         g = grads[0] if rec.nresults == 1 else grads
         if rec.joint is not None:
@@ -349,11 +354,12 @@ class OpNode(Node):
 
     def list_lengths(self) -> dict[int, int]:
         """Entries of each input among the edges; only lists have other than one."""
-        lists = [n for n, (_, many, _) in enumerate(self.rec.inputs) if many]
-        total = len(self.next) - (len(self.rec.inputs) - len(lists))
-        if len(lists) == 1:
-            return {lists[0]: total}
-        return self.metadata["lengths"] if lists else {}
+        lists = self.rec.many
+        if not lists:
+            return {}
+        if len(lists) > 1:
+            return self.metadata["lengths"]
+        return {lists[0]: len(self.next) - (len(self.rec.inputs) - 1)}
 
     def __dir__(self) -> list[str]:
         """With what is saved, by PyTorch's names: tools that draw graphs ask for these."""
@@ -371,6 +377,8 @@ class OpNode(Node):
 
 def _groups(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> list[tuple[Any, int] | None]:
     """The edges by input; a list counts as one (its first edge)."""
+    if not rec.many:
+        return edges
     at, out = 0, []
     for i, many, _ in rec.inputs:
         if many and args[i] is not None:
