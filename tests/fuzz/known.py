@@ -121,6 +121,14 @@ MEANT = [
     ),
     Meant("stride", r"torch\.abs\(t\d+, out=", "", 0, "PyTorch's abs of complex numbers leaves an out= contiguous"),
     Meant(
+        "raises nothing, RuntimeError",
+        r"\.retain_grad\(\)(?s:.*)\.(t|transpose|swapaxes|swapdims|squeeze|unsqueeze)_\(",
+        "torchlite The size of tensor a",
+        0,
+        "a retained gradient has the tensor's shape; in PyTorch that from before the shape was changed in place",
+    ),
+    Meant("stride", r"ldexp_?\(", "", 0, "PyTorch's ldexp keeps the order of strides in float64 only"),
+    Meant(
         "stride",
         r"group_norm\((?s:.*)create_graph",
         "",

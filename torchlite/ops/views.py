@@ -491,12 +491,18 @@ def alias(self):
     return _strided(self, _geometry(self))
 
 
+def _as_complex(g):
+    """Pairs in the last dim as complex numbers, which begin at an even place of the memory."""
+    g = g.contiguous()
+    return torch.view_as_complex(g.clone() if g.storage_offset() % 2 else g)
+
+
 @op(
     "view_as_real(Tensor(a) self) -> Tensor(a)",
     kernel="view_as_real",
     variants="function",
     view=True,
-    grad={"self": lambda c, g: torch.view_as_complex(g.contiguous())},
+    grad={"self": lambda c, g: _as_complex(g)},
     tags="reference",
 )
 def view_as_real(self):
