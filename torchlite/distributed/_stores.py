@@ -171,7 +171,7 @@ class TCPStore(Store):
         self.host, self._timeout = host_name, timeout
         self.port = port or 29400 + len(_servers)
         if is_master:
-            if wait_for_workers and (world_size or 1) > 1:
+            if wait_for_workers and world_size is not None and world_size > 1:
                 raise DistStoreError("TCPStore: torchlite runs in one process, so %d workers cannot come" % world_size)
             _servers[host_name, self.port] = self._memory
         elif (host_name, self.port) in _servers:

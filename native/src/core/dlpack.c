@@ -30,11 +30,11 @@ enum { ON_CPU = 1, IS_COPIED = 2 };
 
 /* code and bits of each dtype; a float4 has two lanes */
 static const uint8_t types[TL_NUM_DTYPES][2] = {
-  [TL_BOOL] = {6, 8},      [TL_U8] = {1, 8},          [TL_I8] = {0, 8},          [TL_I16] = {0, 16},
-  [TL_I32] = {0, 32},      [TL_I64] = {0, 64},        [TL_F16] = {2, 16},        [TL_BF16] = {4, 16},
-  [TL_F32] = {2, 32},      [TL_F64] = {2, 64},        [TL_C64] = {5, 64},        [TL_C128] = {5, 128},
-  [TL_C32] = {5, 32},      [TL_U16] = {1, 16},        [TL_U32] = {1, 32},        [TL_U64] = {1, 64},
-  [TL_F8E4M3FN] = {10, 8}, [TL_F8E5M2] = {12, 8},     [TL_F8E4M3FNUZ] = {11, 8}, [TL_F8E5M2FNUZ] = {13, 8},
+  [TL_BOOL] = {6, 8},       [TL_U8] = {1, 8},          [TL_I8] = {0, 8},          [TL_I16] = {0, 16},
+  [TL_I32] = {0, 32},       [TL_I64] = {0, 64},        [TL_F16] = {2, 16},        [TL_BF16] = {4, 16},
+  [TL_F32] = {2, 32},       [TL_F64] = {2, 64},        [TL_C64] = {5, 64},        [TL_C128] = {5, 128},
+  [TL_C32] = {5, 32},       [TL_U16] = {1, 16},        [TL_U32] = {1, 32},        [TL_U64] = {1, 64},
+  [TL_F8E4M3FN] = {10, 8},  [TL_F8E5M2] = {12, 8},     [TL_F8E4M3FNUZ] = {11, 8}, [TL_F8E5M2FNUZ] = {13, 8},
   [TL_F8E8M0FNU] = {14, 8}, [TL_F4E2M1FNX2] = {17, 4},
 };
 static int lanes_of(tl_dtype d) { return d == TL_F4E2M1FNX2 ? 2 : 1; }
@@ -153,7 +153,8 @@ static PyObject *from_dlpack(PyObject *mod, PyObject *capsule) {
     strides[i] = a->strides ? a->strides[i] : step;
     if (shape[i] < 0 || __builtin_mul_overflow(step, shape[i] ? shape[i] : 1, &step))
       return invalid(PyExc_BufferError, "from_dlpack: sizes that no memory has");
-    if (strides[i] < 0) return invalid(PyExc_RuntimeError, "from_dlpack: a tensor has no negative strides; copy it first");
+    if (strides[i] < 0)
+      return invalid(PyExc_RuntimeError, "from_dlpack: no tensor has negative strides; copy it first");
     int64_t reach;
     if (shape[i] == 0) empty = true;
     else if (__builtin_mul_overflow(strides[i], shape[i] - 1, &reach) || __builtin_add_overflow(last, reach, &last))

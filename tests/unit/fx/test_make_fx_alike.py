@@ -19,8 +19,8 @@ def programs(text):
     return pytest.mark.parametrize("line", [p.replace("\0", "\n") for p in found])
 
 
-LINALG = """torch.det(a) L.det(a) L.solve(a,b) L.solve_ex(a,b) L.inv(a) a.inverse() L.cholesky(a) L.cholesky(a,upper=True)
-    L.eigh(a) L.eigvalsh(a) L.eigvals(a) L.svd(a) torch.svd(a) L.svdvals(a) L.slogdet(a) torch.logdet(a) L.lu_factor(a)
+LINALG = """torch.det(a) L.det(a) L.solve(a,b) L.solve_ex(a,b) L.inv(a) a.inverse() L.cholesky(a)
+    L.cholesky(a,upper=True) L.eigh(a) L.eigvalsh(a) L.eigvals(a) L.svd(a) torch.svd(a) L.svdvals(a) L.slogdet(a) torch.logdet(a) L.lu_factor(a)
     L.lu_solve(*L.lu_factor(a),b) L.ldl_factor(a) L.matrix_power(a,-2) L.matrix_norm(a,2) L.matrix_norm(a,'nuc')
     L.pinv(a) L.tensorsolve(a,b[:,0])""".split()
 
