@@ -174,6 +174,8 @@ def _c_name(name):
         from ._core.future import Future
 
         return Future
+    if name in ("PyTorchFileReader", "PyTorchFileWriter"):
+        return __getattr__(name)
     if name == "DispatchKeySet":
         return c_names.DispatchKeySet
     if name == "_TensorMeta":
@@ -370,6 +372,8 @@ _LAZY_NAMES = {
     "vmap": "func",
     "cond": "_higher_order_ops",
     "while_loop": "_higher_order_ops",
+    "PyTorchFileReader": "_files.file_reader",
+    "PyTorchFileWriter": "_files.file_reader",
     "get_device_module": "_core.lazy_names",
     "from_file": "_core.lazy_names",
     "autocast": "amp",

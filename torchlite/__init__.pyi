@@ -50,6 +50,8 @@ from . import version as version
 from . import webgpu as webgpu
 from .random import Generator as Generator
 from .amp import GradScaler as GradScaler
+from ._files.file_reader import PyTorchFileReader as PyTorchFileReader
+from ._files.file_reader import PyTorchFileWriter as PyTorchFileWriter
 from ._core.sym_functions import SymInt as SymInt
 from ._core.tensor import Tensor as Tensor
 from ._core.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled

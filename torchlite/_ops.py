@@ -397,6 +397,9 @@ class OpOverloadPacket:
     def overloads(self) -> list[str]:
         return list(self._entries)
 
+    def op_overloads(self) -> list[Any]:
+        return [getattr(self, name) for name in self.overloads()]
+
     @property
     def _overload_names(self) -> list[str]:
         return ["" if name == "default" else name for name in self._entries]

@@ -9,7 +9,7 @@ import importlib
 import sys
 from typing import Any
 from importlib.machinery import ModuleSpec
-from types import ModuleType
+from types import FunctionType, ModuleType
 
 REAL = "torchlite"
 ALIAS = "torch"
@@ -65,18 +65,20 @@ class _Finder:
         return spec
 
 
-_renamed: dict[type, str] = {}  # the modules that classes named before
+_renamed: dict[Any, str] = {}  # the modules that classes and functions named before
+_OPS = (REAL + ".ops.", REAL + ".functional", REAL + ".nn.functional")  # _core/homes.py names their functions
 
 
-def _name_classes(module):
-    """Lets the classes in a module say that they are in torch: packages look at `type(x).__module__`, and pickles hold
-    it."""
+def _name_members(module):
+    """Lets the classes and functions in a module say that they are in torch: packages look at `type(x).__module__`, and
+    pickles hold it."""
     for value in list(vars(module).values()):
-        if isinstance(value, type):
+        if isinstance(value, (type, FunctionType)):
             home = value.__module__
             if home.__class__ is str and (home == REAL or home.startswith(REAL + ".")):
-                value.__module__ = ALIAS + home[len(REAL) :]
-                _renamed[value] = home
+                if isinstance(value, type) or not home.startswith(_OPS):
+                    value.__module__ = ALIAS + home[len(REAL) :]
+                    _renamed[value] = home
 
 
 class _NamingLoader:
@@ -94,7 +96,7 @@ class _NamingLoader:
     def exec_module(self, module):
         self._loader.exec_module(module)
         sys.modules.setdefault(ALIAS + module.__name__[len(REAL) :], module)
-        _name_classes(module)
+        _name_members(module)
 
 
 class _NamingFinder:
@@ -168,7 +170,7 @@ def install():
     for name, module in list(sys.modules.items()):
         if name == REAL or name.startswith(REAL + "."):
             sys.modules[ALIAS + name[len(REAL) :]] = module
-            _name_classes(module)
+            _name_members(module)
     _name_functions(ALIAS)
     if not isinstance(sys.modules.get("functorch"), _Functorch):
         _make_functorch()

@@ -57,7 +57,16 @@ class ReduceOp:
     SUM, AVG, PRODUCT, MIN, MAX = range(5)
 
 
+_STORES = frozenset(
+    "DistBackendError DistError DistNetworkError DistStoreError FileStore HashStore PrefixStore Store TCPStore".split()
+)
+
+
 def __getattr__(name):
+    if name in _STORES:
+        from . import _stores
+
+        return getattr(_stores, name)
     from .._core import absent
 
     return absent.of(__name__)(name)

@@ -9,6 +9,7 @@ from typing import Any
 from . import _world
 from . import ReduceOp, is_gloo_available, is_mpi_available, is_nccl_available, is_torchelastic_launched  # noqa: F401
 from ._world import *  # noqa: F403
+from ._stores import PrefixStore, Store, TCPStore  # noqa: F401
 from ._world import ProcessGroup, Work, _done, _group, _no_peer, _one, _only, _write
 
 default_pg_timeout = datetime.timedelta(minutes=30)

@@ -260,6 +260,10 @@ class SequentialLR(LRScheduler):
         self._schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
+    def recursive_undo(self, sched=None):
+        """Takes back the step that each schedule did when it was made."""
+        _undo(self if sched is None else sched)
+
     def step(self):  # type: ignore[override]  # as in PyTorch
         """Moves the active schedule; at a milestone the next one starts."""
         self.last_epoch += 1

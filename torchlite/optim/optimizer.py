@@ -179,6 +179,8 @@ class Optimizer:
     Args: params (iterable of Tensors, of (name, Tensor), or of dicts that define groups), defaults (dict of options).
     """
 
+    profile_hook_step = staticmethod(_StepFunction.wrap)
+
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
         self._optimizer_step_pre_hooks: Hooks = OrderedDict()

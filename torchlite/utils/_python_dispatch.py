@@ -19,6 +19,11 @@ class TorchDispatchMode:
 
     supports_higher_order_operators = False
 
+    @classmethod
+    def ignore_compile_internals(cls) -> bool:
+        """Whether a mode leaves compiled functions alone: nothing is compiled here."""
+        return False
+
     def __init__(self, _dispatch_key: Any = None) -> None:
         if _dispatch_key is not None:
             raise NotImplementedError(

@@ -189,3 +189,23 @@ def test_files_that_are_saved_under_the_name_torch(tmp_path):
         assert type(got["net"][1]) is torch.nn.LSTM and got["dist"] is torch.distributions.Normal
         assert got["act"] is torch.nn.functional.relu and got["half"].dtype is got["dtype"] is torch.float16
         assert all(torch.equal(got["net"].state_dict()[k], state[k]) for k in state)
+
+
+def test_pickles_name_torch_only():
+    out = python(
+        "-c",
+        """
+import torchlite
+torchlite.install_as_torch()
+import pickle, pickletools
+import torch
+held = [torch.ones(2), torch.nn.Linear(1, 1), torch.optim.SGD([torch.ones(1)], lr=0.1), torch.FloatStorage(2),
+        torch.ones(2).untyped_storage(), torch.eye(2).to_sparse(), torch.empty(1, device="meta"), torch.Generator(),
+        torch.strided, torch.load, torch.manual_seed, torch.vmap, torch.utils.data.default_collate,
+        torch.nn.utils.clip_grad_norm_]
+names = [a for op, a, _ in pickletools.genops(pickle.dumps(held, 2)) if op.name == "GLOBAL"]
+assert len(pickle.loads(pickle.dumps(held))) == len(held)
+print(sorted(n for n in names if "torchlite" in n))
+""",
+    )
+    assert out == "[]"

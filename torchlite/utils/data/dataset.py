@@ -134,6 +134,15 @@ class ConcatDataset(Dataset):
                 raise AssertionError("ConcatDataset does not support IterableDataset")
         self.cumulative_sizes = self.cumsum(self.datasets)
 
+    @property
+    def cummulative_sizes(self) -> list[int]:
+        """The old spelling."""
+        import warnings
+
+        text = "`cummulative_sizes` attribute is renamed to `cumulative_sizes`"
+        warnings.warn(text, FutureWarning, stacklevel=2)
+        return self.cumulative_sizes
+
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 

@@ -24,7 +24,7 @@ _SCALARS = 1  # SummaryMetadata's data class
 def tensor_of(x: Any) -> Any:
     """A tensor on the CPU without a history."""
     if not isinstance(x, torch.Tensor):
-        if not isinstance(x, (bool, int, float, list, tuple)) and not hasattr(x, "__array__"):
+        if not isinstance(x, (bool, int, float)) and not hasattr(x, "__array__"):
             raise NotImplementedError(f"Got {type(x)}, but numpy array or torch tensor are expected.")
         x = torch.as_tensor(x)
     return x.detach().cpu()
