@@ -22,6 +22,7 @@ const output = new Console($("console"), clean);
 const status = setUpStatus(engine);
 const over = keptOverReload();
 let pending = over?.run ?? null; // what to run as soon as Python is there
+let ready = false; // downloads may begin
 
 const keys = [
   ["Ctrl-Enter", "Run: the script from its beginning, or all cells", () => run()],
@@ -108,7 +109,13 @@ document.addEventListener("keydown", (event) => {
 showState();
 
 await prepareOffline(() => ({ script: script(), run: pending }));
-engine.start().then(keepAll, () => {});
+ready = true;
+if (pending || !navigator.connection?.saveData) start();
+else status.say("Run loads Python first: about 13 MB, once.");
+
+function start() {
+  if (ready) engine.start().then(keepAll, () => {}); // a failure is shown by the state
+}
 
 function showState() {
   const { state } = engine;
@@ -132,6 +139,7 @@ function mayRun(wish) {
   if (engine.state === "ready") return true;
   if (["off", "starting"].includes(engine.state)) {
     pending = wish;
+    start();
     status.say("Python is starting; then the script runs.");
     showTab("output");
   }

@@ -163,7 +163,10 @@ def raised(source, name="script.py", **names):
     [
         ("import no_such_module", ["There is no module no_such_module"]),
         ("torch.ones(2, 3) @ torch.ones(4, 5)", ['<b class="bad">3</b>', '<b class="bad">4</b>', "3 columns"]),
-        ("a = torch.ones(2, 3)\nb = torch.ones(4)\na + b", ["3 and 4 differ", "<th>a</th><td>2×3", "<th>b</th><td>4 "]),
+        (
+            "a = torch.ones(2, 3)\nb = torch.ones(4)\na + b",
+            ["3 and 4 differ", "<th>a</th><td>2×3", '<small>b</small><b class="bad">4</b>'],
+        ),
         ("torch.nn.Conv2d(3, 4, 3)(torch.ones(1, 1, 8, 8))", ["3 are expected, 1 were given"]),
         ("x = torch.ones(6)\nx.view(4, -1)", ["6 must divide by 4", "<th>x</th>"]),
         ("torch.ones(1).sum().backward()", ["requires_grad"]),
