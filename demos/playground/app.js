@@ -37,6 +37,8 @@ const keys = [
   ["F6", "From the editor to the prompt, and back", () => switchFocus()],
 ];
 
+const focused = new Promise((resolve) => $("editor").addEventListener("focusin", resolve, { once: true }));
+$("preview").remove();
 const editor = createPlaygroundEditor($("editor"), {
   label: "Script",
   onRun: () => {}, // by the keys below
@@ -45,7 +47,7 @@ const editor = createPlaygroundEditor($("editor"), {
   keys: keys
     .filter(([, , action]) => action)
     .map(([key, , action]) => ({ key: key.replace("Ctrl", "Mod"), run: () => (action(), true), preventDefault: true })),
-  table: fetch("names.json").then((response) => response.json()),
+  table: focused.then(() => fetch("names.json")).then((response) => response.json()),
   members: (dotted) => (engine.state === "ready" ? engine.request("members", { dotted }).catch(() => []) : []),
 });
 
