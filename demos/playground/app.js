@@ -37,7 +37,9 @@ const keys = [
   ["F6", "From the editor to the prompt, and back", () => switchFocus()],
 ];
 
-const focused = new Promise((resolve) => $("editor").addEventListener("focusin", resolve, { once: true }));
+const used = new Promise((resolve) => {
+  for (const type of ["focusin", "keydown", "pointerdown"]) $("editor").addEventListener(type, resolve, { once: true });
+});
 $("preview").remove();
 const editor = createPlaygroundEditor($("editor"), {
   label: "Script",
@@ -47,7 +49,7 @@ const editor = createPlaygroundEditor($("editor"), {
   keys: keys
     .filter(([, , action]) => action)
     .map(([key, , action]) => ({ key: key.replace("Ctrl", "Mod"), run: () => (action(), true), preventDefault: true })),
-  table: focused.then(() => fetch("names.json")).then((response) => response.json()),
+  table: used.then(() => fetch("names.json")).then((response) => response.json()),
   members: (dotted) => (engine.state === "ready" ? engine.request("members", { dotted }).catch(() => []) : []),
 });
 

@@ -1,4 +1,4 @@
-// Before the editor is there: the script of the last visit as plain text. On a first visit the page comes with an example.
+// Before the editor is there: the script of the last visit as plain text. To a first visit the page brings an example.
 
 try {
   const kept = JSON.parse(localStorage.getItem("playground.draft")); // as draft.js keeps it
