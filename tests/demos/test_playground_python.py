@@ -148,6 +148,24 @@ def test_charts(parts, shown):
         assert 2 <= len(ticks) <= 11 and low <= ticks[0] + 1e-15 and ticks[-1] <= high * (1 + 1e-12)
 
 
+def test_matplotlib(shown, parts, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setenv("MPLBACKEND", "module://playground.figures")
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("module://playground.figures")
+    plt.plot(torchlite.arange(3.0))
+    plt.title("A < b")
+    plt.show()
+    html, _ = shown.pop()
+    assert 'alt="A &lt; b"' in html and "data:image/png;base64," in html and plt.get_fignums() == []
+    figure, axes = plt.subplots()
+    axes.imshow(torchlite.rand(8, 8))
+    assert parts("rich").html_of(figure).startswith("<img")
+    plt.show()
+    assert shown == []
+
+
 def raised(source, name="script.py", **names):
     """The error of a script."""
     import linecache
