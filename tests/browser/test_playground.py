@@ -227,6 +227,21 @@ def test_html_of_a_script_cannot_act(playground, kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+def test_image_file(playground, kind):
+    page = playground(kind)
+    page.eval(
+        "(async () => { const canvas = new OffscreenCanvas(12, 8); const pen = canvas.getContext('2d');"
+        " pen.fillStyle = 'rgb(255, 0, 10)'; pen.fillRect(0, 0, 12, 8);"
+        " const blob = await canvas.convertToBlob(); await demo.files.take([new File([blob], 'red.png')]); return 1 })()"
+    )
+    assert 'playground.read_image("red.png")' in text(page, "#files-note")
+    shown = run(page, "import playground as p\nx = p.read_image('red.png')\nprint(x.shape, x.dtype, x[:, 0, 0])\n")
+    assert "torch.Size([3, 8, 12]) torch.uint8 tensor([255,   0,  10]" in shown
+    assert "ValueError: tensors.py is no image" in run(page, "import playground\nplayground.read_image('tensors.py')\n")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_packages(playground, kind, extra_index):
     page = playground(kind)
     # one from an index, which the first script names
