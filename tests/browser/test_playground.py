@@ -232,7 +232,8 @@ def test_image_file(playground, kind):
     page.eval(
         "(async () => { const canvas = new OffscreenCanvas(12, 8); const pen = canvas.getContext('2d');"
         " pen.fillStyle = 'rgb(255, 0, 10)'; pen.fillRect(0, 0, 12, 8);"
-        " const blob = await canvas.convertToBlob(); await demo.files.take([new File([blob], 'red.png')]); return 1 })()"
+        " const blob = await canvas.convertToBlob();"
+        " await demo.files.take([new File([blob], 'red.png')]); return 1 })()"
     )
     assert 'playground.read_image("red.png")' in text(page, "#files-note")
     shown = run(page, "import playground as p\nx = p.read_image('red.png')\nprint(x.shape, x.dtype, x[:, 0, 0])\n")
