@@ -227,6 +227,40 @@ def test_html_of_a_script_cannot_act(playground, kind):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
+def test_run_before_python_is_there(visit, kind):
+    page = visit(kind, PAGE)
+    # at once: the page reloads itself for its headers, and what was typed and pressed before is not lost
+    page.wait(
+        "window.demo && (demo.editor.text = \"print('typed')\\n\", document.querySelector('#run').click(), true)", 20
+    )
+    page.wait(f"{CONSOLE}.includes('typed')", 90)
+    assert page.eval("crossOriginIsolated") is True
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_second_tab(playground, kind):
+    page = playground(kind)
+    run(page, "open('mine.txt', 'w').write('1')\n")
+    page.wait("document.querySelector('#files').textContent.includes('mine.txt')", 10)
+    assert page.eval("document.querySelector('#files-lost').hidden")
+    address = page.eval("location.href")
+    other = page._call("browsingContext.create", {"type": "tab"})["context"]
+    first, page._context = page._context, other
+    page.open(address)
+    # it says that its files are lost, and leaves the first one's alone
+    page.wait(f"{READY} && !document.querySelector('#files-lost').hidden", 60)
+    run(page, "import os\nos.remove('mine.txt')\n")
+    page._context = first
+    run(page, "print(open('mine.txt').read())\n")
+    page.open("about:blank")
+    page.open(address)
+    page.wait(READY, 60)
+    page.wait("document.querySelector('#files').textContent.includes('mine.txt')", 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_image_file(playground, kind):
     page = playground(kind)
     page.eval(
