@@ -9,6 +9,7 @@ wheels/dist (or --wheel).
 import argparse
 import ast
 import hashlib
+import html
 import json
 import os
 import re
@@ -57,9 +58,12 @@ def main():
         name: f"runtime/{stamp(runtime / name).relative_to(runtime).as_posix()}/"
         for name in ("pyodide", "pyscript", "torchlite")
     }
-    copy_pages(folders | {"wheel": folders["torchlite"] + wheel.name})
+    copy_pages()
     bundle_editors()
-    copy_examples(SITE / "playground" / "examples")
+    examples = SITE / "playground" / "examples"
+    copy_examples(examples)
+    first = html.escape((examples / "tensors.py").read_text(), quote=False)
+    fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first})
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
     write_list(folders, wheel.name)
 
@@ -123,14 +127,17 @@ def stamp(folder):
     return folder.rename(f"{folder}-{digest.hexdigest()[:10]}")
 
 
-def copy_pages(places):
-    """The pages; {{pyodide}}, {{pyscript}}, {{wheel}} in them become addresses from the site's root."""
+def copy_pages():
     for name in PAGES:
         source, target = HERE / name, SITE / name
         if source.is_dir():
             shutil.copytree(source, target, ignore=lambda _, names: (LEFT_OUT | {"__pycache__"}) & set(names))
         else:
             shutil.copy(source, target)
+
+
+def fill_in(places):
+    """{{pyodide}}, {{pyscript}}, {{wheel}} in the pages become addresses from the site's root."""
     for page in SITE.rglob("*.html"):
         text = page.read_text()
         for name, place in places.items():

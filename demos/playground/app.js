@@ -22,6 +22,7 @@ const output = new Console($("console"), clean);
 const status = setUpStatus(engine);
 const over = keptOverReload();
 let pending = over?.run ?? null; // what to run as soon as Python is there
+let ready = false; // downloads may begin
 
 const keys = [
   ["Ctrl-Enter", "Run: the script from its beginning, or all cells", () => run()],
@@ -36,6 +37,10 @@ const keys = [
   ["F6", "From the editor to the prompt, and back", () => switchFocus()],
 ];
 
+const used = new Promise((resolve) => {
+  for (const type of ["focusin", "keydown", "pointerdown"]) $("editor").addEventListener(type, resolve, { once: true });
+});
+$("preview").remove();
 const editor = createPlaygroundEditor($("editor"), {
   label: "Script",
   onRun: () => {}, // by the keys below
@@ -44,7 +49,7 @@ const editor = createPlaygroundEditor($("editor"), {
   keys: keys
     .filter(([, , action]) => action)
     .map(([key, , action]) => ({ key: key.replace("Ctrl", "Mod"), run: () => (action(), true), preventDefault: true })),
-  table: fetch("names.json").then((response) => response.json()),
+  table: used.then(() => fetch("names.json")).then((response) => response.json()),
   members: (dotted) => (engine.state === "ready" ? engine.request("members", { dotted }).catch(() => []) : []),
 });
 
@@ -108,7 +113,13 @@ document.addEventListener("keydown", (event) => {
 showState();
 
 await prepareOffline(() => ({ script: script(), run: pending }));
-engine.start().then(keepAll, () => {});
+ready = true;
+if (pending || !navigator.connection?.saveData) start();
+else status.say("Run loads Python first: about 13 MB, once.");
+
+function start() {
+  if (ready) engine.start().then(keepAll, () => {}); // a failure is shown by the state
+}
 
 function showState() {
   const { state } = engine;
@@ -132,6 +143,7 @@ function mayRun(wish) {
   if (engine.state === "ready") return true;
   if (["off", "starting"].includes(engine.state)) {
     pending = wish;
+    start();
     status.say("Python is starting; then the script runs.");
     showTab("output");
   }

@@ -2,16 +2,18 @@
 
 const ELEMENTS = new Set(
   (
-    "a abbr b blockquote br caption code col colgroup dd del details dfn div dl dt em figcaption figure h1 h2 h3 h4 " +
-    "h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table tbody td tfoot th thead tr " +
-    "tt u ul var svg g path line rect circle ellipse polyline polygon text tspan title desc"
+    "a abbr b blockquote br caption code col colgroup dd del details dfn div dl dt em figcaption figure " +
+    "h1 h2 h3 h4 h5 h6 hr i img ins kbd li mark ol p pre q s samp small span strong sub summary sup table " +
+    "tbody td tfoot th thead tr tt u ul var svg g path line rect circle ellipse polyline polygon text " +
+    "tspan title desc"
   ).split(" "),
 );
 const ATTRIBUTES = new Set(
   (
-    "alt align aria-hidden aria-label border class colspan cx cy d dir fill fill-opacity font-size font-weight " +
-    "height lang open opacity points r role rowspan rx ry scope src stroke stroke-dasharray stroke-linecap stroke-linejoin " +
-    "stroke-opacity stroke-width style text-anchor title transform valign viewbox width x x1 x2 y y1 y2 href"
+    "alt align aria-hidden aria-label border class colspan cx cy d dir fill fill-opacity font-size " +
+    "font-weight height lang open opacity points r role rowspan rx ry scope src stroke stroke-dasharray " +
+    "stroke-linecap stroke-linejoin stroke-opacity stroke-width style text-anchor title transform valign " +
+    "viewbox width x x1 x2 y y1 y2 href"
   ).split(" "),
 );
 // gone with their content

@@ -4,12 +4,13 @@
 const root = new URL("../", import.meta.url);
 const PYTHON = "playground/python/"; // in the site
 const HOME = "/home/pyodide/";
+const HANDOVER = 1000; // ms to wait for another worker to let go of the stored files
 
 let pyodide;
 let folder;
 let post;
 let session;
-let stays = false; // does the browser keep the folder's files?
+let stays = false; // does this tab keep the folder's files?
 let storing = Promise.resolve();
 
 export async function install(given) {
@@ -32,15 +33,25 @@ const sync = (fromStore) =>
     pyodide.FS.syncfs(fromStore, (error) => (error ? reject(new Error(String(error))) : resolve())),
   );
 
-/** The files of earlier visits; a browser without IndexedDB (some private windows) starts with none. */
+/** The files of earlier visits; a browser without IndexedDB (some private windows) starts with none. One tab at a time
+ * keeps its files: what a second one stored would delete the first one's. */
 async function restore() {
   try {
     pyodide.FS.mount(pyodide.FS.filesystems.IDBFS, {}, folder);
     await sync(true);
-    stays = true;
+    stays = await holdLock();
   } catch (error) {
     console.warn("Files are lost when the page is closed:", error);
   }
+}
+
+/** Whether this worker is now the one that stores, until it ends. A worker that was just stopped may still hold on. */
+function holdLock() {
+  return new Promise((resolve) => {
+    const held = () => new Promise(() => resolve(true));
+    const signal = AbortSignal.timeout(HANDOVER);
+    navigator.locks.request("playground files", { signal }, held).catch(() => resolve(false));
+  });
 }
 
 /** Stores the folder, one time after the other: two at once would lose files. */
@@ -51,8 +62,10 @@ function store() {
 
 export function done() {
   store();
-  post("files", { files: list() });
+  post("files", told());
 }
+
+const told = () => ({ files: list(), stays });
 
 function list(at = folder) {
   const { FS } = pyodide;
@@ -134,7 +147,7 @@ async function load(names) {
 // --- Questions of the page ---------------------------------------------------------------------------------------
 
 export const requests = {
-  list: { ask: () => list() },
+  list: { ask: told },
   write: { ask: write },
   read: { ask: ({ name }) => pyodide.FS.readFile(inside(name)) },
   remove: {

@@ -26,7 +26,8 @@ function sizeText(bytes) {
 export function setUpFiles(engine, { open, shown, opened }) {
   const say = (text) => ($("files-note").textContent = text);
 
-  function show(files) {
+  function show({ files, stays }) {
+    $("files-lost").hidden = stays;
     $("file-count").textContent = files.length ? `(${files.length})` : "";
     $("files").replaceChildren(...files.map(row));
   }
@@ -106,7 +107,7 @@ export function setUpFiles(engine, { open, shown, opened }) {
     say(told.join("  "));
   }
 
-  engine.addEventListener("files", ({ detail }) => show(detail.files));
+  engine.addEventListener("files", ({ detail }) => show(detail));
   engine.addEventListener("state", () => {
     if (engine.state === "ready") engine.request("list").then(show, () => {});
   });

@@ -148,6 +148,24 @@ def test_charts(parts, shown):
         assert 2 <= len(ticks) <= 11 and low <= ticks[0] + 1e-15 and ticks[-1] <= high * (1 + 1e-12)
 
 
+def test_matplotlib(shown, parts, monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.setenv("MPLBACKEND", "module://playground.figures")
+    import matplotlib.pyplot as plt
+
+    plt.switch_backend("module://playground.figures")
+    plt.plot(torchlite.arange(3.0))
+    plt.title("A < b")
+    plt.show()
+    html, _ = shown.pop()
+    assert 'alt="A &lt; b"' in html and "data:image/png;base64," in html and plt.get_fignums() == []
+    figure, axes = plt.subplots()
+    axes.imshow(torchlite.rand(8, 8))
+    assert parts("rich").html_of(figure).startswith("<img")
+    plt.show()
+    assert shown == []
+
+
 def raised(source, name="script.py", **names):
     """The error of a script."""
     import linecache
@@ -163,7 +181,10 @@ def raised(source, name="script.py", **names):
     [
         ("import no_such_module", ["There is no module no_such_module"]),
         ("torch.ones(2, 3) @ torch.ones(4, 5)", ['<b class="bad">3</b>', '<b class="bad">4</b>', "3 columns"]),
-        ("a = torch.ones(2, 3)\nb = torch.ones(4)\na + b", ["3 and 4 differ", "<th>a</th><td>2×3", "<th>b</th><td>4 "]),
+        (
+            "a = torch.ones(2, 3)\nb = torch.ones(4)\na + b",
+            ["3 and 4 differ", "<th>a</th><td>2×3", '<small>b</small><b class="bad">4</b>'],
+        ),
         ("torch.nn.Conv2d(3, 4, 3)(torch.ones(1, 1, 8, 8))", ["3 are expected, 1 were given"]),
         ("x = torch.ones(6)\nx.view(4, -1)", ["6 must divide by 4", "<th>x</th>"]),
         ("torch.ones(1).sum().backward()", ["requires_grad"]),

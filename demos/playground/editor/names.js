@@ -19,17 +19,22 @@ export const BUILTINS = (
 
 export class Names {
   #table = {};
+  #loaded;
   #members;
   #bound = new Map(); // name in the script: path, e.g. "torch.nn"
   #text = "";
+  #readWith; // the table then
 
   constructor(table, members) {
-    table.then((found) => (this.#table = found)).catch((error) => console.warn("No names to complete:", error));
+    this.#loaded = table
+      .then((found) => (this.#table = found))
+      .catch((error) => console.warn("No names to complete:", error));
     this.#members = members;
   }
 
   /** [name, kind, signature, doc] of what stands behind a dotted prefix in the text; "" is the script itself. */
   async of(prefix, text) {
+    await this.#loaded;
     this.#read(text);
     if (!prefix) return this.#own();
     const table = this.#table[this.#path(prefix)];
@@ -70,8 +75,9 @@ export class Names {
   }
 
   #read(text) {
-    if (text === this.#text) return;
+    if (text === this.#text && this.#table === this.#readWith) return;
     this.#text = text;
+    this.#readWith = this.#table;
     const bound = (this.#bound = new Map([["self", "torch.nn.Module"]]));
     for (const [, list] of text.matchAll(IMPORT)) {
       for (const part of list.replace(/#.*/, "").split(",")) {

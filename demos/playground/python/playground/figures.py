@@ -20,6 +20,12 @@ def show(*args, **kwargs):
     Gcf.destroy_all()
 
 
+def take(figure):
+    """HTML of one figure, which show() then leaves out."""
+    Gcf.destroy_fig(figure)
+    return picture(figure)
+
+
 def picture(figure):
     data = io.BytesIO()
     figure.savefig(data, format="png", dpi=2 * figure.dpi, bbox_inches="tight")

@@ -28,7 +28,7 @@ def hint(error, name):
         parts.append(_file(error))
     elif isinstance(error, (RuntimeError, ValueError, IndexError, TypeError)):
         text = str(error)
-        parts += [_shapes(text), _known(text)]
+        parts += [_broadcast(error, name) if BROADCAST.search(text) else "", _shapes(text), _known(text)]
         if any(parts) or SHAPES.search(text):
             parts.append(_values(error, name))
     return "".join(parts)
@@ -94,6 +94,22 @@ def _shapes(text):
         what = f"must divide by {product}" if -1 in wanted else f"is not {product}"
         return _paragraph(f"A tensor of {found[2]} elements can't have this shape: {found[2]} {what}.")
     return ""
+
+
+def _broadcast(error, name):
+    """The two tensors of an element-wise op, where the failing expression names just two."""
+    import torch
+
+    tensors = [(text, value.shape) for text, value in named_values(error, name) if isinstance(value, torch.Tensor)]
+    if len(tensors) != 2:
+        return ""
+    (_, first), (_, second) = tensors
+    wrong = [
+        -i
+        for i in range(1, min(len(first), len(second)) + 1)
+        if first[-i] != second[-i] and 1 not in (first[-i], second[-i])
+    ]
+    return _boxes([(text, tuple(shape), {len(shape) + i for i in wrong}) for text, shape in tensors])
 
 
 def _known(text):

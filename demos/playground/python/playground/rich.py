@@ -17,6 +17,11 @@ def html_of(value):
         return module_tree(value)
     if torch is not None and isinstance(value, torch.Tensor) and not _own(value, torch.Tensor):
         return tensor_card(value)
+    figure = sys.modules.get("matplotlib.figure")
+    if figure is not None and isinstance(value, figure.Figure):
+        from . import figures
+
+        return figures.take(value)
     for name, wrap in _FORMS:
         form = getattr(value, name, None)
         if callable(form) and not isinstance(value, type):
