@@ -38,6 +38,7 @@ from ._declare import methods, namespace, specs, tables as all_tables
 # when a name is asked for that the others do not have, or one of these methods.
 # (A __getattr__ on Tensor would do without the list, and would slow down every attribute.)
 _later = [
+    ["recurrent"],
     ["special", "statistics", "linalg", "linalg_lu", "linalg_norms", "linalg_derived"],
     ["fft", "spectral"],
     ["core_aten", "view_copies", "grouped", "integer_mm", "segments"],
