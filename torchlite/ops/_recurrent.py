@@ -79,7 +79,7 @@ def _step(mode: int, step: Any, state: Any, params: Params) -> tuple[Any, Any]:
         xr, xz, xn = step.chunk(3, 1)
         hr, hz, hn = hidden.chunk(3, 1)
         r, z = torch.sigmoid(_into(hr, xr)), torch.sigmoid(_into(hz, xz))
-        n = torch.tanh(xn + r * hn)
+        n = torch.tanh(xn + hn * r)
         return ((state[0] - n) * z + n,), (r, z, hn, n)
     h = _into(hidden, step)
     return (torch.tanh(h) if mode == TANH else torch.relu(h),), ()
@@ -164,7 +164,7 @@ def layer(x: Any, state: Any, given: Any, batch_sizes: Any, mode: int, reverse: 
         if gates[0]:
             kept_gates = _flat([torch.cat(g, 1) for g in gates])
         states = torch.cat([*(_flat([s[1] for s in after]).reshape(-1) for _ in last[1:]), outputs.reshape(-1)])
-    output = outputs if x.dim() == 2 else outputs.view(*x.shape[:2], -1)
+    output = outputs if x.dim() == 2 else outputs.view(*x.shape[:2], outputs.shape[-1])
     return output, last[0].clone(), last[1].clone() if mode == LSTM else none, kept_gates, states
 
 
