@@ -84,6 +84,7 @@ SMALL = {
     "math/special.c",
     "nn/pad.c",
     "nn/resample.c",
+    "nn/rnn.c",
     "products/linalg.c",
     "random/choice.c",
     "random/gamma_grad.c",

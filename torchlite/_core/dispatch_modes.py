@@ -50,7 +50,8 @@ _COMPOSED = frozenset(
     resolve_neg rms_norm row_stack rrelu scaled_dot_product_attention selu slogdet square stft subtract sum_to_size svd
     take_along_dim tensor_split tensordot tile to trapezoid trapz triplet_margin_loss true_divide type_as unflatten
     vander view_as vsplit vstack max.other min.other softmax.int log_softmax.int where.ScalarOther where.ScalarSelf
-    where.Scalar where split.sizes std std.dim var var.dim std_mean std_mean.dim var_mean var_mean.dim""".split()
+    where.Scalar where split.sizes std std.dim var var.dim std_mean std_mean.dim var_mean var_mean.dim
+    gru gru_cell lstm lstm_cell rnn_relu rnn_relu_cell rnn_tanh rnn_tanh_cell""".split()
 )
 # what PyTorch's functions hand on for these: a number goes to the overload for tensors
 _SHOWN_AS = {

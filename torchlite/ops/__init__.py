@@ -42,6 +42,7 @@ from ._declare import methods, namespace, specs, tables as all_tables
 # when a name is asked for that the others do not have, or one of these methods.
 # (A __getattr__ on Tensor would do without the list, and would slow down every attribute.)
 _later = [
+    ["recurrent"],
     [
         *("special", "statistics", "norms", "quantiles"),
         *("linalg", "linalg_lu", "linalg_norms", "linalg_derived", "linalg_parts"),

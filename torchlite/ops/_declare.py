@@ -232,6 +232,7 @@ class _Bodies:
 
 
 bodies, formulas, reference = _Bodies("._bodies"), _Bodies("._formulas"), _Bodies("._reference")
+recurrent = _Bodies("._recurrent")
 
 
 class _Lookup(type):

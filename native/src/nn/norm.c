@@ -1,4 +1,4 @@
-/* norm.c: the table of softmax, normalisation layers and losses. */
+/* norm.c: the table of softmax, normalisation layers, losses and recurrent layers. */
 #include "nn/norm.h"
 #include "core/errors.h"
 
@@ -64,5 +64,7 @@ const TlKernel tl_kernels_norm[] = {
   {"l1_loss", tl_k_pair_loss, TL_L1, 0, NULL},
   {"smooth_l1_loss", tl_k_pair_loss, TL_SMOOTH_L1, 0, NULL},
   {"huber_loss", tl_k_pair_loss, TL_HUBER, 0, NULL},
+  {"_rnn_layer", tl_k_rnn_layer, 0, 0, NULL},
+  {"_rnn_layer_backward", tl_k_rnn_layer_backward, 0, 0, NULL},
   {0},
 };

@@ -84,3 +84,11 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #define MADD(a, b, c) ((a) * (b) + (c))
 #define F(name) name##_i64
 #include "products/gemm_impl.h"
+
+#define PANELS(T, S, L) \
+  int64_t tl_gemm_panels_##S(T *dst, const TlMat *b, int64_t n, int64_t k) { \
+    if (dst) pack_##S(dst, b, b->p, 0, n, 0, k, 2 * L); \
+    return (n + 2 * L - 1) / (2 * L) * (2 * L) * k; \
+  }
+PANELS(float, f32, 4)
+PANELS(double, f64, 2)

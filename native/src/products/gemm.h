@@ -27,6 +27,7 @@ typedef struct {
   int64_t images, b_image, c_image; /* n columns for each image; b and c advance by these (0 images counts as 1) */
   const void *row_bias, *col_bias;  /* at most one; added to the product unless accumulate */
   bool accumulate;                  /* c += a b */
+  const void *b_panels;             /* when given: b packed by tl_gemm_panels, read in its place where that is faster */
   int64_t block;                    /* when given: sums of at most so many products are added up (packed products) */
 } TlGemm;
 
@@ -34,6 +35,10 @@ typedef struct {
 int tl_gemm_f32(const TlGemm *g);
 int tl_gemm_f64(const TlGemm *g);
 int tl_gemm_i64(const TlGemm *g);
+
+/* Packs a b of n columns that many products will read. Returns the elements that this takes; dst may be NULL. */
+int64_t tl_gemm_panels_f32(float *dst, const TlMat *b, int64_t n, int64_t k);
+int64_t tl_gemm_panels_f64(double *dst, const TlMat *b, int64_t n, int64_t k);
 
 void *tl_malloc(uint64_t nbytes);
 void tl_free(void *p);

@@ -182,7 +182,7 @@ static int F(packed)(const TlGemm *g, T *apack, T *bpack, int64_t kcmax, int64_t
     for (int64_t k0 = 0; k0 < g->k; k0 += kcmax) {
       int64_t kc = g->k - k0 < kcmax ? g->k - k0 : kcmax;
       bool acc = g->accumulate || k0 > 0;
-      for (int64_t p = p0; p < p0 + np;) {
+      for (int64_t p = p0; p < p0 + np && !g->b_panels;) {
         int64_t im = p / ppi, first = p % ppi, last = ppi < first + p0 + np - p ? ppi : first + p0 + np - p;
         int64_t j = first * NR, nj = (last * NR < g->n ? last * NR : g->n) - j;
         F(pack)(bpack + (p - p0) * kc * NR, &g->b, (const T *)g->b.p + im * g->b_image, j, nj, k0, kc, NR);
@@ -200,6 +200,7 @@ static int F(packed)(const TlGemm *g, T *apack, T *bpack, int64_t kcmax, int64_t
           int64_t im = p / ppi, j = (p % ppi) * NR;
           int nj = g->n - j < NR ? (int)(g->n - j) : NR;
           const T *bp = bpack + (p - p0) * kc * NR;
+          if (g->b_panels) bp = (const T *)g->b_panels + (p * g->k + k0) * NR;
           T *cimg = (T *)g->c + im * g->c_image + i0 * g->c_rs, *c = cimg + j * g->c_cs;
           for (int64_t i = 0; i < mc; i += MR) {
             int mi = mc - i < MR ? (int)(mc - i) : MR;
@@ -511,7 +512,12 @@ static TlGemm F(swapped)(const TlGemm *g) {
 int F(tl_gemm)(const TlGemm *g) {
   if (g->m == 0 || g->n == 0) return 0;
   TlGemm s;
-  if (!g->a.ioff && !g->b.ioff && !g->coff && g->images <= 1) {
+  if (g->b_panels && g->m <= 3) { /* fewer rows than a tile has: better read in place */
+    s = *g;
+    s.b_panels = NULL;
+    g = &s;
+  }
+  if (!g->b_panels && !g->a.ioff && !g->b.ioff && !g->coff && g->images <= 1) {
     /* a column of results is the same as a row of them; also let a run along memory of c */
     if (g->k && g->m > 1 && (g->n == 1 || (g->c_cs != 1 && g->c_rs == 1))) {
       s = F(swapped)(g);
@@ -544,7 +550,7 @@ int F(tl_gemm)(const TlGemm *g) {
   if (g->block && g->block < g->k) kc = g->block;
   int64_t ncp = GEMM_NC * GEMM_KC / NR / kc, mc = g->m < GEMM_MC ? (g->m + MR - 1) / MR * MR : GEMM_MC;
   if (ncp > panels) ncp = panels;
-  size_t an = (size_t)(mc * kc) * sizeof(T), bn = (size_t)(ncp * kc) * NR * sizeof(T);
+  size_t an = (size_t)(mc * kc) * sizeof(T), bn = g->b_panels ? 0 : (size_t)(ncp * kc) * NR * sizeof(T);
   bool own;
   char *mem = scratch_get(an + bn + 64, &own);
   if (!mem) return -1;

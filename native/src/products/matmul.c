@@ -417,10 +417,11 @@ KERNEL(k_linear)
     if (x->ndim == 1 ? check_dot(x, w) : check_mv(w, m, w->dtype, m, kk, x->dtype)) return NULL;
     return (PyObject *)multiply(x, w, false, NULL, NULL);
   }
-  if (bias && kk == wk && x->dtype == w->dtype && bias->dtype != w->dtype) {
-    if (x->ndim > 2 && !tl_is_contiguous(x)) return TL_FALLBACK(); /* there PyTorch adds the bias to the product */
-    FAIL("self and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[bias->dtype],
-         tl_scalar_type[w->dtype]);
+  if (bias && kk == wk && bias->dtype != w->dtype) {
+    if (x->ndim <= 2 || tl_is_contiguous(x))
+      FAIL("self and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[bias->dtype],
+           tl_scalar_type[w->dtype]);
+    if (x->dtype == w->dtype) return TL_FALLBACK(); /* there PyTorch adds the bias to the product */
   }
   if (bias && kk == wk && check_added(x->dtype, w->dtype)) return NULL;
   if (check_mm(m, kk, wk, w->shape[0], x->dtype, w->dtype)) return NULL;

@@ -5,7 +5,6 @@ import numbers
 
 import torchlite as torch
 from torchlite.nn import init
-from torchlite.nn.modules import _rnn_steps as steps
 from torchlite.nn.parameter import Parameter
 from .module import Module
 
@@ -247,16 +246,13 @@ class RNNBase(Module):
             hx = states if lstm else states[0]
             self.check_forward_args(input, hx, batch_sizes)
             hx = self.permute_hidden(hx, sorted_indices)
-        weights, per = self._flat_weights, len(self._all_weights[0])
-        layers = [weights[i : i + per] for i in range(0, len(weights), per)]
+        settings = self.bias, self.num_layers, self.dropout, self.training, self.bidirectional
+        layers = getattr(torch, self.mode.lower())  # lstm, gru, rnn_tanh, rnn_relu
         if batch_sizes is None:
-            if self.batch_first:
-                input = input.transpose(0, 1)
-            output, states = steps.run_layers(self, input, hx, layers)
-            if self.batch_first:
-                output = output.transpose(0, 1)
+            found = layers(input, hx, self._flat_weights, *settings, self.batch_first)
         else:
-            output, states = steps.run_packed(self, input, batch_sizes, hx, layers)
+            found = layers(input, batch_sizes, hx, self._flat_weights, *settings)
+        output, states = found[0], found[1:] if lstm else found[1]
         if packed is not None:
             return packed(output, batch_sizes, sorted_indices, unsorted_indices), self.permute_hidden(
                 states, unsorted_indices
@@ -427,8 +423,8 @@ class RNNCell(RNNCellBase):
         input, hx, batched = self._prepare(input, hx)
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        cell = steps.tanh_cell if self.nonlinearity == "tanh" else steps.relu_cell
-        h = cell(steps.project(input, self.weight_ih, self.bias_ih), hx, self.weight_hh, self.bias_hh)
+        cell = torch.rnn_tanh_cell if self.nonlinearity == "tanh" else torch.rnn_relu_cell
+        h = cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return h if batched else h.squeeze(0)
 
 
@@ -440,7 +436,7 @@ class LSTMCell(RNNCellBase):
 
     def forward(self, input, hx=None):
         input, hx, batched = self._prepare(input, hx)
-        h, c = steps.lstm_cell(steps.project(input, self.weight_ih, self.bias_ih), hx, self.weight_hh, self.bias_hh)
+        h, c = torch.lstm_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return (h, c) if batched else (h.squeeze(0), c.squeeze(0))
 
 
@@ -452,5 +448,5 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input, hx=None):
         input, hx, batched = self._prepare(input, hx)
-        h = steps.gru_cell(steps.project(input, self.weight_ih, self.bias_ih), hx, self.weight_hh, self.bias_hh)
+        h = torch.gru_cell(input, hx, self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh)
         return h if batched else h.squeeze(0)

@@ -40,6 +40,9 @@ class ExpandedWeight(torch.Tensor):
         check = _layers().get(func)
         if check is not None:
             return _PerSample.apply(tuple(kwargs), func, *args, *kwargs.values())
+        if func in _recurrent():  # what they are made of has the gradients
+            packed = isinstance(args[3], (list, tuple))
+            return func.overloads[packed].spec.body(*args)
         field: Any = getattr(func, "__self__", None)
         if getattr(func, "__name__", "") == "__get__" and getattr(field, "__name__", "") in _FIELDS:
             return getattr(args[0].orig_weight, field.__name__)
@@ -105,6 +108,11 @@ def _layers() -> dict[Any, Callable[[Any, Any], None]]:
         F.instance_norm: _no_check,
         **convs,
     }
+
+
+@functools.lru_cache(None)
+def _recurrent() -> tuple[Any, ...]:
+    return torch.lstm, torch.gru, torch.rnn_tanh, torch.rnn_relu
 
 
 def _call(func: Any, names: tuple[str, ...], values: Any) -> Tensor:
