@@ -127,6 +127,27 @@ MEANT = [
         0,
         "a retained gradient has the tensor's shape; in PyTorch that from before the shape was changed in place",
     ),
+    Meant(
+        "stride",
+        r"chunk\((?s:.*)logical_\w+_\(",
+        "",
+        0,
+        "a write that is refused leaves the history of the views as PyTorch had begun to change it",
+    ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"(rnn_tanh|rnn_relu|gru|lstm)\(",
+        r"torchlite (mat2 must be a matrix|bias should contain|hidden|input|size mismatch)",
+        0,
+        "PyTorch's recurrent layers take weights of any shape that broadcasts",
+    ),
+    Meant(
+        "raises nothing, RuntimeError",
+        r"linear\(",
+        r"torchlite self and mat2 must have the same dtype",
+        0,
+        "PyTorch's linear adds a bias of another dtype where the input has one dim",
+    ),
     Meant("stride", r"ldexp_?\(", "", 0, "PyTorch's ldexp keeps the order of strides in float64 only"),
     Meant(
         "stride",
