@@ -21,6 +21,8 @@ help:
 	@echo "make wheel   the wheels for Pyodide, in wheels/dist, with a package index"
 	@echo "make demo    builds the demo site, serves it and prints its address"
 	@echo "make bench   speed of the host and of Pyodide on node; ARGS are handed on"
+	@echo "make bench-gpu  the webgpu device on this machine's GPU"
+	@echo "make fuzz-ops  hostile calls of every op under the sanitizers, about an hour"
 	@echo "make docs    support table, type stubs, and the reference of the ops (demos/docs/_site/index.html)"
 	@echo "make clean   removes what was built"
 

@@ -7,18 +7,21 @@ wheels/dist (or --wheel).
 """
 
 import argparse
+import ast
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "wheels"))
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "wheels"), str(HERE / "playground")]
+import names
 from runtime import npm_packages
 
-HERE = Path(__file__).resolve().parent
 SITE = HERE / "_site"
 MODULES = HERE / "node_modules"
 WHEELS = HERE.parent / "wheels" / "dist"
@@ -26,9 +29,12 @@ DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 
 PAGES = [
     *("sw.js", "index.html", "home.js", "snippet.py", "home.css", "style.css", "icon.svg"),
-    *("shared", "digits", "pyscript"),
+    *("shared", "digits", "pyscript", "playground"),
 ]
-LEFT_OUT = {"make_data.py", "editor.js"}  # editor.js is bundled
+LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor"}  # the editors are bundled
+EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
+EXAMPLES = [HERE / "playground" / "examples", HERE.parent / "tests" / "programs"]
+PACKAGES = "https://cdn.jsdelivr.net/pyodide/v{}/full/"  # where Pyodide publishes them
 PYODIDE = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"]
 TOOL_WHEELS = ["micropip", "packaging"]  # PyScript installs wheels with these; the Digits page does without
 
@@ -52,7 +58,9 @@ def main():
         for name in ("pyodide", "pyscript", "torchlite")
     }
     copy_pages(folders | {"wheel": folders["torchlite"] + wheel.name})
-    bundle_editor()
+    bundle_editors()
+    copy_examples(SITE / "playground" / "examples")
+    (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
     write_list(folders, wheel.name)
 
     files = [path for path in SITE.rglob("*") if path.is_file()]
@@ -70,13 +78,17 @@ def newest_wheel():
 
 
 def copy_pyodide(target):
-    """The runtime, and a lock file of nothing but the packages that lie beside it."""
+    """The runtime and its lock file: a few packages lie beside it, the others are fetched from Pyodide's server."""
     target.mkdir()
     for name in PYODIDE:
         shutil.copy(MODULES / "pyodide" / name, target)
     lock = json.loads((MODULES / "pyodide" / "pyodide-lock.json").read_text())
-    packages = {name: lock["packages"][name] for name in TOOL_WHEELS}
+    version = json.loads((MODULES / "pyodide" / "package.json").read_text())["version"]
+    packages = {name: package for name, package in lock["packages"].items() if not name.endswith("-tests")}
     for name, package in packages.items():
+        if name not in TOOL_WHEELS:
+            package["file_name"] = PACKAGES.format(version) + package["file_name"]
+            continue
         wheel = download(name, package["version"])
         shutil.copy(wheel, target / package["file_name"])
         # Pyodide packs these wheels itself, so the index's copy has another hash.
@@ -126,11 +138,24 @@ def copy_pages(places):
         page.write_text(text)
 
 
-def bundle_editor():
-    command = [str(MODULES / ".bin" / "esbuild"), "shared/editor.js", "--bundle", "--format=esm", "--minify"]
+def bundle_editors():
+    command = [str(MODULES / ".bin" / "esbuild"), *EDITORS, "--bundle", "--splitting", "--format=esm", "--minify"]
     command += ["--target=es2022", "--legal-comments=inline", "--log-level=warning"]
-    command.append(f"--outfile={SITE / 'shared' / 'editor.js'}")
+    command += [f"--outdir={SITE}", "--outbase=.", "--chunk-names=shared/editor-[hash]"]
     subprocess.run(command, cwd=HERE, check=True)
+
+
+def copy_examples(target):
+    """The scripts of the Playground's menu, and the menu with the first sentence of each."""
+    menu = json.loads((EXAMPLES[0] / "menu.json").read_text())
+    for group in menu:
+        for entry in group["scripts"]:
+            source = next(path for folder in EXAMPLES if (path := folder / f"{entry['name']}.py").exists())
+            shutil.copy(source, target)
+            doc = ast.get_docstring(ast.parse(source.read_text())).replace("\n", " ")
+            about = re.split(r"(?<=[.;]) ", doc)[0].rstrip(".;").removeprefix(entry["title"] + ": ")
+            entry["about"] = about[0].upper() + about[1:]
+    (target / "menu.json").write_text(json.dumps(menu))
 
 
 def write_list(folders, wheel):

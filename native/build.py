@@ -53,6 +53,7 @@ FLAGS = [
 WARNINGS = [
     "-Wall",
     "-Wextra",
+    "-Wunused-macros",
     "-Wno-unused-parameter",
     "-Wno-missing-field-initializers",
     "-Wno-sign-compare",

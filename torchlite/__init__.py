@@ -125,7 +125,7 @@ _IGNORED = frozenset(
     get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled is_inference_mode_enabled
     is_storage is_tensor is_warn_always_enabled promote_types result_type set_default_device set_default_dtype
     set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
-    set_num_interop_threads set_num_threads set_warn_always type_name typename unsupported
+    set_num_interop_threads set_num_threads set_warn_always typename
     use_deterministic_algorithms""".split()
 )
 # functions that modes see, and that do not look at their arguments' classes
@@ -140,7 +140,7 @@ def _hooked(table, space):
     for name, fn in table.items():
         if type(fn) is _FunctionType and name[0] != "_" and name not in _IGNORED:
             if fn not in _made and fn.__module__.startswith(
-                ("torchlite.ops.", "torchlite.nn.", "torchlite.functional")
+                ("torchlite.ops.", "torchlite.nn.", "torchlite.functional", "torchlite._core.from_data")
             ):
                 fn.__module__, fn.__name__ = _homes.place(space, name)
                 fn.__qualname__ = path + fn.__name__

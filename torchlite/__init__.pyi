@@ -54,9 +54,9 @@ from ._files.file_reader import PyTorchFileReader as PyTorchFileReader
 from ._files.file_reader import PyTorchFileWriter as PyTorchFileWriter
 from ._core.sym_functions import SymInt as SymInt
 from ._core.tensor import Tensor as Tensor
-from .functional import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
-from .functional import as_tensor as as_tensor
-from .functional import asarray as asarray
+from ._core.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
+from ._core.from_data import as_tensor as as_tensor
+from ._core.from_data import asarray as asarray
 from .functional import atleast_1d as atleast_1d
 from .functional import atleast_2d as atleast_2d
 from .functional import atleast_3d as atleast_3d
@@ -82,20 +82,20 @@ from .autograd.grad_mode import enable_grad as enable_grad
 from ._core.dispatch import explain as explain
 from ._core.dtypes import finfo as finfo
 from .random import fork_rng as fork_rng
-from .functional import from_dlpack as from_dlpack
+from ._core.from_data import from_dlpack as from_dlpack
 from ._core.lazy_names import from_file as from_file
-from .functional import from_numpy as from_numpy
-from .functional import frombuffer as frombuffer
+from ._core.from_data import from_numpy as from_numpy
+from ._core.from_data import frombuffer as frombuffer
 from .amp import get_autocast_cpu_dtype as get_autocast_cpu_dtype
 from .amp import get_autocast_dtype as get_autocast_dtype
 from .amp import get_autocast_gpu_dtype as get_autocast_gpu_dtype
-from .functional import get_default_device as get_default_device
-from .functional import get_default_dtype as get_default_dtype
-from .functional import get_deterministic_debug_mode as get_deterministic_debug_mode
+from ._core.settings import get_default_device as get_default_device
+from ._core.settings import get_default_dtype as get_default_dtype
+from ._core.settings import get_deterministic_debug_mode as get_deterministic_debug_mode
 from ._core.lazy_names import get_device_module as get_device_module
-from .functional import get_float32_matmul_precision as get_float32_matmul_precision
-from .functional import get_num_interop_threads as get_num_interop_threads
-from .functional import get_num_threads as get_num_threads
+from ._core.settings import get_float32_matmul_precision as get_float32_matmul_precision
+from ._core.settings import get_num_interop_threads as get_num_interop_threads
+from ._core.settings import get_num_threads as get_num_threads
 from .random import get_rng_state as get_rng_state
 from .ops.scan import gradient as gradient
 from .ops.sorting import histogramdd as histogramdd
@@ -110,7 +110,7 @@ from .amp import is_autocast_cpu_enabled as is_autocast_cpu_enabled
 from .amp import is_autocast_enabled as is_autocast_enabled
 from .functional import is_complex as is_complex
 from .functional import is_conj as is_conj
-from .functional import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
+from ._core.settings import is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled
 from .functional import is_floating_point as is_floating_point
 from .autograd import is_grad_enabled as is_grad_enabled
 from .functional import is_inference as is_inference
@@ -118,9 +118,9 @@ from .functional import is_inference_mode_enabled as is_inference_mode_enabled
 from .functional import is_neg as is_neg
 from .functional import is_nonzero as is_nonzero
 from .functional import is_signed as is_signed
-from .functional import is_storage as is_storage
+from ._core.from_data import is_storage as is_storage
 from .functional import is_tensor as is_tensor
-from .functional import is_warn_always_enabled as is_warn_always_enabled
+from ._core.settings import is_warn_always_enabled as is_warn_always_enabled
 from ._core.device import layout as layout
 from .serialization import load as load
 from .ops.linalg_derived import lu as lu
@@ -128,7 +128,7 @@ from .random import manual_seed as manual_seed
 from ._core.device import memory_format as memory_format
 from .ops.joining import meshgrid as meshgrid
 from .autograd.grad_mode import no_grad as no_grad
-from .ops.statistics import norm as norm
+from .ops.norms import norm as norm
 from .functional import numel as numel
 from .ops.linalg_derived import pca_lowrank as pca_lowrank
 from ._core.tensor_str import printoptions as printoptions
@@ -146,18 +146,18 @@ from .amp import set_autocast_cpu_enabled as set_autocast_cpu_enabled
 from .amp import set_autocast_dtype as set_autocast_dtype
 from .amp import set_autocast_enabled as set_autocast_enabled
 from .amp import set_autocast_gpu_dtype as set_autocast_gpu_dtype
-from .functional import set_default_device as set_default_device
-from .functional import set_default_dtype as set_default_dtype
-from .functional import set_default_tensor_type as set_default_tensor_type
-from .functional import set_deterministic_debug_mode as set_deterministic_debug_mode
-from .functional import set_float32_matmul_precision as set_float32_matmul_precision
-from .functional import set_flush_denormal as set_flush_denormal
+from ._core.settings import set_default_device as set_default_device
+from ._core.settings import set_default_dtype as set_default_dtype
+from ._core.settings import set_default_tensor_type as set_default_tensor_type
+from ._core.settings import set_deterministic_debug_mode as set_deterministic_debug_mode
+from ._core.settings import set_float32_matmul_precision as set_float32_matmul_precision
+from ._core.settings import set_flush_denormal as set_flush_denormal
 from .autograd.grad_mode import set_grad_enabled as set_grad_enabled
-from .functional import set_num_interop_threads as set_num_interop_threads
-from .functional import set_num_threads as set_num_threads
+from ._core.settings import set_num_interop_threads as set_num_interop_threads
+from ._core.settings import set_num_threads as set_num_threads
 from ._core.tensor_str import set_printoptions as set_printoptions
 from .random import set_rng_state as set_rng_state
-from .functional import set_warn_always as set_warn_always
+from ._core.settings import set_warn_always as set_warn_always
 from .sparse import smm as smm
 from .sparse._build import sparse_bsc_tensor as sparse_bsc_tensor
 from .sparse._build import sparse_bsr_tensor as sparse_bsr_tensor
@@ -177,21 +177,18 @@ from ._core.sym_functions import sym_min as sym_min
 from ._core.sym_functions import sym_not as sym_not
 from ._core.sym_functions import sym_sqrt as sym_sqrt
 from ._core.sym_functions import sym_sum as sym_sum
-from .functional import tensor as tensor
+from ._core.from_data import tensor as tensor
 from .ops.matmul import tensordot as tensordot
-from .functional import type_name as type_name
 from .functional import typename as typename
 from .ops.sorting import unique as unique
 from .ops.sorting import unique_consecutive as unique_consecutive
-from .functional import unsupported as unsupported
-from .functional import use_deterministic_algorithms as use_deterministic_algorithms
+from ._core.settings import use_deterministic_algorithms as use_deterministic_algorithms
 from .func import vmap as vmap
 from ._higher_order_ops.while_loop import while_loop as while_loop
 
 _Number = _int | _float | _complex
 
 class AcceleratorError(RuntimeError): ...
-Any: Any
 class OutOfMemoryError(RuntimeError): ...
 Storage: Any
 __version__: Any

@@ -623,7 +623,7 @@ class _NewRecords:
 
 @contextlib.contextmanager
 def _open_zipfile_writer(name_or_buffer: Any) -> Any:
-    """A new archive, in a with block; what stood in a file before is overwritten."""
+    """A context manager that writes a new archive, over the file if there is one."""
     path = isinstance(name_or_buffer, (str, os.PathLike))
     name = os.path.splitext(os.path.basename(os.fspath(name_or_buffer)))[0] if path else "archive"
     with _open_file_like(name_or_buffer, "wb") as file:

@@ -153,10 +153,10 @@ def other_members() -> list[str]:
         elif isinstance(value, types.MethodDescriptorType):
             returns = "_bool" if name.startswith("is_") else "Any"
             lines.append(f"    def {name}(self, *args: Any, **kwargs: Any) -> {returns}: ...")
-    written = pathlib.Path(torchlite._core.tensor.__file__).name
+    typed = tuple("_core/%s.py" % name for name in ("tensor", "array_methods", "resizing"))  # read by type checkers
     for name, value in sorted(vars(torchlite.Tensor).items()):  # methods that other modules put there
         value = plain(value)
-        if isinstance(value, types.FunctionType) and not value.__code__.co_filename.endswith(written):
+        if isinstance(value, types.FunctionType) and not value.__code__.co_filename.endswith(typed):
             lines.append("    " + untyped(name, value))
     return lines
 

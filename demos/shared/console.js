@@ -6,6 +6,7 @@
 const LINES = 4000;
 const PIECE = 2000; // characters in one element
 const HIDDEN = 250; // ms between two drawings in a hidden tab, which has no frames
+const TALL = 40; // lines that a picture or a table counts as
 
 const count = (text) => text.split("\n").length - 1;
 const leftOut = (n) => `… ${n.toLocaleString("en")} ${n === 1 ? "line" : "lines"} left out …\n`;
@@ -20,9 +21,21 @@ export class Console {
   #end = "\n"; // the last character
   #frame = 0;
   #form = null;
+  #render;
+  #keyed = new Map(); // element by key, of what is shown again and again
 
-  constructor(element) {
+  /** `render(html)` makes a safe element for show() and hint(). */
+  constructor(element, render) {
     this.#element = element;
+    this.#render = render;
+    let follows = true;
+    element.addEventListener("scroll", () => (follows = this.#atEnd));
+    new ResizeObserver(() => this.#settle(follows)).observe(element);
+  }
+
+  get #atEnd() {
+    const { scrollHeight, scrollTop, clientHeight } = this.#element;
+    return scrollHeight - scrollTop - clientHeight < 40;
   }
 
   clear() {
@@ -32,13 +45,24 @@ export class Console {
     this.#lines = this.#dropped = 0;
     this.#top = null;
     this.#end = "\n";
+    this.#keyed.clear();
     this.#element.replaceChildren();
   }
 
   /** Text of a kind: "out", "err", "note", or "left", a number of lines that were left out. */
   write(text, kind = "out") {
     if (!text) return;
-    this.#waiting.push(kind === "left" ? { kind, text: leftOut(Number(text)) } : { kind, text });
+    this.#wait(kind === "left" ? { kind, text: leftOut(Number(text)) } : { kind, text });
+  }
+
+  /** HTML between the lines; with a key it takes the place of the last one with that key. */
+  show(html, key) {
+    if (key) this.#waiting = this.#waiting.filter((item) => item.key !== key);
+    this.#wait({ kind: "rich", html, key });
+  }
+
+  #wait(item) {
+    this.#waiting.push(item);
     if (this.#frame) return;
     const draw = () => {
       this.#frame = 0;
@@ -89,12 +113,23 @@ export class Console {
     this.#settle(true);
   }
 
+  /** HTML that explains the traceback before it. */
+  hint(html) {
+    this.#draw();
+    this.#add("hint").element.append(this.#render(html));
+    this.#settle(true);
+  }
+
   #draw() {
     if (!this.#waiting.length) return;
     const box = this.#element;
     // who scrolled up to read is left there
-    const follows = box.scrollHeight - box.scrollTop - box.clientHeight < 40;
-    for (const { kind, text } of this.#waiting) {
+    const follows = this.#atEnd;
+    for (const { kind, text, html, key } of this.#waiting) {
+      if (kind === "rich") {
+        this.#drawRich(html, key, follows);
+        continue;
+      }
       const last = this.#pieces.at(-1);
       const piece = !this.#form && last?.kind === kind && last.size < PIECE ? last : this.#add(kind);
       piece.element.append(text);
@@ -103,7 +138,7 @@ export class Console {
       piece.lines += more;
       this.#lines += more;
     }
-    this.#end = this.#waiting.at(-1).text.at(-1);
+    this.#end = this.#waiting.at(-1).text?.at(-1) ?? "\n";
     this.#waiting = [];
     let drop = 0;
     while (this.#lines > LINES && drop < this.#pieces.length - 1) {
@@ -122,6 +157,23 @@ export class Console {
       this.#top.textContent = leftOut(this.#dropped);
     }
     this.#settle(follows);
+  }
+
+  #drawRich(html, key, follows) {
+    const shown = this.#keyed.get(key);
+    if (shown?.isConnected) {
+      shown.replaceChildren(this.#render(html));
+      return;
+    }
+    const piece = this.#add("rich");
+    piece.element.append(this.#render(html));
+    // a picture has its height only when it is decoded
+    for (const image of piece.element.querySelectorAll("img")) {
+      image.addEventListener("load", () => this.#settle(follows), { once: true });
+    }
+    [piece.size, piece.lines] = [PIECE, TALL];
+    this.#lines += TALL;
+    if (key) this.#keyed.set(key, piece.element);
   }
 
   #add(kind) {

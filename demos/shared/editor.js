@@ -43,8 +43,8 @@ const mark = StateField.define({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/** Puts an editor into `parent`; Ctrl+Enter (or Cmd+Enter) calls `onRun`. */
-export function createEditor(parent, { text = "", label = "Python code", onRun = () => {} } = {}) {
+/** Puts an editor into `parent`; Ctrl+Enter (or Cmd+Enter) calls `onRun`. `extensions` are CodeMirror's. */
+export function createEditor(parent, { text = "", label = "Python code", onRun = () => {}, extensions = [] } = {}) {
   const run = () => {
     onRun();
     return true;
@@ -65,12 +65,14 @@ export function createEditor(parent, { text = "", label = "Python code", onRun =
         python(),
         syntaxHighlighting(colours),
         mark,
+        extensions,
         keymap.of([{ key: "Mod-Enter", run }, indentWithTab, ...defaultKeymap, ...historyKeymap]),
         EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false", autocapitalize: "off" }),
       ],
     }),
   });
   return {
+    view,
     get text() {
       return view.state.doc.toString();
     },

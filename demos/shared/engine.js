@@ -1,7 +1,7 @@
 // Python for a page: start it, run a script, stop it, judge a drawing.
 //
 // Events: "state" (see `state`), "progress" {stage, done, total}, "output" {text, stream}, "losses" {steps, values},
-// "gpu" (see `gpu`), "ask" (the script waits for answer()).
+// "gpu" (see `gpu`), "ask" (the script waits for answer()), "show" {html, key}, and what the page's extension posts.
 
 const PATIENCE = 3000; // ms that Stop waits for Python before it replaces the worker
 
@@ -21,12 +21,17 @@ export class Engine extends EventTarget {
   #started;
   #finishRun;
   #predictions = new Map();
+  #requests = new Map();
+  #extend;
   #nextId = 1;
   #timers = [];
 
-  /** `files`: what the script finds beside itself, as {name: URL}. */
-  constructor({ files = {} } = {}) {
+  /** `files`: what the script finds beside itself, as {name: URL}. `extend`: the URL of a module for the worker, with
+   * install({pyodide, folder, post}), which returns the Python module that runs scripts; prepare(source) before a run
+   * and done() after it; and `requests`, see request(). */
+  constructor({ files = {}, extend } = {}) {
     super();
+    this.#extend = extend && new URL(extend, location).href;
     this.#files = Object.fromEntries(Object.entries(files).map(([name, url]) => [name, new URL(url, location).href]));
   }
 
@@ -41,7 +46,7 @@ export class Engine extends EventTarget {
     // The fast way to interrupt Python; only a cross-origin isolated page may share memory.
     this.#shared = globalThis.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
     this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module", name: "Python" });
-    this.#worker.postMessage({ type: "start", files: this.#files, shared: this.#shared });
+    this.#worker.postMessage({ type: "start", files: this.#files, shared: this.#shared, extend: this.#extend });
     return new Promise((resolve, reject) => {
       const fail = (text) => {
         this.trouble = text;
@@ -69,6 +74,11 @@ export class Engine extends EventTarget {
     } else if (data.type === "prediction") {
       this.#predictions.get(data.id)?.(data);
       this.#predictions.delete(data.id);
+    } else if (data.type === "reply") {
+      const { resolve, reject } = this.#requests.get(data.id);
+      this.#requests.delete(data.id);
+      if (data.error === undefined) resolve(data.value);
+      else reject(new Error(data.error));
     } else {
       if (data.type === "gpu") this.gpu = data.gpu;
       this.dispatchEvent(new CustomEvent(data.type, { detail: data }));
@@ -81,14 +91,14 @@ export class Engine extends EventTarget {
   }
 
   /** Runs a script; resolves to {status: "done" | "stopped" | "failed", traceback, line, model, restarted}.
-   * `device` "cpu" hides the GPU from the script's torch.accelerator. */
-  async run(source, { name = "script.py", device } = {}) {
+   * `device` "cpu" hides the GPU from the script's torch.accelerator; `options` are for the page's extension. */
+  async run(source, { name = "script.py", device, options = {} } = {}) {
     await this.start();
     if (this.state !== "ready") throw new Error("a script is running already");
     this.#set("running");
     return new Promise((resolve) => {
       this.#finishRun = resolve;
-      this.#worker.postMessage({ type: "run", source, name, device });
+      this.#worker.postMessage({ type: "run", source, name, device, options });
     });
   }
 
@@ -116,6 +126,12 @@ export class Engine extends EventTarget {
     this.#later(this.#shared || this.about.jspi ? PATIENCE : 0, () => this.#replace());
   }
 
+  /** Python anew, with empty memory. */
+  restart() {
+    if (this.state === "ready") this.#replace();
+    return this.#started;
+  }
+
   #later(delay, action) {
     this.#timers.push(setTimeout(action, delay));
   }
@@ -124,6 +140,8 @@ export class Engine extends EventTarget {
     this.#worker.terminate();
     for (const answer of this.#predictions.values()) answer({ error: "no model" });
     this.#predictions.clear();
+    for (const { reject } of this.#requests.values()) reject(new Error("Python was started anew"));
+    this.#requests.clear();
     this.#started = this.#launch();
     this.#started.catch(() => {}); // shown through the state
     this.#finish({ status: "stopped", traceback: "", line: null, model: false, restarted: true });
@@ -135,6 +153,15 @@ export class Engine extends EventTarget {
     return new Promise((resolve) => {
       this.#predictions.set(id, resolve);
       this.#worker.postMessage({ type: "predict", id, pixels });
+    });
+  }
+
+  /** Asks the page's extension; `transfer` lists buffers that move to the worker. */
+  request(name, data = {}, transfer = []) {
+    const id = this.#nextId++;
+    return new Promise((resolve, reject) => {
+      this.#requests.set(id, { resolve, reject });
+      this.#worker.postMessage({ type: "request", id, name, data }, transfer);
     });
   }
 

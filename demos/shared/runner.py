@@ -194,23 +194,47 @@ def _input(prompt="", /):
 
 def run(source, name, device, breathe):
     """Runs `source` as the file `name`; returns JSON {status: done | stopped | failed, traceback, line}."""
-    global _globals, _breath
+    global _globals
     _globals = {"__name__": "__main__", "__file__": os.path.join(_folder, name), "__builtins__": __builtins__}
     gc.collect()
+    write_script(source, name)
+
+    def work(watch):
+        code = compile(source, name, "exec")
+        watch(code)
+        exec(code, _globals)
+
+    result = guarded(work, name, device, breathe)
+    result["model"] = _model() is not None
+    return json.dumps(result)
+
+
+def write_script(source, name):
+    """The script lies beside its files, where a traceback finds its lines."""
     with open(os.path.join(_folder, name), "w", encoding="utf-8") as file:
         file.write(source)
     linecache.checkcache()
-    _losses.clear()
 
+
+def guarded(work, name, device, breathe, explain=None):
+    """Calls `work(watch)`, which runs code of the file `name`; returns {status, traceback, line}.
+
+    Code that was given to `watch` lets the page in at its loop jumps. `explain(error)` may add to the result.
+    """
+    global _breath
+    _losses.clear()
     result = {"status": "done", "traceback": "", "line": None}
     monitoring, events = sys.monitoring, sys.monitoring.events
+
+    def watch(code):
+        if breathe:
+            _watch(code, events.JUMP | events.PY_START)
+
     try:
-        code = compile(source, name, "exec")
         if breathe:
             _breath = _Breath()
             for event in (events.JUMP, events.PY_START):
                 monitoring.register_callback(_TOOL, event, _breath)
-            _watch(code, events.JUMP | events.PY_START)
         import torch
 
         _offer(device)
@@ -218,13 +242,15 @@ def run(source, name, device, breathe):
             raise RuntimeError(f"The GPU is gone: {torch.webgpu.why_not()}")
         # a run that was stopped inside no_grad() must not leave its mode to this one
         torch.set_grad_enabled(True)
-        exec(code, _globals)
+        work(watch)
     except KeyboardInterrupt:
         result["status"] = "stopped"
     except SystemExit as error:
         if error.code not in (None, 0):
             result.update(status="failed", traceback=f"SystemExit: {error.code}")
     except BaseException as error:
+        if explain is not None:
+            result.update(explain(error))
         result.update(status="failed", **_explain(error, name))
     finally:
         for event in (events.JUMP, events.PY_START):
@@ -236,8 +262,7 @@ def run(source, name, device, breathe):
         _losses.flush()
     except RuntimeError:  # the device went away, as the result says
         _losses.clear()
-    result["model"] = _model() is not None
-    return json.dumps(result)
+    return result
 
 
 def _explain(error, name):

@@ -5,13 +5,18 @@ import { Outlet } from "./outlet.js";
 const root = new URL("../", import.meta.url);
 const post = (type, body = {}) => self.postMessage({ type, ...body });
 
-let runner; // the Python module shared/runner.py
+let runner; // the Python module shared/runner.py, or one of the page's that has its functions
+let extension; // what the page adds on this side (see Engine)
+let memory; // how much of it Python has, in bytes
 let jspi = false; // can Python wait for a promise in this browser?
 let running = false;
 let stopAsked = false;
 let interrupt; // one shared byte, where the page is cross-origin isolated
 let answer; // takes the visitor's answer to input()
 let predictions = []; // drawings to judge, oldest first
+const REDRAW = 80; // ms between two pictures with the same key
+const drawn = new Map(); // when each key was shown
+const waiting = new Map(); // HTML by key
 
 const outlet = new Outlet((stream, text) => post("output", { text, stream }));
 
@@ -21,6 +26,7 @@ const host = {
   breathe: () =>
     new Promise((resolve) => {
       outlet.flush();
+      showWaiting();
       const channel = new MessageChannel();
       channel.port1.onmessage = () => {
         channel.port1.close();
@@ -39,8 +45,29 @@ const host = {
 
   losses: (steps, values) => post("losses", { steps, values }),
 
+  // HTML between the printed lines; with a key it takes the place of the last one with that key, REDRAW apart.
+  show: (html, key) => {
+    const now = performance.now();
+    if (key && now - (drawn.get(key) ?? 0) < REDRAW) {
+      waiting.set(key, html);
+      return;
+    }
+    waiting.delete(key);
+    drawn.set(key, now);
+    outlet.flush();
+    post("show", { html, key });
+  },
+
   answerPredictions,
 };
+
+/** What was drawn too soon after the last time; all of it once the script has ended. */
+function showWaiting(all = false) {
+  for (const [key, html] of waiting) {
+    if (all) drawn.delete(key);
+    host.show(html, key);
+  }
+}
 
 function answerPredictions() {
   for (const { id, pixels } of predictions.splice(0)) {
@@ -87,7 +114,7 @@ async function stored(url) {
   return Boolean(await globalThis.caches?.match(url).catch(() => undefined));
 }
 
-async function start({ files, shared }) {
+async function start({ files, shared, extend }) {
   const began = performance.now();
   const list = await (await fetch(new URL("files.json", root))).json();
   const restoreFetch = countDownloads(list.sizes);
@@ -110,7 +137,13 @@ async function start({ files, shared }) {
   }
   const source = await (await fetch(new URL("shared/runner.py", root))).text();
   pyodide.FS.writeFile("/home/pyodide/demo_runner.py", source);
-  runner = pyodide.pyimport("demo_runner");
+  memory = () => pyodide._module.HEAPU8.length;
+  if (extend) {
+    extension = await import(extend);
+    runner = await extension.install({ pyodide, folder, post });
+  } else {
+    runner = pyodide.pyimport("demo_runner");
+  }
 
   const decoders = { out: new TextDecoder(), err: new TextDecoder() };
   const writer = (stream) => ({
@@ -143,26 +176,43 @@ async function findGpu() {
   post("gpu", { gpu });
 }
 
-async function run({ source, name, device }) {
+async function run({ source, name, device, options }) {
   running = true;
   stopAsked = false;
   if (interrupt) interrupt[0] = 0;
   let result;
   try {
     await runner.prepare(device);
-    // Only Python entered through callPromising may wait for a promise.
-    const json = jspi
-      ? await runner.run.callPromising(source, name, device, true)
-      : runner.run(source, name, device, false);
-    result = JSON.parse(json);
+    await extension?.prepare(source);
+    if (stopAsked) {
+      result = { status: "stopped", traceback: "", line: null };
+    } else {
+      const given = [source, name, device, jspi, ...(extension ? [JSON.stringify(options)] : [])];
+      // Only Python entered through callPromising may wait for a promise.
+      const json = jspi ? await runner.run.callPromising(...given) : runner.run(...given);
+      result = { ...JSON.parse(json), memory: memory() };
+    }
   } catch (error) {
     result = { status: "failed", traceback: String(error), line: null };
   }
   running = false;
   if (interrupt) interrupt[0] = 0;
   outlet.flush();
+  showWaiting(true);
   post("done", { result });
   answerPredictions();
+  extension?.done();
+}
+
+/** A question of the page to its extension; what needs Python is refused while a script runs. */
+async function request({ id, name, data }) {
+  try {
+    const { ask, needsPython } = extension.requests[name];
+    if (needsPython && running) throw new Error("a script is running");
+    post("reply", { id, value: await ask(data) });
+  } catch (error) {
+    post("reply", { id, error: String(error?.message ?? error) });
+  }
 }
 
 self.onmessage = async ({ data }) => {
@@ -181,6 +231,8 @@ self.onmessage = async ({ data }) => {
     answer?.(undefined);
   } else if (data.type === "answer") {
     answer?.(data.text);
+  } else if (data.type === "request") {
+    request(data);
   } else if (data.type === "predict") {
     predictions = predictions.filter((waiting) => waiting.id !== data.id).concat(data);
     if (!running) answerPredictions();

@@ -111,11 +111,16 @@ class Page:
         self._call("input.performActions", {"context": self._context, "actions": [source]})
 
     def keys(self, text):
-        """Presses keys; names such as {ArrowLeft} stand for special ones."""
-        special = {"{Enter}": "\ue007", "{ArrowLeft}": "\ue012", "{ArrowUp}": "\ue013"}
-        special |= {"{ArrowRight}": "\ue014", "{ArrowDown}": "\ue015"}
-        parts = re.findall(r"\{\w+\}|.", text, re.DOTALL)
-        actions = [{"type": kind, "value": special.get(part, part)} for part in parts for kind in ("keyDown", "keyUp")]
+        """Presses keys; names such as {ArrowLeft} stand for special ones, {Control+Enter} for two at once."""
+        special = {"Enter": "\ue007", "ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014"}
+        special |= {"ArrowDown": "\ue015", "Tab": "\ue004", "Escape": "\ue00c", "F6": "\ue036", "End": "\ue010"}
+        special |= {"Control": "\ue009", "Shift": "\ue008", "Alt": "\ue00a"}
+        actions = []
+        for part in re.findall(r"\{\w+(?:\+[^}]+)?\}|.", text, re.DOTALL):
+            held = part[1:-1].split("+") if len(part) > 1 else [part]
+            values = [special.get(name, name) for name in held]
+            actions += [{"type": "keyDown", "value": value} for value in values]
+            actions += [{"type": "keyUp", "value": value} for value in reversed(values)]
         self._call(
             "input.performActions",
             {"context": self._context, "actions": [{"type": "key", "id": "keys", "actions": actions}]},

@@ -9,7 +9,7 @@ import warnings
 from typing import Any, Callable
 
 from fuzz import declared_ops, lines_of
-from fuzz.program import environment
+from fuzz.program import environment, memory
 
 LARGEST = 400  # elements of a tensor
 FLOATS = ("float64", "float64", "float64", "float64", "float32", "complex128")
@@ -174,7 +174,7 @@ class Generator:
             return True  # the value is computed before it is written
         for n in [n for n in names if self.written(n, line)]:
             t = self.env[n]
-            shared = [m for m in names if self.env[m].untyped_storage().data_ptr() == t.untyped_storage().data_ptr()]
+            shared = [m for m in names if memory(self.env[m]) == memory(t)]
             for m in shared:
                 parts = len(re.findall(rf"\b{m}(?=\[|\.(?!sigmoid|clone|\w+_\())", line)) - (m == n and "] =" in line)
                 if parts > 0 or not same(self.env[m], t):

@@ -121,6 +121,14 @@ MEANT = [
     ),
     Meant("stride", r"torch\.abs\(t\d+, out=", "", 0, "PyTorch's abs of complex numbers leaves an out= contiguous"),
     Meant(
+        "raises nothing, RuntimeError",
+        r"\.retain_grad\(\)(?s:.*)\.(t|transpose|swapaxes|swapdims|squeeze|unsqueeze)_\(",
+        "torchlite The size of tensor a",
+        0,
+        "a retained gradient has the tensor's shape; in PyTorch that from before the shape was changed in place",
+    ),
+    Meant("stride", r"ldexp_?\(", "", 0, "PyTorch's ldexp keeps the order of strides in float64 only"),
+    Meant(
         "stride",
         r"group_norm\((?s:.*)create_graph",
         "",
@@ -136,6 +144,13 @@ MEANT = [
         "a permutation made by the op gets no gradient here, even if it is set to require one later",
     ),
     Meant(
+        "type",
+        r"conv\w*\((?s:.*)\w_\((?s:.*)autograd\.grad\(",
+        "PyTorch None",
+        0,
+        "PyTorch's convolution without a batch is a view of one with a batch, whose views a write to it replaces",
+    ),
+    Meant(
         "raises nothing, RuntimeError",
         r"F\.linear(?s:.*)exp_\((?s:.*)\.real\.(?s:.*)\[0:\] ",
         "torchlite one of the variables needed for gradient computation has been modified",
@@ -144,8 +159,8 @@ MEANT = [
     ),
     Meant(
         "graph",
-        r"(_with_indices\(|(median|mode|sort|kthvalue|topk|max|min|cummax|cummin)\(|dtype=\"(bool|u?int\d+)\")"
-        r"(?s:.*)\] = t\d",
+        r"(_with_indices\(|(median|mode|sort|kthvalue|topk|max|min|cummax|cummin)\(|dtype=\"(bool|u?int\d+)\"|"
+        r" [<>=!]=? )(?s:.*)\] = t\d",
         "PyTorch requires_grad=True.*torchlite requires_grad=False",
         0,
         "integers have no history here; in PyTorch they get that of a float that is written to them",
@@ -381,6 +396,20 @@ MEANT = [
         "PyTorch Function .* returned an invalid gradient at index",
         0,
         "the internal error of a view that was changed in place, of a conjugate view",
+    ),
+    Meant(
+        "raises RuntimeError, nothing",
+        r"\.(real|imag)\n(?s:.*)\.(t|transpose|swapaxes|swapdims|squeeze|unsqueeze)_\(",
+        r"PyTorch (output with shape .* doesn't match the broadcast shape|The size of tensor a)",
+        0,
+        "the same, of a part of complex numbers",
+    ),
+    Meant(
+        "raises IndexError, nothing",
+        r"complex(?s:.*)unsqueeze_\(",
+        "PyTorch index -?\\d+ is out of bounds",
+        0,
+        "the same, where the dim that PyTorch forgets is indexed",
     ),
     Meant(
         "raises RuntimeError, nothing",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from fuzz import expressions as ex
 from fuzz.declared_ops import Slot
+from fuzz.program import memory
 
 if TYPE_CHECKING:
     from fuzz.generate import Generator
@@ -107,8 +108,8 @@ def declared_grad(g: Generator) -> str | None:
 def out(g: Generator) -> str | None:
     ops = [d for d in g.ops if d.spec.out and d.functions and not d.random]
     call = declared(g, g.rng.choice(ops), "function", assign=False)
-    used = {g.env[n].untyped_storage().data_ptr() for n in g.tensors() if re.search(rf"\b{n}\b", call or "")}
-    v = g.pick(lambda t: t.is_floating_point() and t.untyped_storage().data_ptr() not in used, views=True)
+    used = {memory(g.env[n]) for n in g.tensors() if re.search(rf"\b{n}\b", call or "")}
+    v = g.pick(lambda t: t.is_floating_point() and memory(t) not in used, views=True)
     return v and call and f"with torch.no_grad(): {call[:-1]}, out={v})"
 
 

@@ -38,6 +38,7 @@ EPS = {
     "complex128": 2.0**-50,
     "float32": 2.0**-22,
     "complex64": 2.0**-22,
+    "complex32": 2.0**-10,
     "float16": 2.0**-10,
     "bfloat16": 2.0**-7,
 }
@@ -125,8 +126,14 @@ def numbers(t: Any) -> Any:
 # ops that add many numbers up: what should be whole or 0 there may miss it by a rounding error of the largest number
 SUMS = re.compile(
     r"fft|conv|mm|bmm|matmul|@|einsum|kron|linalg|interpolate|dot|inner|outer|bilinear|linear|mean|sum|var|std|norm|"
-    r"cov|cor|trapez|cross|cdist|dist|softmax|attention|interp|inverse|solve|det|cumprod|autograd\.grad|upsample|grid"
+    r"cov|cor|trapez|cross|loss|cdist|dist|softmax|attention|interp|inverse|solve|det|cumprod|autograd\.grad|upsample|"
+    r"grid"
 )
+
+
+def memory(t: Any) -> int | None:
+    """The address of a tensor's memory; None where it has none, as PyTorch's gradients of zeros."""
+    return None if hasattr(t, "_is_zerotensor") and t._is_zerotensor() else t.untyped_storage().data_ptr()
 
 
 def shake(
@@ -140,10 +147,14 @@ def shake(
             continue
         if name in before and before[name][0] is t and before[name][1] == t._version:
             continue
-        if hasattr(t, "_is_zerotensor") and t._is_zerotensor():  # PyTorch's zeros without memory
-            continue
-        place = t.untyped_storage().data_ptr()
-        if place in done or t.is_conj() or t.is_neg() or any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride())):
+        place = memory(t)
+        if (
+            place is None
+            or place in done
+            or t.is_conj()
+            or t.is_neg()
+            or any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride()))
+        ):
             continue
         done.add(place)
         if known is None:

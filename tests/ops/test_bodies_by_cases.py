@@ -476,8 +476,6 @@ CASES = {
     ],
     "view_as_real": lambda t: [(t(3, 4),), (t(4, 6)[1::2, ::3],), (t(),), (t(0, 2),)],
     "view_as_complex": lambda t: [(t(3, 2),), (t(4, 6)[1::2, 2:4],), (t(2),), (t(0, 2),)],
-    "real": lambda t: [(t(3, 4),), (t(4, 6)[1::2, ::3].conj(),), (t(),)],
-    "imag": lambda t: [(t(3, 4),), (t(4, 6)[1::2, ::3].conj(),), (t(),)],
     # matrices
     "_linalg_trsm": lambda t: (
         [(matrix(t, 3), t(3, 2), upper, unit) for upper, unit in FLAGS if is_inexact(t.dtype)]

@@ -19,9 +19,8 @@ import tempfile
 from typing import Any
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import dist as distribution
 import run_node
-from dist import ROOT, runtime
+from dist import NO_FIXTURES, ROOT, fixtures, runtime
 from known_answers import KNOWN
 
 CODE = """
@@ -36,12 +35,6 @@ with open("/result/result.json", "w") as f:
     json.dump(result, f)
 0
 """
-
-
-def fixtures() -> pathlib.Path | None:
-    folder = distribution.shared()
-    folder = folder / "conformance" if folder else None
-    return folder if folder and (folder / "run_conformance.py").exists() else None
 
 
 def in_pyodide(options: dict[str, Any], target: str = "314", env: dict[str, str] | None = None) -> dict[str, Any]:
@@ -122,9 +115,7 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--out", type=pathlib.Path)
     a = p.parse_args(argv)
     if fixtures() is None:
-        print(
-            "conformance: skipped, there are no fixtures (set TORCHLITE_SHARED to the folder that holds conformance/)"
-        )
+        print(NO_FIXTURES)
         return 0
     options: dict[str, Any] = {"only": a.only, "groups": a.groups.split(",") if a.groups else None}
     if a.max_samples:

@@ -31,6 +31,16 @@ def shared() -> pathlib.Path | None:
     return folder if folder.is_dir() else None
 
 
+NO_FIXTURES = "conformance: skipped, there are no fixtures (set TORCHLITE_SHARED to the folder that holds conformance/)"
+
+
+def fixtures() -> pathlib.Path | None:
+    """The folder of PyTorch's recorded answers."""
+    folder = shared()
+    folder = folder / "conformance" if folder else None
+    return folder if folder and (folder / "run_conformance.py").exists() else None
+
+
 def numpy_wheel(target: str) -> pathlib.Path | None:
     folder = shared()
     wheel = folder / "wheels" / NUMPY if folder else None

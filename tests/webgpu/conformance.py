@@ -28,6 +28,7 @@ ROOT = HERE.parent.parent
 sys.path[:0] = [str(HERE), str(ROOT), str(HERE.parent / "pyodide"), str(HERE.parent / "browser")]
 import dawn
 import dist as distribution
+from dist import NO_FIXTURES, fixtures
 from known_answers import KNOWN
 
 OUT = ROOT / ".out"
@@ -57,16 +58,10 @@ json.dumps(on_device.run(run_conformance, "/conformance/open", journal="/conform
 """
 
 
-def folder() -> pathlib.Path | None:
-    shared = distribution.shared()
-    found = shared / "conformance" if shared else None
-    return found if found and (found / "run_conformance.py").exists() else None
-
-
 def each(n: int, only: str | None, groups: list[str] | None) -> str:
     """A pattern for every n-th of the ops that these options name."""
     names = []
-    for path in sorted((folder() / "fixtures" / "open").glob("*.zip")):  # type: ignore[operator]
+    for path in sorted((fixtures() / "fixtures" / "open").glob("*.zip")):  # type: ignore[operator]
         if not groups or path.stem in groups:
             with zipfile.ZipFile(path) as z:
                 ops = json.loads(z.read("index.json"))["ops"]
@@ -80,14 +75,14 @@ def on_host(options: dict[str, Any]) -> dict[str, Any]:
     import run_conformance  # type: ignore[import-not-found]
 
     remote.install()
-    return on_device.run(run_conformance, str(folder() / "fixtures" / "open"), **options)  # type: ignore[operator]
+    return on_device.run(run_conformance, str(fixtures() / "fixtures" / "open"), **options)  # type: ignore[operator]
 
 
 def on_node(options: dict[str, Any], target: str) -> dict[str, Any]:
     import run_node
 
     with tempfile.TemporaryDirectory() as tmp:
-        mounts = {"/conformance": str(folder()), "/result": tmp}
+        mounts = {"/conformance": str(fixtures()), "/result": tmp}
         if options.get("journal"):
             journal = pathlib.Path(options["journal"])
             mounts["/journal"], options = str(journal.parent), {**options, "journal": "/journal/" + journal.name}
@@ -105,10 +100,10 @@ def in_browser(browser: str, options: dict[str, Any], target: str) -> dict[str, 
     import pages
 
     d = distribution.prepare(target)
-    fixtures, files = folder(), {}
-    assert fixtures
+    answers = fixtures()
+    assert answers
     groups = options.get("groups")
-    names = [p.name for p in sorted((fixtures / "fixtures" / "open").glob("*.zip")) if not groups or p.stem in groups]
+    names = [p.name for p in sorted((answers / "fixtures" / "open").glob("*.zip")) if not groups or p.stem in groups]
     files = {
         "/conformance/run_conformance.py": "/shared/run_conformance.py",
         "/conformance/on_device.py": "/webgpu/on_device.py",
@@ -117,7 +112,7 @@ def in_browser(browser: str, options: dict[str, Any], target: str) -> dict[str, 
     journal, seconds = options.pop("journal", None), options.pop("seconds", 0)
     kept = pathlib.Path(journal).read_text() if journal and pathlib.Path(journal).exists() else ""
     end = time.monotonic() + seconds if seconds else float("inf")
-    with pages.serve({"/dist/": d, "/shared/": fixtures, "/webgpu/": HERE}, {"/empty.html": pages.EMPTY}) as base:
+    with pages.serve({"/dist/": d, "/shared/": answers, "/webgpu/": HERE}, {"/empty.html": pages.EMPTY}) as base:
         driver = pages.chromium() if browser == "chromium" else firefox.FirefoxBiDi()
         try:
             driver.get(base + "/empty.html")
@@ -153,11 +148,11 @@ def on_cpu(options: dict[str, Any]) -> dict[str, Any]:
         "tiers={'public'}, **options)))"
     )
     args = [
-        json.dumps([str(ROOT), str(folder())]),
+        json.dumps([str(ROOT), str(fixtures())]),
         json.dumps({k: v for k, v in options.items() if k not in ("journal", "seconds")}),
     ]
     done = subprocess.run(
-        [sys.executable, "-c", code, *args, str(folder() / "fixtures" / "open")],  # type: ignore[operator]
+        [sys.executable, "-c", code, *args, str(fixtures() / "fixtures" / "open")],  # type: ignore[operator]
         capture_output=True,
         text=True,
         check=True,
@@ -251,12 +246,10 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--verbose", action="store_true")
     p.add_argument("--out", type=pathlib.Path)
     a = p.parse_args(argv)
-    if folder() is None:
-        print(
-            "conformance: skipped, there are no fixtures (set TORCHLITE_SHARED to the folder that holds conformance/)"
-        )
+    if fixtures() is None:
+        print(NO_FIXTURES)
         return 0
-    sys.path.insert(0, str(folder()))
+    sys.path.insert(0, str(fixtures()))
     if a.every > 1:
         a.only = each(a.every, a.only, a.groups.split(",") if a.groups else None)
     options: dict[str, Any] = {

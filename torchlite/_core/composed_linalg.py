@@ -11,11 +11,10 @@ def _aten() -> Any:
     return _ops.ops.aten
 
 
-def _checked(found: Any, name: str, a: Any) -> Any:
-    """The result, where the info behind it says that there is one."""
-    *result, info = found
+def _checked(result: Any, info: Any, name: str, a: Any) -> Any:
+    """The result, where info says that there is one."""
     _aten()._linalg_check_errors.default(info, name, is_matrix=a.dim() == 2)
-    return result[0] if len(result) == 1 else tuple(result)
+    return result
 
 
 def det(a: Any) -> Any:
@@ -42,15 +41,18 @@ def solve_ex(a: Any, b: Any, left: bool, check_errors: bool) -> Any:
 
 
 def solve(a: Any, b: Any, left: bool) -> Any:
-    return _checked(solve_ex(a, b, left, False), "torch.linalg.solve", a)
+    result, info = solve_ex(a, b, left, False)
+    return _checked(result, info, "torch.linalg.solve", a)
 
 
 def inv(a: Any) -> Any:
-    return _checked(_aten().linalg_inv_ex.default(a), "linalg.inv", a)
+    result, info = _aten().linalg_inv_ex.default(a)
+    return _checked(result, info, "linalg.inv", a)
 
 
 def cholesky(a: Any, upper: bool) -> Any:
-    return _checked(_aten().linalg_cholesky_ex.default(a, upper=upper), "linalg.cholesky", a)
+    result, info = _aten().linalg_cholesky_ex.default(a, upper=upper)
+    return _checked(result, info, "linalg.cholesky", a)
 
 
 def eigh(a: Any, half: str) -> Any:
@@ -84,7 +86,8 @@ def old_svd(a: Any, some: bool, vectors: bool) -> Any:
 
 
 def lu_factor(a: Any, pivot: bool) -> Any:
-    return _checked(_aten().linalg_lu_factor_ex.default(a, pivot=pivot), "torch.linalg.lu_factor", a)
+    lu, pivots, info = _aten().linalg_lu_factor_ex.default(a, pivot=pivot)
+    return _checked((lu, pivots), info, "torch.linalg.lu_factor", a)
 
 
 def lu_solve(b: Any, lu: Any, pivots: Any) -> Any:
@@ -92,7 +95,8 @@ def lu_solve(b: Any, lu: Any, pivots: Any) -> Any:
 
 
 def ldl_factor(a: Any, hermitian: bool) -> Any:
-    return _checked(_aten().linalg_ldl_factor_ex.default(a, hermitian=hermitian), "torch.linalg.ldl_factor", a)
+    ld, pivots, info = _aten().linalg_ldl_factor_ex.default(a, hermitian=hermitian)
+    return _checked((ld, pivots), info, "torch.linalg.ldl_factor", a)
 
 
 def eigvals(a: Any) -> Any:

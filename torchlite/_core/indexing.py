@@ -11,6 +11,7 @@ import torchlite as torch
 
 from .. import _C
 from . import dispatch_modes as _modes
+from .from_data import type_name
 from .tensor import Tensor, _torch_function as _ask
 
 TYPE_CHECKING = False
@@ -41,7 +42,7 @@ def _as_tensor(x: Any, device: Any) -> Tensor:
     if not hasattr(x, "__getitem__") or not hasattr(x, "__len__") or hasattr(x, "keys"):
         raise IndexError(
             "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)"
-            % torch.functional.type_name(x)
+            % type_name(x)
         )
     if not len(x):
         return torch.empty(0, dtype=torch.int64, device=device)
@@ -244,7 +245,7 @@ def _number(value: Any, t: Tensor) -> Tensor:
                 made = torch.scalar_tensor(value, dtype=t.dtype)
             return _modes.lift(made)
         return torch.scalar_tensor(value, dtype=t.dtype)
-    raise TypeError("can't assign a %s to a torch.%s" % (torch.functional.type_name(value), t.type().partition(".")[2]))
+    raise TypeError("can't assign a %s to a torch.%s" % (type_name(value), t.type().partition(".")[2]))
 
 
 def _without_leading_ones(x: Tensor) -> Tensor:

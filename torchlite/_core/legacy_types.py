@@ -72,7 +72,7 @@ def legacy_new(args: tuple[Any, ...], dtype: DType, any_type: bool = False) -> T
 
 
 def _name_of(a: Any) -> str:
-    from ..functional import type_name
+    from .from_data import type_name
 
     return type_name(a)
 

@@ -4,9 +4,9 @@ Fields and operators are native (TensorBase), ops come from torchlite.ops."""
 from __future__ import annotations
 
 
-from .. import _C
-from . import device as _device, old_names as _old_names, sparse_methods as _sparse_methods
-from . import view_replay as _view_replay
+from .. import _C, autograd as _autograd
+from . import array_methods as _array_methods, device as _device, old_names as _old_names, resizing as _resizing
+from . import sparse_methods as _sparse_methods, view_replay as _view_replay
 from .errors import not_floating
 from ..autograd import _grad_dtype
 from ..autograd._node import _seq, eager, meta
@@ -16,26 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, SupportsIndex
-    from .._types import Device, Layout, MemoryFormat, Shape
-
-
-_alias = _C.alias
-_NUMPY_NAMES = {
-    0: "bool",
-    1: "uint8",
-    2: "int8",
-    3: "int16",
-    4: "int32",
-    5: "int64",
-    6: "float16",
-    8: "float32",
-    9: "float64",
-    10: "complex64",
-    11: "complex128",
-    13: "uint16",
-    14: "uint32",
-    15: "uint64",
-}
+    from .._types import Device, Layout, MemoryFormat
 
 
 class _TensorMeta(type):
@@ -142,9 +123,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         inputs: list[Tensor] | None = None,
     ) -> None:
         """Gradients of this tensor with respect to graph leaves, added to their `.grad`."""
-        from ..autograd import backward
-
-        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        _autograd.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Sets `requires_grad` in place and returns the tensor."""
@@ -332,59 +311,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         raise RuntimeError("legacy tensor state is not supported")
 
     __array_priority__ = 1000
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        a = self.numpy()
-        if dtype is not None and a.dtype != dtype:
-            if copy is False:
-                raise ValueError("Unable to avoid copy while creating an array as requested.")
-            return a.astype(dtype)
-        return a.copy(order="K") if copy else a
-
-    def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
-        import torchlite as torch
-
-        # uint8, as PyTorch has it still
-        return torch.from_numpy(array.astype("uint8") if array.dtype == bool else array)
-
-    def numpy(self, *, force: bool = False) -> Any:
-        """A numpy array over the same memory (CPU); force=True copies from other devices and drops the history."""
-        if self._dispatches:
-            from .errors import no_numpy_of_subclass
-
-            raise no_numpy_of_subclass()
-        if force:
-            return self.detach().cpu().resolve_conj().resolve_neg().numpy()
-        if self.requires_grad and _C.is_grad_enabled():
-            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
-        if not self.is_cpu:
-            raise TypeError(
-                "can't convert %s device type tensor to numpy. "
-                "Use Tensor.cpu() to copy the tensor to host memory first." % self.device
-            )
-        if self.is_conj():
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that has conjugate bit set. Use tensor.resolve_conj().numpy() instead."
-            )
-        if self.is_neg():
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that has negative bit set. Use tensor.resolve_neg().numpy() instead."
-            )
-        name = _NUMPY_NAMES.get(self.dtype._code)
-        if name is None:
-            raise TypeError("Got unsupported ScalarType %s" % self.dtype._scalar_type)
-        import numpy as np
-
-        size = self.itemsize
-        if self.numel() == 0:
-            return np.empty(tuple(self.shape), name)
-        return np.ndarray(
-            tuple(self.shape),
-            name,
-            buffer=self._storage._fixed(),  # numpy keeps the address and gives the buffer back
-            offset=self.storage_offset() * size,
-            strides=tuple(s * size for s in self.stride()),
-        )
+    numpy, __array__, __array_wrap__ = _array_methods.numpy, _array_methods.__array__, _array_methods.__array_wrap__
+    __dlpack__, __dlpack_device__ = _array_methods.__dlpack__, _array_methods.__dlpack_device__
 
     # ---- storage -----------------------------------------------------------------------------------------------------
 
@@ -420,6 +348,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     _view_func, _view_func_unsafe = _view_replay.checked, _view_replay.forward
     _rev_view_func_unsafe = _view_replay.backward
 
+    set_, resize_, resize_as_ = _resizing.set_, _resizing.resize_, _resizing.resize_as_
+    resize, resize_as, dim_order = _resizing.resize, _resizing.resize_as, _resizing.dim_order
+
     def is_pinned(self, device: Device | str | int | None = None) -> bool:
         return False
 
@@ -436,118 +367,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def pin_memory(self, device: Device | str | int | None = None) -> Any:
         """No pinned memory in a page: the tensor itself."""
         return self
-
-    def set_(
-        self,
-        source: Any = None,
-        storage_offset: int = 0,
-        size: Shape | None = None,
-        stride: Shape | None = None,
-    ) -> Tensor:
-        """Takes over the storage (and geometry) of another tensor or storage."""
-        if not isinstance(storage_offset, int):
-            raise TypeError(
-                "set_() received an invalid combination of arguments - got (%s), but expected a storage or a tensor, "
-                "an offset, a size and strides" % ", ".join(type(a).__name__ for a in (source, storage_offset))
-            )
-        if _C.is_grad_enabled() and (self.requires_grad or isinstance(source, Tensor) and source.requires_grad):
-            from ..autograd._inplace import check_inplace, refuse
-
-            check_inplace(self)
-            refuse(self, "set_", source)
-        from . import dispatch_modes
-
-        if (dispatch_modes.stack or self._dispatches) and dispatch_modes.set_asked(
-            self, source, storage_offset, size, stride
-        ):
-            return self
-        if source is None:
-            source = _C.empty((0,), self.dtype)
-        if isinstance(source, Tensor) and source.dtype is not self.dtype:
-            raise RuntimeError(
-                "Could not set tensor of type %s to a tensor of type %s"
-                % (source.dtype._cpp_type, self.dtype._cpp_type)
-            )
-        if getattr(source, "_untyped_storage", None) is not None and source.dtype is not self.dtype:
-            raise RuntimeError(
-                "Expected a Storage of type %s or an UntypedStorage, but got type %s for argument 1 'storage'"
-                % (self.dtype._cpp_type, source.dtype._scalar_type)
-            )
-        if isinstance(source, Tensor) and size is None:
-            size, stride, storage_offset = source.shape, source.stride(), source.storage_offset()
-        storage = source._storage if isinstance(source, Tensor) else getattr(source, "_untyped_storage", source)
-        if size is None:
-            size = (storage.nbytes() // self.itemsize,)
-        if stride is None or len(stride) == 0 and len(size):
-            stride = _C.empty((0,), self.dtype).new_empty(size).stride() if 0 in size else _C.dense_strides(size)
-        taken = _C.tensor_from_storage(storage, self.dtype, storage_offset, tuple(size), tuple(stride))
-        taken._conj_bit, taken._neg_bit = self.is_conj(), self.is_neg()
-        self.data = taken
-        self._bump_version()  # what was saved of it is gone
-        return self
-
-    def resize_(self, *sizes: int, memory_format: Any = None) -> Tensor:
-        """Changes the shape in place; new elements are uninitialised."""
-        if not sizes:
-            raise TypeError('resize_() missing 1 required positional arguments: "size"')
-        if len(sizes) == 1 and not isinstance(sizes[0], int):
-            sizes = tuple(sizes[0])
-        if self.requires_grad:
-            raise RuntimeError("cannot resize variables that require grad")
-        if memory_format is _device.preserve_format:
-            raise RuntimeError("Unsupported memory formatPreserve")
-        from . import dispatch_modes
-
-        if dispatch_modes.resized(self, sizes, memory_format):
-            return self
-        if tuple(self.shape) != tuple(sizes):
-            before = self.untyped_storage().nbytes()
-            _C.resize(self, tuple(sizes))
-            self._bump_version()
-            if _C.fill_empty() and self.untyped_storage().nbytes() > before:
-                size = self.itemsize
-                _C.fill_fresh(
-                    _C.tensor_from_storage(
-                        self._storage,
-                        self.dtype,
-                        before // size,
-                        (self._storage.nbytes() // size - before // size,),
-                        (1,),
-                    )
-                )
-        if memory_format is not None:
-            from ..ops.copying import _channels_last_strides
-
-            last = memory_format is not _device.contiguous_format
-            self.as_strided_(sizes, _channels_last_strides(sizes, memory_format) if last else _C.dense_strides(sizes))
-        return self
-
-    def resize_as_(self, other: Any, *, memory_format: Any = None) -> Any:
-        """Changes the shape in place to that of `other`; preserve_format takes its memory format as well."""
-        from . import dispatch_modes
-
-        if dispatch_modes.stack:
-            from .. import _ops
-
-            if dispatch_modes.taken(self, _ops.ops.aten.resize_as_.default, other):
-                return self
-        if memory_format is _device.preserve_format:
-            memory_format = _device.suggested_format(other)
-        return self.resize_(other.shape, memory_format=memory_format)
-
-    def dim_order(self, *, ambiguity_check: bool = False) -> Any:
-        """Dims from outermost to innermost in memory.
-        With `ambiguity_check`, an order that is not the only one is an error, unless exactly one of the memory formats
-        that the argument lists fits."""
-        formats: list[MemoryFormat] = ambiguity_check if type(ambiguity_check) is list else []
-        if type(ambiguity_check) not in (bool, list) or not all(isinstance(f, _device.memory_format) for f in formats):
-            raise TypeError("The ambiguity_check argument must be a bool or a list of memory formats.")
-        if ambiguity_check is not False and (1 in self.shape or len(set(self.stride())) < self.dim()):
-            if sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
-                raise RuntimeError(
-                    "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats."
-                )
-        return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
 
     # ---- devices and dtypes ------------------------------------------------------------------------------------------
 
@@ -613,16 +432,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     name = property(lambda self: None)
 
-    def resize(self, *sizes: Any) -> Any:
-        """Deprecated in PyTorch: reshape to the same number of elements."""
-        import warnings
-
-        warnings.warn("non-inplace resize is deprecated", stacklevel=2)
-        return self.reshape(*sizes)
-
-    def resize_as(self, tensor: Any) -> Any:
-        return self.resize(tensor.shape)
-
     def is_distributed(self) -> bool:
         return False
 
@@ -634,7 +443,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def real(self) -> Tensor:
         import torchlite as torch
 
-        return torch.real(self) if self.is_complex() else self
+        return torch.real(self)
 
     @real.setter
     def real(self, value: Any) -> None:
@@ -704,10 +513,10 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         pin_memory: bool = False,
     ) -> Tensor:
         """A tensor from data, of this tensor's dtype and device."""
-        import torchlite as torch
+        from .from_data import new, place
 
-        t = torch.functional._new(data, self.dtype if dtype is None else dtype, "tensor.new_tensor")
-        return torch.functional._place(t, self.device if device is None else device, requires_grad)
+        t = new(data, self.dtype if dtype is None else dtype, "tensor.new_tensor")
+        return place(t, self.device if device is None else device, requires_grad)
 
     def new(self, *args: Any, **kwargs: Any) -> Any:
         """Old constructor of a tensor of the same dtype."""
@@ -732,28 +541,6 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
     def module_load(self, other: Any, assign: bool = False) -> Any:
         """What load_state_dict puts in this tensor's place."""
         return other.detach() if assign else self.copy_(other).detach()
-
-    def __dlpack__(self, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None, copy: Any = None) -> Any:
-        if self.requires_grad:
-            raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        if self.is_conj():
-            raise BufferError("Can't export tensors with the conjugate bit set")
-        if self.layout is not _device.strided:
-            raise BufferError("Can't export tensors with layout other than torch.strided")
-        if self.is_neg():  # PyTorch hands out the numbers without their signs
-            raise BufferError("Can't export tensors with the negative bit set")
-        if stream is not None and type(stream) is not int:
-            raise TypeError("stream must be ``int`` or ``none``")
-        if self.is_cpu and stream not in (None, -1):
-            raise AssertionError("stream should be None on cpu.")
-        from ..utils import dlpack
-
-        return dlpack.capsule(self, max_version is not None and max_version[0] >= 1, dl_device, copy)
-
-    def __dlpack_device__(self) -> Any:
-        from ..utils.dlpack import device_of
-
-        return device_of(self.device)
 
 
 def _plain_torch_function(

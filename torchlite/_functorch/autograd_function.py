@@ -1,4 +1,4 @@
-"""What torch.autograd.Function has to do with vmap, by the names of PyTorch's module."""
+"""vmap of torch.autograd.Function, by the names of PyTorch's module."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class CtxWithSavedTensors(WrappedCtx):
 def reductify_leaf(
     grad_input: Any, grad_input_bdim: int | None, input_bdim: int | None, batch_size: int, target_shape: Any = None
 ) -> Any:
-    """A gradient as an input has it: summed over the examples where the input is one for all, repeated where only
-    the input has examples; then summed to the target shape of one example."""
+    """A gradient with the batch dim of its input: summed over the batch if the input has none, expanded if only the
+    input has one. Then it is summed to target_shape, the shape of one example."""
     if grad_input is None or grad_input_bdim is None and input_bdim is None:
         return grad_input
     if grad_input_bdim is not None and input_bdim is None:

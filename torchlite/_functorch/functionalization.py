@@ -149,10 +149,6 @@ def _inverse(mode: Any, func: Any, args: Any, index: int) -> Any:
         return lambda base, new: mode.viewing(aten.squeeze.dim)(new, rest[0])
     if name == "squeeze":
         return lambda base, new: _unsqueezed(mode, new, base.shape, rest[0] if rest else None)
-    if name == "real":
-        return lambda base, new: aten.complex.default(new, aten.imag.default(base))
-    if name == "imag":
-        return lambda base, new: aten.complex.default(aten.real.default(base), new)
     if name in ("select", "diagonal", "slice"):
         scatter = getattr(aten, name + "_scatter").default
         return lambda base, new: scatter(base, new, *rest)

@@ -35,7 +35,8 @@ def scan(combine_fn, init, xs, *, dim=0, reverse=False):
             if not isinstance(x, torch.Tensor):
                 raise RuntimeError(f"All {what} leaves must be a Tensor but got {x}")
     dim = along(leaves, dim, RuntimeError)
-    carry, outputs = init, list[object]()
+    carry = init
+    outputs: list[object] = []
     for i in range(leaves[0].shape[dim]):
         at = -1 - i if reverse else i
         found = combine_fn(carry, pytree.tree_unflatten([x.select(dim, at) for x in leaves], spec))

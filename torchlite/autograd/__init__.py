@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _C
 from .._core import errors as _errors
-from . import _engine, _grad_dtype, _inplace, _node, forward_ad, function, grad_mode, graph
+from . import _engine, _grad_dtype, _inplace, _node, _record, forward_ad, function, grad_mode, graph
 from ._node import as_leaf, edge
 from .function import Function
 from .grad_mode import (
@@ -55,7 +55,7 @@ __all__ = [
     "functional",
 ]
 
-_C.register("record", _node.record)
+_C.register("record", _record.record)
 _C.register("record_inplace", _inplace.record_inplace)
 _C.register("get_grad_fn", _inplace.get_grad_fn)
 

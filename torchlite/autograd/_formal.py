@@ -9,7 +9,7 @@ from ._node import Node, edge, keep_tangent, tangents
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
-    from ._node import OpNode
+    from ._record import OpNode
 
 
 class InForm(Node):

@@ -1,7 +1,7 @@
 """In-place ops under autograd: rules for leaves, views and their bases.
 
-Changing a view changes its base: the base's new history is a CopySlices node (the old history with the view's part
-replaced), and every view of it finds its grad_fn anew, as a strided view of the base.
+Changing a view changes its base. The base's new history is a CopySlices node: the old history with the view's part
+replaced. Each view of the base then gets a new grad_fn when it is asked for, as a strided view of the base.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import weakref
 
 from .. import _C
 from .._core import dispatch_modes as _modes
-from . import _node
+from . import _node, _record
 from ._node import Node, edge
 
 TYPE_CHECKING = False
@@ -87,7 +87,7 @@ def record_inplace(ov: Overload, args: tuple[Any, ...]) -> Tensor:
             return spec.inplace(*args)
         # Differentiable through its body: compute, then copy in. The ops of the body save the old value, not self.
         return copy_in(self, spec.body(old_value(self), *args[1:]), True)
-    rec = _node.recorder(ov)
+    rec = _record.recorder(ov)
     if not spec.differentiable:
         zero = spec.name in _ZERO_GRADIENT
         node = cut([args[i] for i, _, _ in rec.inputs] if zero else [self], rec.node_type.__name__, not zero)
@@ -95,7 +95,7 @@ def record_inplace(ov: Overload, args: tuple[Any, ...]) -> Tensor:
         if any(e is not None for e in node.next):
             set_history(self, node)
         return out
-    edges, lengths = _node.make_edges(rec, args)
+    edges, lengths = _record.make_edges(rec, args)
     if spec.grad == {}:
         node = NotDifferentiable(edges)
         node.op = "aten::%s_" % spec.name

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._node import FREED, OpNode, _Packed, freed_error
+from ._node import FREED, _Packed, freed_error
+from ._record import OpNode
 
 # by what names PyTorch's node saves what matmul and linear save here; a weight is transposed there
 _NAMES: dict[str, dict[str, tuple[str, ...]]] = {

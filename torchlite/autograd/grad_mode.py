@@ -92,7 +92,7 @@ class set_grad_enabled(_C.GradMode, _Switch):
 
     def __new__(cls, mode: Any) -> Any:
         if mode is not True and mode is not False:
-            from ..functional import type_name
+            from .._core.from_data import type_name
 
             raise TypeError(
                 "set_grad_enabled(): argument 'enabled' (position 1) must be bool, not %s" % type_name(mode)

@@ -9,7 +9,10 @@ from . import (
     convolution,
     copying,
     creation,
+    cross_entropy,
+    ctc,
     distance,
+    dropout,
     einsum,
     embedding,
     indexing,
@@ -22,6 +25,7 @@ from . import (
     random_ops,
     reduction,
     scan,
+    softmax,
     sorting,
     ternary,
     trig,
@@ -38,7 +42,10 @@ from ._declare import methods, namespace, specs, tables as all_tables
 # when a name is asked for that the others do not have, or one of these methods.
 # (A __getattr__ on Tensor would do without the list, and would slow down every attribute.)
 _later = [
-    ["special", "statistics", "linalg", "linalg_lu", "linalg_norms", "linalg_derived", "linalg_parts"],
+    [
+        *("special", "statistics", "norms", "quantiles"),
+        *("linalg", "linalg_lu", "linalg_norms", "linalg_derived", "linalg_parts"),
+    ],
     ["fft", "spectral"],
     ["core_aten", "view_copies", "grouped", "integer_mm", "segments"],
 ]

@@ -1,5 +1,5 @@
-"""What a declaration says of out=, where that is more than `out=True`: any shape, and any dtype that the result can
-be cast to.
+"""The rules of out= in a declaration. `out=True` takes an out of any shape, and of any dtype that the result can be
+cast to; other rules are an Out:
 
     @op("mm(Tensor self, Tensor mat2) -> Tensor", out=Out(EXACT), ...)
 """
@@ -16,36 +16,44 @@ if TYPE_CHECKING:
 
 
 class Out:
-    """The rules of an op's out=.
+    """Which tensors an op takes as out=, how it words the errors for others, and how it resizes and writes out.
 
-    text   the error where the result has another dtype than out: {r} and {o} are these dtypes, {cr} and {co} their
-           names in C++, {name} the op, {part} "values" or "indices". Or a function (arguments, result, out, number of
-           the output) that gives such a text, an exception, or None. Without it, out takes what the result can be
-           cast to
-    error  the type of that error
-    by     the op of those that PyTorch composes it of that refuses what requires a gradient; or a function of the
-           arguments that gives its name, or None. "aten::..." refuses an out that is a leaf only, as `copied` says
-    tags   apart    out shares no memory with an argument
-           ordered  out shares memory with an argument only where it is the very same tensor
-           whole    an out whose elements share memory is refused also where it has another shape
-           loose    it need not, though the kernel works in place
-           leaf     PyTorch has no derivative: nothing but a leaf is refused
-           copied   the result is copied into out with its history, which a leaf that requires a gradient refuses
-           late     dtypes are looked at before gradients
-           plain    an out of another shape becomes contiguous; it takes the layout of the result otherwise
-           uncounted  the write does not count: PyTorch's version of out stays (kron)
-           twice    it counts twice (nanmean)
-           silent   an out of another shape is resized without a warning
-           factory  silent, and computed in the dtype of out
-           default  factory, whose argument dtype has a default: it gives way
-           repeats  factory, whose out may be an expanded tensor
-           flat     an out of another shape, but with as many elements, keeps it
-           counts   flat, with a warning of its own where their numbers differ
-           dtype    computed in the dtype of out where none is named
-           floating of floating point numbers only where out has them too
-           average  of floating point or complex numbers only, and a dtype that is named is that of out
-           backwards  of several results the last one is looked at first
-           any      any dtype is cast
+    text   The error for an out of another dtype than the result. {r} and {o} stand for the dtypes of result and out,
+           {cr} and {co} for their names in C++, {name} for the op, {part} for "values" or "indices". Or a function of
+           (arguments, result, out, number of the output) that returns such a text, an exception, or None for no error.
+           Without it, every dtype is taken that the result can be cast to.
+    error  The type of that error.
+    by     The name in the error for tensors that require a gradient: PyTorch composes the op of others, and one of
+           these refuses them. Or a function of the arguments that returns the name or None. A name "aten::..." refuses
+           only an out that is a leaf, and out gets the result's history.
+
+    tags, the overlap of out with itself and with the arguments:
+           apart      it must not share memory with an argument
+           ordered    it may share memory with an argument only if it is that tensor
+           whole      it must not overlap itself, even if it will be resized
+           loose      neither of the two is checked, though the kernel works in place
+    gradients:
+           leaf       there is no derivative: only an out that is a leaf is refused
+           copied     out gets the result's history; a leaf that requires a gradient refuses the copy
+           late       dtypes are checked before gradients
+    shapes:
+           plain      an out of another shape becomes contiguous; otherwise it gets the result's strides
+           silent     it is resized without a warning
+           flat       it keeps its shape if it has as many elements as the result
+           counts     flat, with a warning of its own if it has another number of elements
+    the version counter:
+           uncounted  the write is not counted, as by PyTorch's kron
+           twice      the write is counted twice, as by PyTorch's nanmean
+    dtypes:
+           any        any dtype is cast
+           dtype      if the call names no dtype, out's is computed in
+           floating   dtype, but only if out is of floating point
+           average    only if out and self are floating point or complex; a dtype that is named must be out's
+           backwards  of several results the last one is checked first
+    factories:
+           factory    silent, and computed in the dtype of out
+           default    factory with a default for its argument dtype, which out's replaces
+           repeats    factory whose out may be an expanded tensor
     """
 
     __slots__ = ("text", "error", "by", "tags")

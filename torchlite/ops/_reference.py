@@ -277,18 +277,6 @@ def view_as_real(self):
     return self.unsqueeze(-1).view(torch.float64 if self.dtype is torch.complex128 else torch.float32)
 
 
-def real(self):
-    if not self.is_complex():
-        return self
-    return torch.view_as_real(self.conj() if self.is_conj() else self).select(-1, 0)
-
-
-def imag(self):
-    if self.is_conj():
-        return torch._neg_view(torch.imag(self.conj()))
-    return torch.view_as_real(self).select(-1, 1)
-
-
 def view_as_complex(self):
     return self.view(torch.complex128 if self.dtype is torch.float64 else torch.complex64).squeeze(-1)
 

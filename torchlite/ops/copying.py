@@ -20,9 +20,9 @@ def _channels_last_strides(shape, memory_format):
 
 def _fresh(t, dtype, memory_format, device=None):
     """An uninitialised tensor like t in a memory format, on its device or another one."""
-    code = (t.device if device is None else device)._code
     if memory_format is None or memory_format is _device.preserve_format:
-        return _C.empty_like(t, dtype, code)
+        return _C.empty_like(t, dtype) if device is None else _C.empty_like(t, dtype, device._code)
+    code = (t.device if device is None else device)._code
     if memory_format is _device.contiguous_format:
         return _C.empty_on(code, tuple(t.shape), None, dtype)
     return _C.empty_on(code, tuple(t.shape), _channels_last_strides(t.shape, memory_format), dtype)
@@ -66,7 +66,8 @@ def contiguous(self, memory_format):
 )
 def _to_dtype(self, dtype, device, memory_format):
     """A copy of another dtype, on another device."""
-    dtype = self.dtype if dtype is None else _C.empty((), dtype).dtype
+    if not isinstance(dtype, torch.dtype):
+        dtype = self.dtype if dtype is None else _C.empty((), dtype).dtype  # a Python type, such as int
     return _C.copy(_fresh(self, dtype, memory_format, None if device is None else torch.device(device)), self, False)
 
 

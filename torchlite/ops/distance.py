@@ -154,14 +154,15 @@ def renorm(self, p, dim, maxnorm):
 
 
 def _renorm_grad(g, x, p, dim, maxnorm):
-    """What is not scaled down, of a norm of NaN too, passes `g` as it is."""
+    """What is not scaled down, of a norm of NaN too, passes `g` as it is, and the result has its layout."""
+    g = g if torch._C.is_dense(g) else g.contiguous()
     others = [d for d in range(x.dim()) if d != dim % x.dim()]
     wide = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.abs().dtype
     norm = torch.linalg.vector_norm(x, p, others, True, dtype=wide if wide is not x.abs().dtype else None)
     inverse = (norm + 1e-7).reciprocal()
     product = x.conj() * g
     product = (product.real if x.is_complex() else product).sum(others, True).to(wide)
-    from .statistics import _norm_grad  # read at its first use
+    from .norms import _norm_grad  # read at its first use
 
     slope = _norm_grad(product, x, norm, p, others, True)
     return torch.where(norm > maxnorm, (maxnorm * inverse * (g - inverse * slope)).to(g.dtype), g)

@@ -121,10 +121,10 @@ def _block_diag_grad(c, g):
         h, w = (1,) * (2 - len(s)) + tuple(s)
         part = g.narrow(0, row, h).narrow(1, col, w)
         part = part.real if part.is_complex() and not dtype.is_complex else part
-        if tuple(s) == (1,):
-            part = part.squeeze(-1)
-        elif len(s) < 2:
-            part = part.reshape(s)
+        if len(s) == 1:  # PyTorch removes a dim of one column, and sums over one of one row
+            part = part.squeeze(-1) if w == 1 else part.sum(0)
+        elif not len(s):
+            part = part.reshape(())
         out.append(part.to(dtype))
         row, col = row + h, col + w
     return out
@@ -235,12 +235,12 @@ def _repeat_grad(c, g):
         size = shape[i - extra] if i >= extra else 1
         if r == 0:
             return g.new_zeros(shape)
-        if r != 1:
+        if r != 1 or i < extra:
             dims.append(len(split))
             split.append(r)
         if i >= extra:
             split.append(size)
-    return (g.reshape(split).sum(dims) if dims else g).reshape(shape)
+    return g.reshape(split).sum(dims) if dims else g
 
 
 @op(

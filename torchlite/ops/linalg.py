@@ -569,6 +569,8 @@ def householder_product(input, tau):
         return _householder(input, tau)
     m, n = input.shape[-2:]
     q = torch.eye(m, n, dtype=input.dtype, device=input.device).expand(input.shape)
+    if not tau.shape[-1]:  # nothing of the input is in the result, which has a graph all the same
+        q = torch.where(torch.ones_like(q, dtype=torch.bool), q, input)
     for i in reversed(range(tau.shape[-1])):
         q = _reflect(input, tau, i, q)
     return _columns(q)

@@ -196,27 +196,50 @@ _PADE = (
 
 
 def _exp_ratio(x):
-    """exp of a matrix of norm up to 5.37, in double precision."""
+    """exp - 1 of a matrix of norm up to 5.37, in double precision."""
     b, eye = _PADE, _eye_like(x)
     x2 = x.matmul(x)
     x4 = x2.matmul(x2)
     x6 = x4.matmul(x2)
     u = x.matmul(x6.matmul(b[13] * x6 + b[11] * x4 + b[9] * x2) + b[7] * x6 + b[5] * x4 + b[3] * x2 + b[1] * eye)
     v = x6.matmul(b[12] * x6 + b[10] * x4 + b[8] * x2) + b[6] * x6 + b[4] * x4 + b[2] * x2 + b[0] * eye
-    return _solve(v - u, v + u)[0]
+    return _solve(v - u, 2 * u)[0]
 
 
 def _exp_series(x):
-    """exp of a matrix of norm up to 3, in float32: Taylor's polynomial of degree 18."""
+    """exp - 1 of a matrix of norm up to 3, in float32: Taylor's polynomial of degree 18."""
     x2 = x.matmul(x)
     x3 = x2.matmul(x)
     x6 = x3.matmul(x3)
     powers = (_eye_like(x), x, x2, x3, x3.matmul(x), x3.matmul(x2))
 
-    def six(k):
-        return sum(p / math.factorial(k + i) for i, p in enumerate(powers))
+    def six(k, first=0):
+        return sum(p / math.factorial(k + i) for i, p in enumerate(powers) if i >= first)
 
-    return six(0) + x6.matmul(six(6) + x6.matmul(six(12) + x6 / math.factorial(18)))
+    return six(0, 1) + x6.matmul(six(6) + x6.matmul(six(12) + x6 / math.factorial(18)))
+
+
+def _squared(less, steps):
+    """(1 + less) to the power 2**steps, of each matrix.
+
+    A matrix whose norm is far above its eigenvalues (a gradient of 1e50 beside a matrix of ones) is scaled down until
+    1 + less rounds to 1. So `less` is squared without the 1 as long as its diagonal is small:
+    (1 + f)**2 = 1 + (2 f + f**2). Later the sum is squared, which keeps the digits of a power near 0.
+    """
+    most = int(all_examples(steps).amax())
+    power, single = _eye_like(less) + less, less.dim() == 2
+    for k in range(most):
+        square = power.matmul(power)
+        if most > _MANY:
+            small = less.diagonal(0, -2, -1).abs().amax(-1)[..., None, None] < 0.1
+            doubled = 2 * less + less.matmul(less)
+            square = torch.where(small, _eye_like(less) + doubled, square)
+            less = torch.where(small & (steps > k), doubled, less)
+        power = square if single else torch.where(steps > k, square, power)
+    return power
+
+
+_MANY = 8  # fewer squarings lose at most as many bits
 
 
 def _matrix_exp_grad(c, g):
@@ -242,13 +265,10 @@ def matrix_exp(self):
         work = torch.complex128 if dtype.is_complex else torch.float64
     most = 5.37 if self.is_cpu else 3.01
     x = self.to(work)
-    size = float(all_examples(torch.real(x.detach().abs()).sum(-2)).amax())
-    steps = 0 if not size > most or size == math.inf else int(math.ceil(math.log2(size / most)))
-    x = x / 2.0**steps
-    r = _exp_ratio(x) if self.is_cpu else _exp_series(x)
-    for _ in range(steps):
-        r = r.matmul(r)
-    return r.to(dtype).contiguous()
+    norm = x.detach().abs().sum(-2, True).amax(-1, True)
+    steps = torch.where((norm > most) & norm.isfinite(), (norm / most).log2().ceil(), 0.0)
+    x = x * torch.exp2(-steps)
+    return _squared(_exp_ratio(x) if self.is_cpu else _exp_series(x), steps).to(dtype).contiguous()
 
 
 @op("matrix_exp(Tensor self) -> Tensor")

@@ -32,7 +32,7 @@ def _replaced(out, src, view):
 
 @op(
     "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor",
-    out=Out(EXACT, "copied", by="aten::slice_scatter"),
+    out=Out(EXACT, "copied plain", by="aten::slice_scatter"),
     grad={
         "self": lambda c, g: g.slice_scatter(g.new_zeros(c.src_shape), c.dim, c.start, c.end, c.step),
         "src": lambda c, g: _slice(g, c.dim, c.start, c.end, c.step),
@@ -100,9 +100,9 @@ def _as_strided_scatter_src(c, g):
     return scatter_strided(g, ((n,), (1,), 0), out).as_strided(*part)
 
 
-# The derivative in the memory of self, whatever its layout.
-# PyTorch 2.13 gives self the gradient of what src replaced instead of all the rest, takes storage_offset from the first
-# element of a view on, and refuses a self that needs a gradient and is not contiguous.
+# The gradient is exact for every layout of self. PyTorch 2.13's is not: self gets the gradient of the elements that src
+# replaced, in place of all others; storage_offset counts from the first element of a view; a self that needs a gradient
+# and is not contiguous is an error.
 @op(
     "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, "
     "SymInt? storage_offset=None) -> Tensor",

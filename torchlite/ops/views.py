@@ -213,13 +213,17 @@ def reshape_as(self, other):
     return self.reshape(other.shape)
 
 
-@op("sum_to_size(Tensor self, SymInt[] size) -> Tensor", variants="method", samples=lambda t: [(t(2, 3, 4), (3, 1))])
+@op(
+    "sum_to_size(Tensor self, SymInt[] size) -> Tensor",
+    variants="method",
+    samples=lambda t: [(t(2, 3, 4), (3, 1)), (t(), ())],
+)
 def sum_to_size(self, size):
     """Sums over the dims along which a tensor of `size` was broadcast to this shape."""
-    if tuple(self.shape) == tuple(size) and (size or self.is_floating_point() or self.is_complex()):
+    if size and tuple(self.shape) == tuple(size):
         return self
     if not len(size):
-        return self.sum()  # no view of a sum, which a gradient of a number would be otherwise
+        return self.sum()  # of a number too, as in PyTorch: a gradient that shares no memory
     lead = self.dim() - len(size)
     if lead < 0 or any(s != 1 and s != self.size(i + lead) for i, s in enumerate(size)):
         raise RuntimeError("size {%s} is not expandable to size {%s}." % (list(size), list(self.shape)))
@@ -487,12 +491,18 @@ def alias(self):
     return _strided(self, _geometry(self))
 
 
+def _as_complex(g):
+    """Pairs in the last dim as complex numbers, which begin at an even place of the memory."""
+    g = g.contiguous()
+    return torch.view_as_complex(g.clone() if g.storage_offset() % 2 else g)
+
+
 @op(
     "view_as_real(Tensor(a) self) -> Tensor(a)",
     kernel="view_as_real",
     variants="function",
     view=True,
-    grad={"self": lambda c, g: torch.view_as_complex(g.contiguous())},
+    grad={"self": lambda c, g: _as_complex(g)},
     tags="reference",
 )
 def view_as_real(self):
@@ -514,35 +524,22 @@ def view_as_complex(self):
     return reference.view_as_complex(self)
 
 
-def _placed(g):
-    """A gradient of a part of complex numbers, contiguous: PyTorch writes it into zeros."""
-    return g.contiguous()
-
-
-@op(
-    "real(Tensor(a) self) -> Tensor(a)",
-    kernel="real",
-    variants="function",
-    view=True,
-    tags="reference",
-    grad={"self": lambda c, g: _placed(torch.complex(g, torch.zeros_like(g))) if c.self_dtype.is_complex else g},
-)
+@op("real(Tensor(a) self) -> Tensor(a)", variants="function")
 def real(self):
     """The real part: a view of a complex tensor, a real tensor itself."""
-    return reference.real(self)
+    if not self.is_complex():
+        return self
+    return torch.view_as_real(self._conj() if self.is_conj() else self).select(-1, 0)
 
 
-@op(
-    "imag(Tensor(a) self) -> Tensor(a)",
-    kernel="imag",
-    variants="function",
-    view=True,
-    tags="reference",
-    grad={"self": lambda c, g: _placed(torch.complex(torch.zeros_like(g), g))},
-)
+@op("imag(Tensor(a) self) -> Tensor(a)", variants="function")
 def imag(self):
     """The imaginary part of a complex tensor, as a view."""
-    return reference.imag(self)
+    if not self.is_complex():
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if self.is_conj():
+        return torch.view_as_real(self._conj()).select(-1, 1)._neg_view()
+    return torch.view_as_real(self).select(-1, 1)
 
 
 @op(

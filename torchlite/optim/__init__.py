@@ -62,7 +62,7 @@ def __dir__():
 
 
 class _Module(ModuleType):
-    """torch.optim as a module: who reads its __dict__, as pyro does to find all optimizers, finds them there."""
+    """torch.optim as a module whose __dict__ has all optimizers: pyro looks for them there."""
 
     @property
     def __dict__(self):  # type: ignore[override]

@@ -4,21 +4,21 @@ import sys
 from types import ModuleType
 
 from torchlite import _C
-from torchlite.functional import _deterministic
+from torchlite._core.settings import deterministic
 
 
 class _Module(ModuleType):
     @property
     def fill_uninitialized_memory(self):
         """Floats are filled with NaN, integers with their largest value, bools with True."""
-        return _deterministic["fill"]
+        return deterministic["fill"]
 
     @fill_uninitialized_memory.setter
     def fill_uninitialized_memory(self, mode):
         if not isinstance(mode, bool):
             raise RuntimeError("expected a bool, but got %s" % type(mode).__name__)
-        _deterministic["fill"] = mode
-        _C.set_fill_empty(mode and _deterministic["mode"])
+        deterministic["fill"] = mode
+        _C.set_fill_empty(mode and deterministic["mode"])
 
 
 sys.modules[__name__].__class__ = _Module

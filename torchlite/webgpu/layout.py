@@ -1,10 +1,10 @@
 """Results laid out in memory as the CPU lays them out.
 
-Kernels write their results in the usual order of dims. Which other order the CPU's result has depends on the strides
-of the arguments (channels last, transposed matrices), by rules that differ from op to op and belong to the CPU's
-kernels. So the CPU's kernel is asked, on small tensors laid out alike, once for each combination of shapes and strides,
-and only where an argument is laid out in an unusual way. An expression then moves the elements to their places;
-it is fused into an element-wise consumer with the same order of dims.
+Kernels write their results row-major. The CPU's result may have another order of dims, if an argument has one
+(channels last, transposed matrices). The rules differ from op to op and are in the CPU's kernels. So the CPU's kernel
+runs on small stand-ins with the same order of dims, once for each combination of shapes and strides, and only if an
+argument is not row-major. An expression then moves the elements to their places; it is fused into an element-wise
+consumer with the same order of dims.
 """
 
 from __future__ import annotations

@@ -42,9 +42,10 @@ import {
   UnsupportedKernelError,
   type Values,
   value,
+  range,
 } from "./spec";
 import { upsample } from "./image/upsample";
-import { imageWords, range } from "./image/window";
+import { imageWords } from "./image/window";
 
 export type { Plan, PlannedSteps } from "./plan_parts";
 

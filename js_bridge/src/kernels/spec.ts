@@ -96,6 +96,9 @@ export const offsets = (...names: string[]): UniformWord[] =>
 export const uniform = (type: UniformWord["type"], ...names: string[]): UniformWord[] =>
   names.map((name) => ({ name, type }));
 
+/** 0 .. n - 1 */
+export const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
 /** Key text of a family and its parameters. */
 export const kernelKey = (family: string, params: object): string => `${family}:${JSON.stringify(params)}`;
 

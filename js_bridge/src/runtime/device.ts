@@ -120,8 +120,8 @@ export class DeviceHolder {
     return this.#opened?.info.halves === "f16";
   }
 
-  /** What was found out about float16. */
-  tellHalves(halves: DeviceInfo["halves"]): void {
+  /** How kernels read float16, once that was tried (halves.ts). */
+  setHalves(halves: DeviceInfo["halves"]): void {
     if (this.#opened) this.#opened = { ...this.#opened, info: { ...this.#opened.info, halves } };
   }
 

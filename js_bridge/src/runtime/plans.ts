@@ -74,7 +74,7 @@ export class Plans {
   readonly #recorder: Recorder;
   readonly #planOf: (key: string) => Plan;
   readonly #entries: (Entry | undefined)[] = [];
-  /** Why numbers that were assumed have no plan. */
+  /** Errors of assume(), by the number of the plan that could not be made. */
   readonly #refused = new Map<number, unknown>();
   readonly #ids = new Map<string, number>();
   readonly #keys: string[] = [];
@@ -156,8 +156,8 @@ export class Plans {
   }
 
   /**
-   * As id(), for a caller that has counted; where there are no kernels the number is used up, and says why when it is
-   * run.
+   * As id(), for a caller on another thread that counts the plans itself and does not wait for an answer. If there are
+   * no kernels for the key, its number stays taken, and running it throws the reason.
    */
   assume(key: string, number: number): void {
     if (number !== this.#entries.length)

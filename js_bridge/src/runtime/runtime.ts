@@ -115,7 +115,7 @@ export class Runtime {
       opened = await this.holder.open(this.#options);
     }
     if (opened && this.holder.has("shader-f16") && (await this.reader.pump.wait(readsHalves(this.holder.device))))
-      this.holder.tellHalves("f16");
+      this.holder.setHalves("f16");
     this.reader.canvasProblem = opened ? problem : this.holder.reason;
     return opened;
   }

@@ -273,7 +273,6 @@ done:
 }
 
 #define KERNEL(name) static PyObject *name(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out)
-#define ARG(i) ((TlTensor *)args[i])
 
 /* A call of one of the rows below. x: with a batch dim, a new reference; `single`: it was given without. */
 typedef struct {

@@ -2,7 +2,9 @@
  * PyTorch. The public ops make their own checks first; this file has the checks that all of them share. */
 #include "core/check.h"
 #include "core/errors.h"
+#include "core/geometry.h"
 #include "conv/pool.h"
+#include "nn/image.h"
 #include <math.h>
 
 /* channels-last memory of other types than float is rare: these loops are compiled for size */
@@ -44,8 +46,6 @@ SMALL_END
 #include "conv/pool_impl.h"
 SMALL_BEGIN
 #include "conv/pool_last_impl.h"
-#include "core/geometry.h"
-#include "nn/image.h"
 SMALL_END
 #undef T
 #undef ACC

@@ -154,7 +154,7 @@ static PyObject *from_dlpack(PyObject *mod, PyObject *capsule) {
     if (shape[i] < 0 || __builtin_mul_overflow(step, shape[i] ? shape[i] : 1, &step))
       return invalid(PyExc_BufferError, "from_dlpack: sizes that no memory has");
     if (strides[i] < 0)
-      return invalid(PyExc_RuntimeError, "from_dlpack: no tensor has negative strides; copy it first");
+      return invalid(PyExc_RuntimeError, "from_dlpack: a tensor has no negative strides; copy it first");
     int64_t reach;
     if (shape[i] == 0) empty = true;
     else if (__builtin_mul_overflow(strides[i], shape[i] - 1, &reach) || __builtin_add_overflow(last, reach, &last))

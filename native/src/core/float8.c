@@ -1,4 +1,5 @@
-/* float8.c: 8-bit floats to float and back. A format is its bits of mantissa, its bias and what it does without. */
+/* float8.c: 8-bit floats to float and back. A format is its bits of mantissa, its bias, and whether it has infinities
+ * and -0. */
 #include "core/tl.h"
 
 /* sign, exponent, `mantissa` bits; fnuz: no infinities, no -0, and 0x80 is the only NaN */
@@ -14,7 +15,7 @@ static inline float load(uint8_t x, int mantissa, int bias, bool fnuz) {
   return x & 0x80 ? -r : r;
 }
 
-/* to nearest, ties to even; `over`: the code of what is too large, infinities among them */
+/* to nearest, ties to even; `most`: the code of the largest number, `over`: of what is larger, infinities too */
 static inline uint8_t store(float f, int mantissa, int bias, bool fnuz, uint32_t most, uint32_t over) {
   uint32_t u, sign, r, low;
   memcpy(&u, &f, 4);

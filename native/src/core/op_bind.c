@@ -83,7 +83,7 @@ static bool type_named(PyObject *o, const char *name) {
   return r;
 }
 
-/* As a number it would lose its tangent. */
+/* Whether t is dual (forward mode): read as a number it would lose its tangent. */
 bool tl_has_tangent(PyObject *t) {
   PyObject *r = tl_forward_ad ? PyObject_CallFunctionObjArgs(tl_reg.has_tangent, t, NULL) : NULL;
   bool found = r == Py_True;
@@ -96,10 +96,10 @@ TL_THREAD int tl_wrapped_numbers = 1;
 /* 1: fits, *v may be replaced by a new reference in *made; 0: does not fit; -1: error */
 static int check_ints(const Param *p, PyObject **v, PyObject **made) {
   PyObject *o = *v;
-  if (o == Py_None && p->dflt && PyTuple_Check(p->dflt) && !PyTuple_Size(p->dflt)) {
+  if (o == Py_None && p->dflt && PyTuple_Check(p->dflt) && !PyTuple_Size(p->dflt)) { /* dim=[] takes None too */
     *v = p->dflt;
     return 1;
-  } /* dim=[] takes None too */
+  }
   if (is_int(o) || (!plain_sequence(o) && is_index(o) && !PySequence_Check(o)) || is_int_tensor(o)) {
     if (!p->size) return 0;
     PyObject *t = PyTuple_New(p->size), *x = PyNumber_Index(o);

@@ -3,6 +3,7 @@
 #define TL_INDEX_H
 #include "core/tl.h"
 
+/* reference counts of tensors */
 #define TL_INC(t) ((TlTensor *)Py_NewRef((PyObject *)(t)))
 #define TL_DEC(t) Py_XDECREF((PyObject *)(t))
 #define TL_CLEAR(t) do { Py_XDECREF((PyObject *)(t)); (t) = NULL; } while (0)
@@ -12,17 +13,18 @@ typedef void (*tl_row_fn)(char *d, intptr_t ds, const char *s, intptr_t ss, int6
 enum { TL_ROW_ASSIGN, TL_ROW_ADD, TL_ROW_MUL, TL_ROW_MAX, TL_ROW_MIN };
 tl_row_fn tl_row_op(int mode, tl_dtype dtype); /* NULL with RuntimeError when there is none */
 
-/* For kernels that change a copy of self: begin gives the copy, or self for the in-place form; end puts it into out. */
-TlTensor *tl_index_begin(TlTensor *self, TlTensor *out, bool preserve); /* the copy's layout: self's, or contiguous */
+/* For kernels that change a copy of self: begin gives the copy, or self for the in-place form; end puts it into out.
+ * preserve: the copy has self's layout, else it is contiguous. */
+TlTensor *tl_index_begin(TlTensor *self, TlTensor *out, bool preserve);
 PyObject *tl_index_end(TlTensor *dst, TlTensor *out);
 TlTensor *tl_dense_clone(TlTensor *t);
-/* src, copied when it shares dst's memory; dtype as dst's */
+/* src in dst's dtype; a copy if it shares dst's memory */
 TlTensor *tl_unshared(TlTensor *src, const TlTensor *dst);
 
 /* A plan splits self's dims in (before, indexed, after). The indexed ones collapse into `count` element offsets; the
  * result's shape is before + shape of the broadcast indices + after. */
 typedef struct {
-  int nbefore, nafter, nshape;
+  int nbefore, nafter, nshape; /* sizes and strides of the dims before and after: */
   int64_t before[TL_MAX_DIMS], sbefore[TL_MAX_DIMS], after[TL_MAX_DIMS], safter[TL_MAX_DIMS];
   int64_t shape[TL_MAX_DIMS]; /* of the result */
   int64_t count, *off;        /* element offsets from self's start, tl_malloc'ed */

@@ -1,5 +1,5 @@
-/* vexpn.h: exp of four floats that are not positive, as softmax and logsumexp need it: half the work of vm_exp.
- * 2 ulp for x > -10, 5 ulp below; what would be under 2^-126 is 0; exp(0) is 1; NaN stays; x > 88 is not allowed. */
+/* vexpn.h: exp of four floats, for softmax and logsumexp, whose arguments are not positive: half the work of vm_exp.
+ * 2 ulp for x > -10, 5 ulp below. Results below 2^-126 are flushed to 0, exp(0) is 1, NaN stays. Wrong for x > 88. */
 #ifndef TL_VEXPN_H
 #define TL_VEXPN_H
 #include "math/simd.h"

@@ -139,7 +139,7 @@ static inline v4f vm_erf(v4f x) {
   p = v4_madd(p, z, v4_set1(-3.761263848e-01f));
   p = v4_madd(p, z, v4_set1(1.283791671e-01f));
   p = v4_madd(p, a, a);
-  /* -log(1 - erf) is nearly a parabola there */
+  /* from 1 on, by -log(1 - erf), which is nearly a parabola */
   v4f q = v4_madd(v4_set1(2.168332533e-05f), a, v4_set1(-4.412950394e-04f));
   q = v4_madd(q, a, v4_set1(4.204358111e-03f));
   q = v4_madd(q, a, v4_set1(-2.520770934e-02f));

@@ -4,14 +4,14 @@
 #include "math/special.h"
 #include "math/vmath.h"
 
-/* integers wrap around: arithmetic in the unsigned type */
+/* F(f, E): the loops f##_i32, f##_f64 ... of an expression E of the element a. UINTS: integers wrap around, by
+ * arithmetic in the unsigned type. CZ: complex64 is computed in complex128 too. */
 #define INTS(f, E) PW_L1(f##_i32, int32_t, int32_t, E) PW_L1(f##_i64, int64_t, int64_t, E)
 #define UINTS(f, E) PW_L1(f##_i32, uint32_t, uint32_t, E) PW_L1(f##_i64, uint64_t, uint64_t, E)
 #define FLOATS(f, EF, ED) PW_L1(f##_f32, float, float, EF) PW_L1(f##_f64, double, double, ED)
-#define CPLX(f, E) PW_L1(f##_c64, tl_c64, tl_c64, E) PW_L1(f##_c128, tl_c128, tl_c128, E)
 #define CZ(f, E) PW_L1(f##_c128, tl_c128, tl_c128, E)
 #define DBL(f, E) PW_L1(f##_f64, double, double, E)
-/* four lanes in float, libm in double, cmath.h in complex */
+/* results are bools */
 #define TEST(f, EI, EF, EC) \
   PW_L1(f##_i32, uint8_t, int32_t, EI) PW_L1(f##_i64, uint8_t, int64_t, EI) PW_L1(f##_f32, uint8_t, float, EF) \
   PW_L1(f##_f64, uint8_t, double, EF) PW_L1(f##_c64, uint8_t, tl_c64, EC) PW_L1(f##_c128, uint8_t, tl_c128, EC)
@@ -140,11 +140,11 @@ PW_L1(u_conj_physical_c64, tl_c64, tl_c64, ((tl_c64){a.re, -a.im}))
 CZ(u_conj_physical, cz_conj(a))
 #define BY_SIGN(a, T) (a > 0 ? (T)p->y : (T)p->z)
 #define NOT_INF(a, T) (isinf(a) ? BY_SIGN(a, T) : a)
-#define NTN(a, T) (isnan(a) ? (T)p->x : NOT_INF(a, T))
+#define NAN_TO_NUM(a, T) (isnan(a) ? (T)p->x : NOT_INF(a, T))
 INTS(u_nan_to_num, a)
-FLOATS(u_nan_to_num, NTN(a, float), NTN(a, double))
-PW_L1(u_nan_to_num_c64, tl_c64, tl_c64, ((tl_c64){NTN(a.re, float), NTN(a.im, float)}))
-PW_L1(u_nan_to_num_c128, tl_c128, tl_c128, ((tl_c128){NTN(a.re, double), NTN(a.im, double)}))
+FLOATS(u_nan_to_num, NAN_TO_NUM(a, float), NAN_TO_NUM(a, double))
+PW_L1(u_nan_to_num_c64, tl_c64, tl_c64, ((tl_c64){NAN_TO_NUM(a.re, float), NAN_TO_NUM(a.im, float)}))
+PW_L1(u_nan_to_num_c128, tl_c128, tl_c128, ((tl_c128){NAN_TO_NUM(a.re, double), NAN_TO_NUM(a.im, double)}))
 TEST(u_logical_not, a == 0, a == 0, a.re == 0 && a.im == 0)
 TEST(u_isnan, a & 0, a != a, a.re != a.re || a.im != a.im)
 TEST(u_isinf, a & 0, isinf(a), isinf(a.re) || isinf(a.im))

@@ -23,7 +23,7 @@ static inline T F(hsum)(V v) {
 }
 
 /* c[4][NR] = init[4][NR] + a panel * b; b rows are ldb apart (NR when packed), a element (i, k) at a[i * ar + k * ac].
- * init is added last: what was summed before does not take digits from this block's sum */
+ * init is added last, so that this block's sum is not rounded to the size of what was summed before */
 #define TILE_PUT(at, lo, hi, from) \
   F(st)(c + at, F(ld)(init + from) + lo); F(st)(c + at + L, F(ld)(init + from + L) + hi)
 #define TILE_BODY(LOADA, STEP)                                                                              \

@@ -16,7 +16,8 @@ static int no_bool(tl_dtype d, const char *what) {
   return d == TL_BOOL ? -1 : 0;
 }
 
-/* strides of g count elements of dtype w; complex products have no bias and do not accumulate */
+/* g's product in dtype w, whose elements its strides count. Complex numbers: four real products of the interleaved
+ * parts, without a bias and without adding to c. */
 static int gemm_any(tl_dtype w, const TlGemm *g) {
   if (w == TL_F32) return tl_gemm_f32(g);
   if (w == TL_F64) return tl_gemm_f64(g);
@@ -172,38 +173,38 @@ static TlTensor *add_product(TlTensor *self, TlTensor *a, TlTensor *b, PyObject 
   tl_c128 av, bv;
   TlTensor *init = NULL, *p = NULL, *r = NULL, *wide_a = NULL;
   if (tl_scalar_store(w, &av, alpha) || tl_scalar_store(w, &bv, beta)) return NULL;
-  bool a1, b1, b0;
+  bool alpha_is_1, beta_is_1, beta_is_0;
 #define ONE(T, v, x) (*(T *)&v == (T)(x))
   switch (w) {
   case TL_F32:
-    a1 = ONE(float, av, 1);
-    b1 = ONE(float, bv, 1);
-    b0 = ONE(float, bv, 0);
+    alpha_is_1 = ONE(float, av, 1);
+    beta_is_1 = ONE(float, bv, 1);
+    beta_is_0 = ONE(float, bv, 0);
     break;
   case TL_F64:
-    a1 = ONE(double, av, 1);
-    b1 = ONE(double, bv, 1);
-    b0 = ONE(double, bv, 0);
+    alpha_is_1 = ONE(double, av, 1);
+    beta_is_1 = ONE(double, bv, 1);
+    beta_is_0 = ONE(double, bv, 0);
     break;
   case TL_I64:
-    a1 = ONE(int64_t, av, 1);
-    b1 = ONE(int64_t, bv, 1);
-    b0 = ONE(int64_t, bv, 0);
+    alpha_is_1 = ONE(int64_t, av, 1);
+    beta_is_1 = ONE(int64_t, bv, 1);
+    beta_is_0 = ONE(int64_t, bv, 0);
     break;
   case TL_C64:
-    a1 = b1 = false;
-    b0 = ((tl_c64 *)&bv)->re == 0 && ((tl_c64 *)&bv)->im == 0;
+    alpha_is_1 = beta_is_1 = false;
+    beta_is_0 = ((tl_c64 *)&bv)->re == 0 && ((tl_c64 *)&bv)->im == 0;
     break;
-  default: a1 = b1 = false; b0 = bv.re == 0 && bv.im == 0;
+  default: alpha_is_1 = beta_is_1 = false; beta_is_0 = bv.re == 0 && bv.im == 0;
   }
 #undef ONE
   init = expanded(self, n, shape, w); /* also checks the shape */
   if (!init) return NULL;
-  if (a1 && b0) {
+  if (alpha_is_1 && beta_is_0) {
     r = multiply(a, b, false, NULL, NULL);
     goto done;
   }
-  if (a1 && b1) {
+  if (alpha_is_1 && beta_is_1) {
     r = multiply(a, b, false, NULL, init);
     goto done;
   }
@@ -211,11 +212,11 @@ static TlTensor *add_product(TlTensor *self, TlTensor *a, TlTensor *b, PyObject 
   if (!wide_a || !(p = multiply(wide_a, b, false, NULL, NULL))) goto done;
   int64_t num = tl_meta ? 0 : p->numel;
 #define RUN(T) { T x = *(T *)&av, y = *(T *)&bv, *P = (T *)tl_data(p), *S = (T *)tl_data(init); \
-    for (int64_t i = 0; i < num; i++) P[i] = b0 ? x * P[i] : x * P[i] + y * S[i]; }
+    for (int64_t i = 0; i < num; i++) P[i] = beta_is_0 ? x * P[i] : x * P[i] + y * S[i]; }
 #define CRUN(T, R) { T x = *(T *)&av, y = *(T *)&bv, *P = (T *)tl_data(p), *S = (T *)tl_data(init); \
     for (int64_t i = 0; i < num; i++) { \
       T u = {x.re * P[i].re - x.im * P[i].im, x.re * P[i].im + x.im * P[i].re}; \
-      if (!b0) { u.re += y.re * S[i].re - y.im * S[i].im; u.im += y.re * S[i].im + y.im * S[i].re; } \
+      if (!beta_is_0) { u.re += y.re * S[i].re - y.im * S[i].im; u.im += y.re * S[i].im + y.im * S[i].re; } \
       P[i] = u; } }
   switch (w) {
   case TL_F32: RUN(float) break;
@@ -285,7 +286,7 @@ static int check_dot(TlTensor *a, TlTensor *b) {
 #define KERNEL(name) static PyObject *name(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out)
 #define ARG(i) ((TlTensor *)args[i])
 
-/* what adds a product to a matrix names its operands' dtypes in other words */
+/* addmm and linear word this error differently from mm */
 static int check_added(tl_dtype a, tl_dtype b) {
   if (a == b) return 0;
   PyErr_Format(PyExc_RuntimeError, "mat1 and mat2 must have the same dtype, but got %s and %s", tl_scalar_type[a],

@@ -383,7 +383,7 @@ static PyObject *k_detach(ARGS) {
   return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, true);
 }
 
-/* same bytes, another dtype: view.dtype, view_as_real, view_as_complex, real, imag */
+/* same bytes, another dtype: view.dtype, view_as_real, view_as_complex */
 static PyObject *retyped(TlTensor *t, tl_dtype d, int nd, const int64_t *shape, const int64_t *strides,
                          int64_t offset) {
   uint8_t keep = t->dtype;
@@ -471,18 +471,15 @@ static PyObject *k_view_dtype(ARGS) {
   }
   return retyped(t, d, nd, shape, strides, offset);
 }
-enum { VIEW_AS_REAL, REAL, IMAG };
-static PyObject *k_component(ARGS) {
+static PyObject *k_view_as_real(ARGS) {
   UNUSED;
   T0;
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   if (!tl_is_complex(t->dtype)) {
-    if (k->id == REAL) return Py_NewRef(t);
-    PyErr_SetString(PyExc_RuntimeError, k->id == IMAG ? "imag is not implemented for tensors with non-complex dtypes."
-                                                      : "view_as_real is only supported for complex tensors");
+    PyErr_SetString(PyExc_RuntimeError, "view_as_real is only supported for complex tensors");
     return NULL;
   }
-  if (k->id == VIEW_AS_REAL && t->flags & TL_CONJ) {
+  if (t->flags & TL_CONJ) {
     PyErr_SetString(
       PyExc_RuntimeError,
       "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate tensor so you can view it "
@@ -495,9 +492,8 @@ static PyObject *k_component(ARGS) {
   }
   shape[t->ndim] = 2;
   strides[t->ndim] = 1;
-  return with_signs(retyped(t, tl_real_of(t->dtype), t->ndim + (k->id == VIEW_AS_REAL), shape, strides,
-                            tl_wrap_add(tl_wrap_mul(2, t->offset), k->id == IMAG)),
-                    (t->flags & TL_NEG) ^ (k->id == IMAG && t->flags & TL_CONJ ? TL_NEG : 0));
+  return with_signs(retyped(t, tl_real_of(t->dtype), t->ndim + 1, shape, strides, tl_wrap_mul(2, t->offset)),
+                    t->flags & TL_NEG);
 }
 static PyObject *k_view_as_complex(ARGS) {
   UNUSED;
@@ -555,9 +551,7 @@ const TlKernel tl_kernels_view[] = {{"view", k_view, VIEW, TL_K_GEOMETRY, NULL},
                                     {"neg_view", k_lazy, TL_NEG, TL_K_GEOMETRY, NULL},
                                     {"detach", k_detach, 0, TL_K_GEOMETRY, NULL},
                                     {"view_dtype", k_view_dtype, 0, TL_K_GEOMETRY, NULL},
-                                    {"view_as_real", k_component, VIEW_AS_REAL, TL_K_GEOMETRY, NULL},
-                                    {"real", k_component, REAL, TL_K_GEOMETRY, NULL},
-                                    {"imag", k_component, IMAG, TL_K_GEOMETRY, NULL},
+                                    {"view_as_real", k_view_as_real, 0, TL_K_GEOMETRY, NULL},
                                     {"view_as_complex", k_view_as_complex, 0, TL_K_GEOMETRY, NULL},
                                     {0}};
 

@@ -5,6 +5,8 @@ import tempfile
 import torch
 from torch import nn
 
+from ._shared import losses_of_language_model
+
 
 def _llama(**more):
     import transformers
@@ -21,20 +23,6 @@ def _llama(**more):
         **more,
     )
     return transformers.LlamaForCausalLM(config)
-
-
-def _train(model, steps=3):
-    ids = torch.arange(20).view(2, 10)
-    model.eval()
-    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
-    losses = []
-    for _ in range(steps):
-        loss = model(input_ids=ids, labels=ids).loss
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
 
 
 def many_adapters():
@@ -68,7 +56,7 @@ def many_adapters():
         name = "%s %s" % (type(config).__name__, getattr(config, "init_lora_weights", ""))
         try:
             model = peft.get_peft_model(_llama(), config)
-            found[name + str(len(found))] = _train(model), model.get_nb_trainable_parameters()
+            found[name + str(len(found))] = losses_of_language_model(model), model.get_nb_trainable_parameters()
         except (TypeError, ValueError, AttributeError, ImportError, IndexError) as error:
             found[name + str(len(found))] = "%s: %s" % (type(error).__name__, str(error)[:120])
     return found

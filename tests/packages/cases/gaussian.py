@@ -1,6 +1,8 @@
 """gpytorch, botorch and pyro: more kernels, approximate inference, several outputs, guides and effects."""
 
 import torch
+
+from ._shared import losses_of
 from torch import nn
 
 
@@ -55,14 +57,9 @@ def multitask():
 
     likelihood = gpytorch.likelihoods.MultitaskGaussianLikelihood(num_tasks=2)
     model = Model(likelihood).double()
-    optimizer, losses = torch.optim.Adam(model.parameters(), lr=0.05), []
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
     objective = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
-    for _ in range(4):
-        optimizer.zero_grad()
-        loss = -objective(model(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    losses = losses_of(optimizer, lambda: -objective(model(x), y), 4)
     model.eval(), likelihood.eval()
     found = likelihood(model(x[:3] + 0.01))
     return losses, found.mean, found.variance

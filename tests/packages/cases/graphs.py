@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from ._shared import losses_of
+
 
 def _graph(n=12, d=6, seed=0):
     from torch_geometric.data import Data
@@ -79,14 +81,7 @@ def classifier():
 
     data, net = _graph(), GCN(6, 16, 2, 3, dropout=0.5, norm="batch_norm", jk="cat")
     optimizer = torch.optim.Adam(net.parameters(), lr=0.01, weight_decay=5e-4)
-    losses = []
-    for _ in range(5):
-        optimizer.zero_grad()
-        loss = nn.functional.cross_entropy(net(data.x, data.edge_index), data.y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    return losses_of(optimizer, lambda: nn.functional.cross_entropy(net(data.x, data.edge_index), data.y), 5)
 
 
 def pooling():

@@ -5,6 +5,8 @@ import tempfile
 import torch
 from torch import nn
 
+from ._shared import quiet_trainer
+
 
 def tensordict_operations():
     from tensordict import LazyStackedTensorDict, TensorDict, tensorclass
@@ -466,10 +468,10 @@ def lightning_callbacks():
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, x.sum(1, keepdim=True)), 6)
     with tempfile.TemporaryDirectory() as folder:
         keep = ModelCheckpoint(folder, monitor="val", save_top_k=2)
-        trainer = L.Trainer(
+        trainer = quiet_trainer(
+            L,
             default_root_dir=folder,
             max_epochs=4,
-            accelerator="cpu",
             callbacks=[
                 keep,
                 EarlyStopping("val", patience=2),
@@ -479,8 +481,6 @@ def lightning_callbacks():
                 Timer(),
             ],
             logger=CSVLogger(folder),
-            enable_progress_bar=False,
-            enable_model_summary=False,
             gradient_clip_val=0.5,
             log_every_n_steps=1,
             deterministic=True,

@@ -6,6 +6,8 @@ import tempfile
 import torch
 from torch import nn
 
+from ._shared import quiet_trainer
+
 
 def _parts(package):
     lightning = importlib.import_module(package)
@@ -44,10 +46,8 @@ def fit(package="lightning", where="lightning.pytorch.callbacks"):
             named.ModelCheckpoint(dirpath=folder, monitor="val_loss", filename="best"),
             named.EarlyStopping("val_loss", patience=3),
         ]
-        trainer = lightning.Trainer(
-            max_epochs=3, accelerator="cpu", logger=False, callbacks=callbacks, enable_progress_bar=False,
-            enable_model_summary=False, default_root_dir=folder, gradient_clip_val=1.0,
-        )  # fmt: skip
+        options = dict(max_epochs=3, default_root_dir=folder, gradient_clip_val=1.0)
+        trainer = quiet_trainer(lightning, callbacks=callbacks, **options)
         model = net()
         trainer.fit(model, loader, loader)
         again = net.load_from_checkpoint(folder + "/best.ckpt")

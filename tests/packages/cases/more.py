@@ -3,6 +3,8 @@
 import torch
 from torch import nn
 
+from ._shared import losses_of
+
 
 def skorch():
     from skorch import NeuralNetClassifier
@@ -111,14 +113,7 @@ def pykan():
     x = torch.rand(40, 2) * 2 - 1
     y = torch.sin(x[:, :1]) + x[:, 1:] ** 2
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
-    losses = []
-    for _ in range(4):
-        loss = (model(x) - y).pow(2).mean()
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    return losses_of(optimizer, lambda: (model(x) - y).pow(2).mean(), 4)
 
 
 def tensorly():

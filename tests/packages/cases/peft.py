@@ -4,6 +4,8 @@ import tempfile
 
 import torch
 
+from ._shared import losses_of_language_model
+
 
 def _base():
     import transformers
@@ -13,25 +15,11 @@ def _base():
     return transformers.GPT2LMHeadModel(config)
 
 
-def _train(model):
-    model.eval()
-    ids = torch.arange(20).view(2, 10)
-    optimizer = torch.optim.AdamW([p for p in model.parameters() if p.requires_grad], lr=1e-2)
-    losses = []
-    for _ in range(3):
-        loss = model(input_ids=ids, labels=ids).loss
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
-
-
 def lora():
     import peft
 
     model = peft.get_peft_model(_base(), peft.LoraConfig(r=4, lora_alpha=8, target_modules=["c_attn"]))
-    losses = _train(model)
+    losses = losses_of_language_model(model)
     ids = torch.arange(6).view(1, 6)
     with tempfile.TemporaryDirectory() as folder:
         model.save_pretrained(folder)
@@ -43,23 +31,27 @@ def lora():
 def dora():
     import peft
 
-    return _train(peft.get_peft_model(_base(), peft.LoraConfig(r=4, use_dora=True, target_modules=["c_attn"])))
+    return losses_of_language_model(
+        peft.get_peft_model(_base(), peft.LoraConfig(r=4, use_dora=True, target_modules=["c_attn"]))
+    )
 
 
 def ia3():
     import peft
 
     config = peft.IA3Config(target_modules=["c_attn", "mlp.c_proj"], feedforward_modules=["mlp.c_proj"])
-    return _train(peft.get_peft_model(_base(), config))
+    return losses_of_language_model(peft.get_peft_model(_base(), config))
 
 
 def prompt_tuning():
     import peft
 
-    return _train(peft.get_peft_model(_base(), peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4)))
+    return losses_of_language_model(
+        peft.get_peft_model(_base(), peft.PromptTuningConfig(task_type="CAUSAL_LM", num_virtual_tokens=4))
+    )
 
 
 def loha():
     import peft
 
-    return _train(peft.get_peft_model(_base(), peft.LoHaConfig(r=4, target_modules=["lm_head"])))
+    return losses_of_language_model(peft.get_peft_model(_base(), peft.LoHaConfig(r=4, target_modules=["lm_head"])))

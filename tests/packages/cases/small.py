@@ -5,6 +5,8 @@ import tempfile
 import torch
 from torch import nn
 
+from ._shared import losses_of
+
 
 def einops():
     from einops import rearrange, reduce, repeat
@@ -96,13 +98,7 @@ def gpytorch():
     model = Model(x, y, likelihood)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.1)
     objective = gpytorch.mlls.ExactMarginalLogLikelihood(likelihood, model)
-    losses = []
-    for _ in range(5):
-        optimizer.zero_grad()
-        loss = -objective(model(x), y)
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
+    losses = losses_of(optimizer, lambda: -objective(model(x), y), 5)
     model.eval(), likelihood.eval()
     with torch.no_grad(), gpytorch.settings.fast_pred_var():
         found = likelihood(model(torch.linspace(0, 1, 5)))

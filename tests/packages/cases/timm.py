@@ -2,6 +2,8 @@
 
 import torch
 
+from ._shared import losses_of
+
 
 def _forward(name, size=64, dtype=torch.float32, **kwargs):
     import timm
@@ -62,12 +64,7 @@ def optimizers():
         torch.manual_seed(0)
         net = torch.nn.Linear(6, 3)
         optimizer = timm.optim.create_optimizer_v2(net, opt=name, lr=1e-2, weight_decay=0.01)
-        for _ in range(3):
-            loss = net(torch.ones(2, 6)).square().sum()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-        losses.append(loss.item())
+        losses += losses_of(optimizer, lambda: net(torch.ones(2, 6)).square().sum(), 3)[-1:]
     return losses
 
 

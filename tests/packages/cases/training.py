@@ -6,6 +6,8 @@ import tempfile
 import torch
 from torch import nn
 
+from ._shared import hugging_face_options
+
 
 class _Rows(torch.utils.data.Dataset):
     """Sentences of unequal lengths."""
@@ -50,17 +52,8 @@ def _collate(rows):
 def _run(folder, model=None, **options):
     import transformers
 
-    args = transformers.TrainingArguments(
-        output_dir=folder,
-        report_to=[],
-        use_cpu=True,
-        logging_steps=1,
-        disable_tqdm=True,
-        seed=1,
-        learning_rate=1e-2,
-        per_device_train_batch_size=4,
-        **{"num_train_epochs": 1, "save_strategy": "no", **options},
-    )
+    options = {"seed": 1, "learning_rate": 1e-2, "num_train_epochs": 1, **options}
+    args = transformers.TrainingArguments(**hugging_face_options(folder, **options))
     return transformers.Trainer(
         model=model or _classifier(),
         args=args,
@@ -144,17 +137,7 @@ def trainer_of_language_models():
             else transformers.GPT2Config(vocab_size=11, n_embd=16, n_layer=1, n_head=2, n_positions=16)
         )
         with tempfile.TemporaryDirectory() as folder:
-            args = transformers.TrainingArguments(
-                output_dir=folder,
-                report_to=[],
-                use_cpu=True,
-                logging_steps=1,
-                disable_tqdm=True,
-                seed=3,
-                per_device_train_batch_size=4,
-                num_train_epochs=1,
-                save_strategy="no",
-            )
+            args = transformers.TrainingArguments(**hugging_face_options(folder, seed=3, num_train_epochs=1))
             collate = transformers.DataCollatorForLanguageModeling(tokenizer, mlm=mlm, mlm_probability=0.4)
             run = transformers.Trainer(model=kind(config), args=args, train_dataset=rows, data_collator=collate)
             run.train()
@@ -177,20 +160,8 @@ def seq2seq_trainer():
         return batch
 
     with tempfile.TemporaryDirectory() as folder:
-        args = transformers.Seq2SeqTrainingArguments(
-            output_dir=folder,
-            report_to=[],
-            use_cpu=True,
-            logging_steps=1,
-            disable_tqdm=True,
-            seed=3,
-            max_steps=3,
-            per_device_train_batch_size=4,
-            save_strategy="no",
-            predict_with_generate=True,
-            generation_max_length=6,
-            learning_rate=1e-2,
-        )
+        options = hugging_face_options(folder, seed=3, max_steps=3, learning_rate=1e-2)
+        args = transformers.Seq2SeqTrainingArguments(**options, predict_with_generate=True, generation_max_length=6)
         run = transformers.Seq2SeqTrainer(
             model=model, args=args, train_dataset=_Rows(), eval_dataset=_Rows(6), data_collator=collate
         )

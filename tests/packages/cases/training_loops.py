@@ -6,6 +6,8 @@ import tempfile
 import torch
 from torch import nn
 
+from ._shared import quiet_trainer
+
 
 def _lightning_parts():
     import lightning as L
@@ -77,10 +79,10 @@ def lightning_trainer_options():
                 callbacks.ModelSummary(max_depth=2),
                 callbacks.Timer(),
             ]
-            trainer = L.Trainer(
-                accelerator="cpu",
+            trainer = quiet_trainer(
+                L,
                 devices=1,
-                enable_progress_bar=False,
+                enable_model_summary=True,
                 default_root_dir=folder,
                 callbacks=calls,
                 logger=loggers.CSVLogger(folder),
@@ -99,27 +101,12 @@ def lightning_files_and_predictions():
 
     with tempfile.TemporaryDirectory() as folder:
         L.seed_everything(3, verbose=False)
-        trainer = L.Trainer(
-            accelerator="cpu",
-            max_epochs=2,
-            enable_progress_bar=False,
-            default_root_dir=folder,
-            logger=False,
-            enable_model_summary=False,
-        )
+        trainer = quiet_trainer(L, max_epochs=2, default_root_dir=folder)
         model, data = Net(width=6), Data()
         trainer.fit(model, data)
         file = trainer.checkpoint_callback.best_model_path
         again = Net.load_from_checkpoint(file, weights_only=False)
-        more = L.Trainer(
-            accelerator="cpu",
-            max_epochs=3,
-            enable_progress_bar=False,
-            default_root_dir=folder,
-            logger=False,
-            enable_model_summary=False,
-            enable_checkpointing=False,
-        )
+        more = quiet_trainer(L, max_epochs=3, default_root_dir=folder, enable_checkpointing=False)
         more.fit(again, data, ckpt_path=file, weights_only=False)
         tested = more.test(again, data, verbose=False)
         predicted = again.eval()(data.data.tensors[0]).argmax(-1)
@@ -162,14 +149,7 @@ def lightning_manual_optimization():
     L.seed_everything(0, verbose=False)
     data = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.randn(16, 2)), 4)
     model = Two()
-    trainer = L.Trainer(
-        accelerator="cpu",
-        max_epochs=2,
-        enable_progress_bar=False,
-        logger=False,
-        enable_checkpointing=False,
-        enable_model_summary=False,
-    )
+    trainer = quiet_trainer(L, max_epochs=2, enable_checkpointing=False)
     trainer.fit(model, data)
     return model.g.weight, model.d.weight, trainer.callback_metrics["g"]
 

@@ -4,6 +4,8 @@ import tempfile
 
 import torch
 
+from ._shared import hugging_face_options
+
 
 def _small(name, **more):
     import transformers
@@ -162,10 +164,8 @@ def trainer():
     )
     model = transformers.GPT2LMHeadModel(config)
     with tempfile.TemporaryDirectory() as folder:
-        args = transformers.TrainingArguments(
-            output_dir=folder, num_train_epochs=1, per_device_train_batch_size=8, report_to=[], use_cpu=True,
-            logging_steps=1, disable_tqdm=True, save_strategy="epoch", seed=1, learning_rate=1e-2,
-        )  # fmt: skip
+        options = dict(num_train_epochs=1, per_device_train_batch_size=8, save_strategy="epoch", seed=1)
+        args = transformers.TrainingArguments(**hugging_face_options(folder, **options, learning_rate=1e-2))
         rows = _Rows()
         run = transformers.Trainer(model=model, args=args, train_dataset=rows, eval_dataset=rows)
         run.train()

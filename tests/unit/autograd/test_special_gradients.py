@@ -199,3 +199,11 @@ def test_complex_alpha_is_refused():
             RuntimeError, match="For non-complex input tensors, argument alpha must not be a complex number."
         ):
             lib.add(lib.ones(2, requires_grad=True), 1.5, alpha=2j)
+
+
+def test_gradient_of_complex_parts_at_an_odd_place():
+    """Pairs that are read from one past the beginning of the memory are complex numbers all the same."""
+    z = torchlite.ones(2, dtype=torchlite.complex128, requires_grad=True)
+    g = torchlite.arange(5.0, dtype=torchlite.float64)[1:].reshape(2, 2)
+    (grad,) = torchlite.autograd.grad(torchlite.view_as_real(z), z, g)
+    assert grad.tolist() == [1 + 2j, 3 + 4j]

@@ -117,3 +117,21 @@ def test_upper_incomplete_gamma_of_a_small_order(a, x, integral):
     """It tends to a times the exponential integral E1(x) (Abramowitz and Stegun, table 5.1); 1 - P would be noise."""
     a, x = tl.tensor([a, x], dtype=tl.float64)
     assert (tl.special.gammaincc(a, x) / a).item() == pytest.approx(integral, rel=1e-13)
+
+
+def test_exponential_of_a_matrix_far_above_its_eigenvalues():
+    """PyTorch loses all digits there: it scales by the norm, and 1 plus what is left rounds to 1."""
+    for high in (1e3, 1e10, 1e50, 1e300):
+        x = tl.tensor([[1.0, high], [0.0, 2.0]], dtype=tl.float64)
+        e, e2 = math.exp(1), math.exp(2)
+        want = tl.tensor([[e, (e2 - e) * high], [0.0, e2]], dtype=tl.float64)
+        tl.testing.assert_close(x.matrix_exp(), want, rtol=1e-13, atol=0)
+    a = tl.randn(3, 3, dtype=tl.float64, generator=tl.Generator().manual_seed(1)).requires_grad_()
+    g = tl.ones(3, 3, dtype=tl.float64)
+    one, many = (tl.autograd.grad(a.matrix_exp(), a, g * scale)[0] for scale in (1.0, 1e80))
+    tl.testing.assert_close(many, one * 1e80, rtol=1e-12, atol=0)
+
+
+def test_exponential_of_a_matrix_is_that_of_the_same_matrix_in_a_batch():
+    x = tl.tensor([[[1.0, 0.5], [0.2, 0.3]], [[500.0, -500.0], [0.0, -500.0]]], dtype=tl.float64)
+    assert tl.equal(x.matrix_exp()[0], x[0].matrix_exp())

@@ -17,7 +17,7 @@ e = S(3); [e.draw(n) for n in (2, 5, 1)], e.reset().draw(4), e.num_generated
 e = S(3, True, 5); e.fast_forward(4).draw(2), e.reset().fast_forward(1).draw(2)
 e = S(2); e.fast_forward(1); e.fast_forward(2); e.draw(3), e.num_generated, e.quasi
 S(2).fast_forward(0).draw(2), S(5).fast_forward(1000000).draw(3)
-S(5).fast_forward(2 ** 30 - 3).draw(2, dtype=torch.float64)
+S(5).fast_forward(2 ** 24 - 3).draw(2, dtype=torch.float64)
 e = S(2); e.draw_base2(2), e.draw_base2(2), e.draw_base2(3)
 e = S(2); e.draw(3); e.draw_base2(2)
 e = S(2); o = torch.empty(0); e.draw(3, out=o) is o, o

@@ -20,10 +20,9 @@ def programs(text):
 
 
 LINALG = """torch.det(a) L.det(a) L.solve(a,b) L.solve_ex(a,b) L.inv(a) a.inverse() L.cholesky(a)
-    L.cholesky(a,upper=True) L.eigh(a) L.eigvalsh(a) L.eigvals(a) L.svd(a) torch.svd(a) L.svdvals(a)
-    L.slogdet(a) torch.logdet(a) L.lu_factor(a) L.lu_solve(*L.lu_factor(a),b) L.ldl_factor(a)
-    L.matrix_power(a,-2) L.matrix_norm(a,2) L.matrix_norm(a,'nuc') L.pinv(a)
-    L.tensorsolve(a,b[:,0])""".split()
+    L.cholesky(a,upper=True) L.eigh(a) L.eigvalsh(a) L.eigvals(a) L.svd(a) torch.svd(a) L.svdvals(a) L.slogdet(a)
+    torch.logdet(a) L.lu_factor(a) L.lu_solve(*L.lu_factor(a),b) L.ldl_factor(a) L.matrix_power(a,-2)
+    L.matrix_norm(a,2) L.matrix_norm(a,'nuc') L.pinv(a) L.tensorsolve(a,b[:,0])""".split()
 
 
 @pytest.mark.parametrize("line", LINALG)

@@ -292,6 +292,26 @@ def test_parametrizations(kind):
     same(run)
 
 
+def test_spectral_norm_of_old_files():
+    """Of before 0.4.1: the weight, and no v."""
+
+    def run(lib):
+        m = lib.nn.utils.spectral_norm(lib.nn.Linear(3, 2))
+        x = lib.tensor([[1.0, 2.0, 3.0]])
+        for _ in range(3):
+            m(x)
+        old = dict(m.state_dict())
+        v = old.pop("weight_v")
+        missing = m.load_state_dict(old, strict=False)
+        old["weight"] = m.weight.detach()
+        m.load_state_dict(old)
+        close = (m.weight_v - v).abs().max().item() < 1e-4
+        assert close
+        return [missing, m.eval()(x), m.load_state_dict(m.state_dict())]
+
+    same(run)
+
+
 LOSSES = {
     "cross_entropy smoothing": lambda lib, F, x: F.cross_entropy(x, lib.tensor([0, 2, -100]), label_smoothing=0.1),
     "cross_entropy probabilities": lambda lib, F, x: F.cross_entropy(x, x.softmax(1).detach(), reduction="sum"),

@@ -28,7 +28,7 @@ class ViewNestedFromBuffer:
 
 
 def buffer_from_jagged(jagged: Any) -> Any:
-    """Its values."""
+    """The values of a jagged tensor, all parts one after the other."""
     return jagged.values()
 
 
@@ -60,7 +60,7 @@ def nested_view_from_values_offsets(
 def nested_view_from_values_offsets_lengths(
     values: Any, offsets: Any, lengths: Any, ragged_idx: int = 1, min_seqlen: Any = None, max_seqlen: Any = None
 ) -> Any:
-    """The same, with holes behind the parts."""
+    """The same, with gaps after the parts: `lengths` says how much of each is used."""
     from .. import nested_tensor_from_jagged
 
     return nested_tensor_from_jagged(values, offsets, lengths, ragged_idx, min_seqlen, max_seqlen)
@@ -69,7 +69,7 @@ def nested_view_from_values_offsets_lengths(
 def nested_from_padded(
     padded: Any, offsets: Any, ragged_idx: int = 1, min_seqlen: Any = None, max_seqlen: Any = None, sum_S: Any = None
 ) -> Any:
-    """A jagged tensor of the parts of a padded one, (batch, most, ...)."""
+    """A jagged tensor of the parts of a padded one, (batch, longest part, ...)."""
     if ragged_idx != 1:
         raise RuntimeError("nested_from_padded(): only ragged_idx=1 supported for jagged layout")
     lengths = offsets.diff().tolist()

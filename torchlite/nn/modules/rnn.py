@@ -191,7 +191,7 @@ class RNNBase(Module):
         return s.format(**self.__dict__)
 
     def __getstate__(self):
-        return {**self.__dict__, "_flat_weights": self._flat_weights}  # PyTorch keeps the list, and asks a file for it
+        return {**self.__dict__, "_flat_weights": self._flat_weights}  # PyTorch's __setstate__ wants the list
 
     def __setstate__(self, state):
         super().__setstate__(state)

@@ -85,13 +85,29 @@ class SpectralNorm:
 
 
 class SpectralNormLoadStateDictPreHook:
-    """Accepts files of the current layout."""
+    """Converts files from before PyTorch 0.4.1, which have the divided weight in place of the vector v."""
 
     def __init__(self, fn):
         self.fn = fn
 
     def __call__(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):
-        pass
+        name = prefix + self.fn.name
+        version = local_metadata.get("spectral_norm", {}).get(self.fn.name + ".version")
+        if version is not None and version >= 1:
+            return
+        if version is None and name not in state_dict and all(name + s in state_dict for s in ("_orig", "_u", "_v")):
+            return  # a dict of today's layout that somebody made by hand
+        missing = [name + s for s in ("_orig", "", "_u") if name + s not in state_dict]
+        if missing:
+            missing_keys.extend(missing if strict else ())
+            return
+        with torch.no_grad():
+            original = state_dict[name + "_orig"]
+            sigma = (original / state_dict.pop(name)).mean()
+            matrix, u = self.fn.reshape_weight_to_matrix(original), state_dict[name + "_u"]
+            # u is the normalized matrix @ v, and u @ matrix @ v is sigma
+            v = (matrix.t().mm(matrix).pinverse() @ matrix.t() @ u.unsqueeze(1)).squeeze(1)
+            state_dict[name + "_v"] = v.mul_(sigma / torch.dot(u, torch.mv(matrix, v)))
 
 
 class SpectralNormStateDictHook:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import torchlite as torch
 
 from ... import _C
-from ...functional import _deterministic
+from ..._core.settings import deterministic
 from ..lazy import stream
 from ..lazy.checks import guard, known, status
 from ..lazy.expression import before_write
@@ -143,7 +143,7 @@ def _needs_order(mode: str, dtype: DType, meet: int, various: bool) -> bool:
         return True
     if meet == 1:
         return False
-    strict = bool(_deterministic["mode"])
+    strict = bool(deterministic["mode"])
     if mode == "set":
         return various and (dtype.itemsize == 8 or strict)
     # sums and products are rounded; the greatest of 0 and -0 is the one that was there first

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 
+from math import prod
 from typing import Any
 
 import torchlite as torch
@@ -43,12 +44,8 @@ def _axis(shape: tuple[int, ...], dim: int) -> tuple[int, int, int] | None:
         return (1, 1, 1) if dim == 0 else None
     if not 0 <= dim < ndim:
         return None
-    inner = outer = 1
-    for m in shape[dim + 1 :]:
-        inner *= m
-    for m in shape[:dim]:
-        outer *= m
-    return outer * inner, shape[dim], inner
+    inner = prod(shape[dim + 1 :])
+    return prod(shape[:dim]) * inner, shape[dim], inner
 
 
 def _forward(x: Tensor, axis: tuple[int, int, int], log: bool, out: DType) -> Tensor:
@@ -118,12 +115,7 @@ def _tail(x: Any, shape: Any, params: Any) -> tuple[int, int] | None:
     for p in params:
         if p is not None and (tuple(p.shape) != shape or p.dtype not in FLOATS):
             return None
-    rows = n = 1
-    for m in own[:lead]:
-        rows *= m
-    for m in shape:
-        n *= m
-    return rows, n
+    return prod(own[:lead]), prod(shape)
 
 
 def _rows_forward(

@@ -20,19 +20,9 @@ import {
   uniform,
   UnsupportedKernelError,
   value,
-} from "../spec";
-import {
-  imageWords,
-  narrowCoords,
-  pixels,
-  product,
   range,
-  ravel,
-  sizesOf,
-  unravel,
-  wideCoords,
-  type Window,
-} from "./window";
+} from "../spec";
+import { imageWords, narrowCoords, pixels, product, ravel, sizesOf, unravel, wideCoords, type Window } from "./window";
 
 export interface PoolParams extends Window {
   readonly op: "max" | "avg" | "adaptive" | "adaptive_max" | "columns";

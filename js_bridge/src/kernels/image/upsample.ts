@@ -15,8 +15,9 @@ import {
   uniform,
   UnsupportedKernelError,
   value,
+  range,
 } from "../spec";
-import { imageWords, pixels, product, range, ravel, sizesOf, unravel } from "./window";
+import { imageWords, pixels, product, ravel, sizesOf, unravel } from "./window";
 
 export interface UpsampleParams {
   readonly mode: "nearest" | "nearest-exact" | "linear" | "cubic";

@@ -1,5 +1,5 @@
 /** Sliding windows over one to three spatial dims, for convolution and pooling. Images are [batch, channel, ...]. */
-import { type UniformWord, uniform } from "../spec";
+import { range, type UniformWord, uniform } from "../spec";
 
 export interface Window {
   readonly kernel: readonly number[];
@@ -8,7 +8,6 @@ export interface Window {
   readonly dilation: readonly number[];
 }
 
-export const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 export const product = (x: readonly number[]): number => x.reduce((a, b) => a * b, 1);
 
 /** Sizes of the wide image (input of a convolution) x0.. and of the narrow one (its output) y0... */

@@ -17,6 +17,7 @@ import {
   uniform,
   type Values,
   value,
+  range,
 } from "../spec";
 import { planScan } from "../rows/scan";
 
@@ -36,8 +37,6 @@ export interface CompactParams {
   /** index: dims of the tensor. */
   readonly ndim?: number;
 }
-
-const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 
 /**
  * Uniforms: n, [size0.. (index)]; xo, [srco], outo. Buffers: count x, ends; index x, ends, out; select, scatter x,

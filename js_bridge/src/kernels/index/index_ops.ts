@@ -23,6 +23,7 @@ import {
   UnsupportedKernelError,
   value,
   WGSL_TYPE,
+  range,
 } from "../spec";
 
 export type ScatterMode = "set" | "add" | "prod" | "amax" | "amin";
@@ -43,7 +44,6 @@ export interface ScatterParams extends IndexParams {
   readonly skip?: boolean;
 }
 
-const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 export const STATUS: Binding = { name: "status", type: "array<atomic<u32>>", access: "read_write" };
 export const CHECK: UniformWord = { name: "check", type: "u32", init: 1 };
 

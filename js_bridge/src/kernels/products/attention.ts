@@ -8,12 +8,20 @@ import { attentionDirect, lowest } from "./attention_direct";
 import type { AttentionParams } from "./attention_params";
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { makeKernel } from "../../wgsl/module";
-import { computeOf, type Kernel, linearGrid, uniform, type UniformWord, UnsupportedKernelError, value } from "../spec";
+import {
+  computeOf,
+  type Kernel,
+  linearGrid,
+  uniform,
+  type UniformWord,
+  UnsupportedKernelError,
+  value,
+  range,
+} from "../spec";
 
 const QUERIES = 16,
   LANES = 16,
   MEMORY = 16384;
-const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 /**
  * Uniforms: B, H, L (queries), S (keys), group (query heads per key head), scale f32; qo qb qh ql, ko kb kh ks, vo vb

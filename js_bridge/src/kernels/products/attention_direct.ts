@@ -6,14 +6,13 @@
 import { accessors, castTo } from "../../wgsl/access";
 import { makeKernel } from "../../wgsl/module";
 import type { AttentionParams } from "./attention_params";
-import { type Binding, type Kernel, linearGrid, type UniformWord, value } from "../spec";
+import { type Binding, type Kernel, linearGrid, type UniformWord, value, range } from "../spec";
 
 const GROUP = 64,
   EACH = 4;
 export const DIRECT_HEADS = 64;
 /** Whether a float is -inf, by its bits: a compiler may take a comparison with an infinity for false. */
 export const lowest = (x: string): string => `(bitcast<u32>(${x}) == 0xff800000u)`;
-const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 /** Bindings and uniforms are attention()'s. */
 export function attentionDirect(

@@ -33,13 +33,13 @@ import {
   UnsupportedKernelError,
   type Values,
   value,
+  range,
 } from "../spec";
 import {
   imageWords,
   narrowCoords,
   pixels,
   product,
-  range,
   ravel,
   sizesOf,
   unravel,

@@ -7,8 +7,8 @@ import { accessors, castTo } from "../../wgsl/access";
 import { makeKernel } from "../../wgsl/module";
 import { epilogue } from "../elementwise/epilogue";
 import { BUFFERS, type ConvParams } from "./conv_params";
-import { type Binding, type DType, type Kernel, linearGrid, type UniformWord, value } from "../spec";
-import { pixels, product, range, ravel, sizesOf, unravel } from "../image/window";
+import { type Binding, type DType, type Kernel, linearGrid, type UniformWord, value, range } from "../spec";
+import { pixels, product, ravel, sizesOf, unravel } from "../image/window";
 
 const GROUP = 64;
 const EACH = 4;

@@ -18,6 +18,7 @@ import {
   UnsupportedKernelError,
   value,
   WORKGROUP,
+  range,
 } from "../spec";
 import { rowJoin, rowTools } from "../rows/row";
 import { subgroupHead } from "../rows/subgroup";
@@ -26,7 +27,6 @@ import {
   narrowCoords,
   pixels,
   product,
-  range,
   ravel,
   sizesOf,
   unravel,

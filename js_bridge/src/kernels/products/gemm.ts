@@ -7,7 +7,7 @@
  * x tn multiply-adds. Elements outside the matrices are read as 0 by the operand functions.
  */
 import { makeKernel } from "../../wgsl/module";
-import { type Binding, type Kernel, linearGrid, type UniformWord, type Values, value } from "../spec";
+import { type Binding, type Kernel, linearGrid, type UniformWord, type Values, value, range } from "../spec";
 
 export interface Tile {
   readonly bm: number;
@@ -59,7 +59,6 @@ export interface GemmSpec {
   readonly split?: boolean;
 }
 
-const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 /** Four values of an operand, as float32. */
 export const wide = (half: boolean | undefined, v: string): string => (half ? `vec4<f32>(${v})` : v);
 

@@ -28,6 +28,7 @@ import {
   value,
   WGSL_TYPE,
   WORKGROUP,
+  range,
 } from "../spec";
 import { exchange, inSubgroups, SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup";
 
@@ -55,7 +56,6 @@ export interface ReduceParams {
   readonly after?: EpilogueGraph;
 }
 
-const range = (n: number): number[] => Array.from({ length: n }, (_, d) => d);
 const STATE_DTYPE: { readonly [C in Compute]: DType } = { f32: "float32", i32: "int32", i64: "int64" };
 
 /**

@@ -18,7 +18,7 @@ const merge = {
   max: (a: string, b: string): string => `tl_max(${a}, ${b})`,
 };
 
-/** Declarations for rowJoin. All invocations must call these. */
+/** WGSL of the functions that rowJoin calls. They have barriers: all invocations of a workgroup must call them. */
 export function rowTools({ lanes, subgroups }: RowLanes, which: readonly Tool[]): string {
   if (lanes === 1) {
     return which.map((w) => `fn row_${w}(lane: u32, v: f32) -> f32 { return v; }`).join("\n");

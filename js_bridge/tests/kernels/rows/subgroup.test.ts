@@ -37,9 +37,8 @@ const SPREADS: Readonly<Record<string, Spread>> = {
 };
 
 /**
- * The kernel with subgroups as a device would have that spreads them like this: their operations go through workgroup
- * memory. What
- * WGSL leaves open (the value of an invocation that is not there) is a number that shows.
+ * The kernel as if a device spread its invocations over subgroups like this: subgroup operations go through workgroup
+ * memory. What WGSL leaves open, the value of an invocation that is not there, is a conspicuous number.
  */
 function emulated(kernel: Kernel, name: string, lanes: number): Kernel {
   const { size, of } = SPREADS[name]!;
