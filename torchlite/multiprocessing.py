@@ -153,7 +153,8 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
     for i in range(nprocs):
         process = Process(target=fn, args=(i, *args), daemon=daemon)
         try:
-            process.run()
+            with _own_group():
+                process.run()
         except SystemExit as e:
             if e.code:
                 text = "process %d terminated with exit code %s" % (i, e.code)

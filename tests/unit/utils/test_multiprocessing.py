@@ -107,6 +107,7 @@ def test_a_process_has_its_own_group():
     torch.distributed.init_process_group("gloo", rank=0, world_size=1)
     try:
         mp.Process(target=inside).start()
-        assert torch.distributed.is_initialized() and seen == [1, 1, 1]
+        mp.spawn(lambda rank: inside(), nprocs=1)
+        assert torch.distributed.is_initialized() and seen == [1, 1, 1, 1]
     finally:
         torch.distributed.destroy_process_group()
