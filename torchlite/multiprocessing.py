@@ -1,5 +1,6 @@
 """torch.multiprocessing in one process: what would start a process runs the function here, with one note."""
 
+import contextlib
 import queue as _queue
 
 _noted: list[str] = []
@@ -62,6 +63,23 @@ class ProcessContext:
 SpawnContext = ProcessContext
 
 
+@contextlib.contextmanager
+def _own_group():
+    """A new process is in no process group, and takes its own away with it."""
+    import sys
+
+    world = sys.modules.get("torchlite.distributed._world")
+    held = list(world._groups) if world else []
+    if world:
+        world._groups.clear()
+    try:
+        yield
+    finally:
+        world = sys.modules.get("torchlite.distributed._world")
+        if world:
+            world._groups[:] = held
+
+
 class Process:
     """Runs its function when it is started, in this process."""
 
@@ -87,7 +105,8 @@ class Process:
             raise AssertionError("cannot start a process twice")
         _note("Process")
         try:
-            self.run()
+            with _own_group():
+                self.run()
             self.exitcode = 0
         except SystemExit as e:
             if e.code is None:
@@ -134,7 +153,8 @@ def start_processes(fn, args=(), nprocs=1, join=True, daemon=False, start_method
     for i in range(nprocs):
         process = Process(target=fn, args=(i, *args), daemon=daemon)
         try:
-            process.run()
+            with _own_group():
+                process.run()
         except SystemExit as e:
             if e.code:
                 text = "process %d terminated with exit code %s" % (i, e.code)

@@ -92,3 +92,22 @@ def test_pool():
         pool.map(abs, [1])
     with pytest.raises(ValueError, match="cannot find context"):
         mp.get_context("thread")
+
+
+def test_a_process_has_its_own_group():
+    def inside():
+        torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+        seen.append(torch.distributed.get_world_size())
+
+    seen = []
+    for _ in range(2):
+        process = mp.Process(target=inside)
+        process.start()
+        assert process.exitcode == 0 and not torch.distributed.is_initialized()
+    torch.distributed.init_process_group("gloo", rank=0, world_size=1)
+    try:
+        mp.Process(target=inside).start()
+        mp.spawn(lambda rank: inside(), nprocs=1)
+        assert torch.distributed.is_initialized() and seen == [1, 1, 1, 1]
+    finally:
+        torch.distributed.destroy_process_group()
