@@ -99,6 +99,8 @@ def walk(
     """One layer in one direction: of each step the state before it, the state after it and its gates; the last state.
 
     In a packed sequence the samples become fewer, as short ones end; backwards more, as they begin."""
+    if sizes is None and x.shape[0] and x.shape[1] != state[0].shape[0]:  # an error, before a step is taken
+        _step(mode, linear(x[0], params.w_ih, params.b_ih), state, params)
     steps = _project_steps(x, sizes, params)
     count = len(steps)
     before: list[Any] = [None] * count
@@ -295,14 +297,15 @@ def run(
     layers = _gathered(params, has_biases, projects)
     if batch_sizes is not None and batch_sizes.dtype is not torch.int64:
         raise RuntimeError("expected scalar type Long but found %s" % batch_sizes.dtype._scalar_type)
-    begin = [*zip(*(s.unbind(0) for s in states))]
     directions = 1 + bidirectional
-    if bidirectional and (len(layers) % 2 or len(begin) % 2):
+    total = num_layers * directions
+    if bidirectional and (len(layers) % 2 or states[0].size(0) % 2):
         raise RuntimeError("Odd number of params or hiddens given to a bidirectional RNN")
-    if len(begin) != num_layers * directions:
+    if any(s.size(0) != total for s in states):
         raise RuntimeError("Expected more hidden states in stacked_rnn")
-    if len(layers) != num_layers * directions:
+    if len(layers) != total:
         raise RuntimeError("Expected more weights in stacked_rnn")
+    begin = [*zip(*(s.unbind(0) for s in states))]
     ends = []
     for number in range(num_layers):
         outs = []

@@ -40,6 +40,7 @@ def _layer_samples(t):
     module="aten",
     kernel="_rnn_layer",
     nondiff=(3, 4),
+    node=lambda args: "MkldnnRnnLayerBackward0" if args[9] == LSTM else "RnnLayerBackward0",
     grad=_layer_grads,
     samples=_layer_samples,
 )

@@ -181,6 +181,7 @@ def test_a_layer_is_one_op_and_keeps_nothing_without_gradients():
     layer = torchlite.nn.GRU(3, 4)
     x = torchlite.ones(2, 2, 3)
     assert layer(x)[0].grad_fn.name() == "RnnLayerBackward0"
+    assert torchlite.nn.LSTM(3, 4)(x)[0].grad_fn.name() == "MkldnnRnnLayerBackward0"
     with torchlite.no_grad():
         *_, gates, kept = torchlite.ops.functions._rnn_layer(
             *(x, torchlite.zeros(2, 4), None, *layer._flat_weights, None, None, 1, False, False)
