@@ -1,7 +1,6 @@
 /* rnn.c: the kernels of recurrent layers: their arguments and results. The loops are in rnn_loops.c.
  *
  * A call whose tensors do not fit together exactly is left to the op's body, which raises PyTorch's errors. */
-#include "core/check.h"
 #include "nn/rnn.h"
 #include "nn/norm.h"
 

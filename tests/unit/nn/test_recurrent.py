@@ -64,7 +64,9 @@ def states(kind, layer, batch, dtype):
 
 
 def with_states(lib, layer, x, *hx):
-    return layer(x, None if not hx else hx if len(hx) == 2 else hx[0])
+    if len(hx) == 1:
+        return layer(x, hx[0])
+    return layer(x, hx or None)
 
 
 LAYERS = [
@@ -167,8 +169,8 @@ def test_frozen_parts(kind):
     for frozen in ("input", "parameters"):
         got = []
         theirs, mine = pair(kind, 3, 5)
-        x = torch.randn(4, 2, 3, dtype=torch.float64)
-        for layer, x in ((theirs, x), (mine, ours(x))):
+        left = torch.randn(4, 2, 3, dtype=torch.float64)
+        for layer, x in ((theirs, left), (mine, ours(left))):
             x.requires_grad_(frozen != "input")
             layer.requires_grad_(frozen != "parameters")
             layer(x)[0].square().sum().backward()
