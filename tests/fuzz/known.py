@@ -136,10 +136,18 @@ MEANT = [
     ),
     Meant(
         "raises nothing, RuntimeError",
-        r"(rnn_tanh|rnn_relu|gru|lstm)\(",
-        r"torchlite (mat2 must be a matrix|bias should contain|hidden|input|size mismatch)",
+        r"(rnn_tanh|rnn_relu|gru|lstm)_cell\(",
+        "torchlite one of the variables needed for gradient computation has been modified by an inplace operation",
         0,
-        "PyTorch's recurrent layers take weights of any shape that broadcasts",
+        "a recurrent step saves its weights and states, whichever of them has a gradient",
+    ),
+    Meant("stride", r"(rnn_tanh|rnn_relu|gru|lstm)_cell\(", "", 0, "gradients of weights are contiguous", order=1),
+    Meant(
+        "raises nothing, NotImplementedError",
+        r"hash_tensor\(",
+        'torchlite "arg(max|min)_cpu" not implemented for \'UInt64',
+        0,
+        "PyTorch's argmax along a dim of size 1 asks for no kernel",
     ),
     Meant(
         "raises nothing, RuntimeError",

@@ -28,7 +28,7 @@ static TlTensor *as_real(TlTensor *t) {
   if (!tl_is_complex(t->dtype) || t->ndim + 1 > TL_MAX_DIMS) return TL_INC(t);
   for (int d = 0; d < t->ndim; d++) {
     shape[d] = t->shape[d];
-    strides[d] = 2 * t->strides[d];
+    strides[d] = tl_wrap_mul(2, t->strides[d]);
   }
   shape[t->ndim] = 2;
   strides[t->ndim] = 1;
@@ -36,7 +36,7 @@ static TlTensor *as_real(TlTensor *t) {
   if (!v) return NULL;
   v->dtype = (uint8_t)tl_real_of(t->dtype);
   {
-    TlTensor *r = tl_view(v, t->ndim + 1, shape, strides, 2 * t->offset);
+    TlTensor *r = tl_view(v, t->ndim + 1, shape, strides, tl_wrap_mul(2, t->offset));
     TL_DEC(v);
     return r;
   }
