@@ -244,8 +244,12 @@ def _one_kernel(tensors: Any) -> bool:
     if dtype is not torch.float32 and dtype is not torch.float64:
         return False
     for t in tensors:
-        if t is not None and not ((type(t) is torch.Tensor or type(t) is Parameter) and t.dtype is dtype and t.is_cpu):
+        if t is None:
+            continue
+        if not ((type(t) is torch.Tensor or type(t) is Parameter) and t.dtype is dtype and t.is_cpu):
             return False
+        if t.dim() == 2 and not t.is_contiguous() and t.stride(1) != 1:
+            return False  # by columns: results and gradients of the single ops have that layout, too
     return not dispatch_modes.stack and not autocasting.enabled("cpu")
 
 
