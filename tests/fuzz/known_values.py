@@ -345,6 +345,13 @@ VALUES = [
         "PyTorch's attention is 0 where the scores are NaN",
     ),
     Meant(
+        "value",
+        r"norm\((?s:.*)( % |remainder|fmod)",
+        r"torchlite \[nan",
+        0,
+        "a norm of equal numbers is 0 here and a rounding error in PyTorch, which a remainder then divides by",
+    ),
+    Meant(
         "value|grad",
         r"matrix_exp\(",
         r"e\+\d\d",

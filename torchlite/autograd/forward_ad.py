@@ -259,6 +259,8 @@ def run(ov: Overload, args: tuple[Any, ...]) -> Any:
 def _run_view(ov: Overload, args: tuple[Any, ...]) -> Any:
     out = _C.call_overload(ov, args)
     along = {id(t): x for t in _tensors(args) if (x := tangent_of(t)) is not None}
+    if ov.spec.name == "view_as_real":  # refuses conjugates, which a tangent may be where its tensor is none
+        along = {key: x.resolve_conj() for key, x in along.items()}
     tangents = _C.call_overload(ov, _replaced(args, along))
     for t, tangent in zip(_tensors((out,)), _tensors((tangents,))):
         _set(t, tangent)

@@ -95,7 +95,8 @@ class _NamingLoader:
 
     def exec_module(self, module):
         self._loader.exec_module(module)
-        sys.modules.setdefault(ALIAS + module.__name__[len(REAL) :], module)
+        there = sys.modules.get(module.__name__, module)  # a module may put another one in its place
+        sys.modules.setdefault(ALIAS + module.__name__[len(REAL) :], there)
         _name_members(module)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import torchlite as torch
 
+from .. import _C
 from .._core import autocasting, dispatch_modes
 from .._core.errors import output_shape
 from ..nn.parameter import Parameter
@@ -325,9 +326,9 @@ def run(
 
 
 # ---- cells -----------------------------------------------------------------------------------------------------------
-def cell(mode: int, x: Any, state: Any, given: Any) -> Any:
+def cell(mode: int, x: Any, state: Any, weights: Any) -> Any:
     """The bodies of lstm_cell, gru_cell, rnn_tanh_cell and rnn_relu_cell: the next state."""
-    params = Params(*given)
+    params = Params(*weights)
     if x.size(1) != params.w_ih.size(1):
         raise RuntimeError("input has inconsistent input_size: got %d expected %d" % (x.size(1), params.w_ih.size(1)))
     hidden = params.w_hh.size(1)
@@ -342,6 +343,9 @@ def cell(mode: int, x: Any, state: Any, given: Any) -> Any:
                 "%s first dim must be %d * hidden_size = %d, but got %d"
                 % (name, GATES[mode], GATES[mode] * hidden, weight.size(0))
             )
-    if _one_kernel((x, *state, *params)):
+    given = (x, *state, *params)
+    # c lies on the way to h: what a hook or retain_grad of c sees comes through h, too
+    apart = mode == LSTM and _C.differentiated(*(t for t in given if t is not None))
+    if not apart and _one_kernel(given):
         return _as_one_op(mode, x, state, params, None, False)[1]
     return _step(mode, linear(x, params.w_ih, params.b_ih), state, params)[0]

@@ -173,7 +173,7 @@ def _prod_grad(g, x, result, dim):
     if zeros is None or not bool(zeros.any()):
         return g * (result / x).conj()
     if (x.numel() if dim is None else x.size(dim)) == 1:
-        return g
+        return g.reshape(x.shape)
     if dim is None and bool((zeros > 1).all()) and not torch.is_grad_enabled():
         # as PyTorch: also where others are inf or NaN
         return x.new_zeros(x.shape)

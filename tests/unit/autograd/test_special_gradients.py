@@ -207,3 +207,27 @@ def test_gradient_of_complex_parts_at_an_odd_place():
     g = torchlite.arange(5.0, dtype=torchlite.float64)[1:].reshape(2, 2)
     (grad,) = torchlite.autograd.grad(torchlite.view_as_real(z), z, g)
     assert grad.tolist() == [1 + 2j, 3 + 4j]
+
+
+def test_gradient_of_the_product_of_one_zero():
+    x = torchlite.zeros(1, 1, requires_grad=True)
+    assert torchlite.autograd.grad(x.prod(), x)[0].tolist() == [[1.0]]
+
+
+def test_tangent_of_parts_may_be_a_conjugate():
+    fw = torchlite.autograd.forward_ad
+    with fw.dual_level():
+        z = fw.make_dual(torchlite.ones(2, dtype=torchlite.complex128), torchlite.tensor([1 + 2j, 3j]).conj())
+        assert fw.unpack_dual(z.imag).tangent.tolist() == [-2.0, -3.0]
+
+
+def test_gradient_of_the_cell_state_of_a_step():
+    """c is part of h, so its gradient has what comes through h."""
+    cells, found = (torch.nn.LSTMCell(3, 4).double(), torchlite.nn.LSTMCell(3, 4).double()), []
+    cells[1].load_state_dict({k: torchlite.tensor(v.tolist()).double() for k, v in cells[0].state_dict().items()})
+    for lib, cell in zip((torch, torchlite), cells):
+        h, c = cell(lib.arange(6.0, dtype=lib.float64).reshape(2, 3))
+        c.retain_grad()
+        (h.sum() + 2 * c.sum()).backward()
+        found.append(c.grad.flatten().tolist())
+    assert found[1] == pytest.approx(found[0], rel=1e-6)

@@ -209,3 +209,17 @@ print(sorted(n for n in names if "torchlite" in n))
 """,
     )
     assert out == "[]"
+
+
+SUBCLASS = """
+import torchlite, pickle
+torchlite.install_as_torch()
+import torch
+class Own(torch.Tensor): pass
+torch._tensor  # PyTorch's name of a module that lies elsewhere
+assert type(pickle.loads(pickle.dumps(torch.ones(2).as_subclass(Own)))) is Own
+"""
+
+
+def test_pickle_of_a_subclass_after_its_module_was_asked_for():
+    subprocess.run([sys.executable, "-c", SUBCLASS], check=True)
