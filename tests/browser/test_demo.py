@@ -65,7 +65,8 @@ def test_train_draw_and_come_back_offline(visit, server, kind):
     assert float(text(page, "#accuracy").rstrip("%")) >= 97, console
     assert text(page, "#epoch") == "15 / 15"
     assert page.eval("demo.engine.about.live_loss") is True
-    assert "after 675" in page.eval("document.querySelector('#loss-plot').getAttribute('aria-label')")
+    # the plot is drawn in the next frame
+    page.wait("document.querySelector('#loss-plot').getAttribute('aria-label').includes('after 675')", 5)
 
     seen = {}
     for digit, strokes in DIGITS.items():
