@@ -17,6 +17,13 @@ class Meant(NamedTuple):
 
 VALUES = [
     Meant(
+        "value.*|grad",
+        r"(a?max|a?min|aminmax)\((?s:.*)(//|/|divide|reciprocal|copysign|signbit|atan2)",
+        r"PyTorch \[.*inf|PyTorch \[(True|False)",
+        0,
+        "which of 0 and -0 is the larger: PyTorch's answer depends on their places in its vectors",
+    ),
+    Meant(
         "value",
         r"(std|var)_mean\(",
         r"PyTorch \[-?nan.*torchlite \[-?inf",

@@ -124,12 +124,10 @@ def _(p, q):
     )
 
 
-def _to_normal(p, q):
+def _to_normal(p, q, mean, variance):
     """For a q that is normal: only the mean and the variance of p matter."""
     return (
-        -p.entropy()
-        + (q.scale * math.sqrt(2 * math.pi)).log()
-        + (p.variance + (p.mean - q.loc).pow(2)) / (2 * q.scale.pow(2))
+        -p.entropy() + (q.scale * math.sqrt(2 * math.pi)).log() + (variance + (mean - q.loc).pow(2)) / (2 * q.scale.pow(2))
     )
 
 
@@ -149,14 +147,31 @@ def _to_gumbel(p, q, mean, mean_exp):
     return -p.entropy() + q.scale.log() + (mean - q.loc) / q.scale + (q.loc / q.scale).exp() * mean_exp
 
 
-register_kl(Gumbel, Normal)(_to_normal)
-register_kl(Pareto, Normal)(lambda p, q: torch.where(p.alpha <= 2, torch.inf, _to_normal(p, q)))
-register_kl(Pareto, Exponential)(
-    lambda p, q: torch.where(p.alpha <= 1, torch.inf, -p.entropy() - q.rate.log() + q.rate * p.mean)
-)
-register_kl(Pareto, Gamma)(
-    lambda p, q: torch.where(p.alpha <= 1, torch.inf, _to_gamma(p, q, p.mean, p.scale.log() + p.alpha.reciprocal()))
-)
+register_kl(Gumbel, Normal)(lambda p, q: _to_normal(p, q, p.mean, p.variance))
+
+
+def _pareto_mean(p):
+    """The formula of the mean: finite where the mean is infinite, so that the gradient of what is masked is 0."""
+    return p.alpha * p.scale / (p.alpha - 1)
+
+
+@register_kl(Pareto, Normal)
+def _(p, q):
+    variance = p.scale.pow(2) * p.alpha / ((p.alpha - 1).pow(2) * (p.alpha - 2))
+    return torch.where(p.alpha <= 2, torch.inf, _to_normal(p, q, _pareto_mean(p), variance))
+
+
+@register_kl(Pareto, Exponential)
+def _(p, q):
+    return torch.where(p.alpha <= 1, torch.inf, -p.entropy() - q.rate.log() + q.rate * _pareto_mean(p))
+
+
+@register_kl(Pareto, Gamma)
+def _(p, q):
+    result = _to_gamma(p, q, _pareto_mean(p), p.scale.log() + p.alpha.reciprocal())
+    return torch.where(p.alpha <= 1, torch.inf, result)
+
+
 register_kl(Beta, Gamma)(
     lambda p, q: _to_gamma(p, q, p.mean, p.concentration1.digamma() - (p.concentration1 + p.concentration0).digamma())
 )

@@ -41,18 +41,17 @@ class LowRankMultivariateNormal(Distribution):
             raise ValueError(f"cov_factor must be a batch of matrices with shape {event_shape[0]} x m")
         if cov_diag.shape[-1:] != event_shape:
             raise ValueError(f"cov_diag must be a batch of vectors with shape {event_shape}")
+        columns = loc.unsqueeze(-1), cov_factor, cov_diag.unsqueeze(-1)
         try:
-            shape = torch.broadcast_shapes(loc.shape[:-1], cov_factor.shape[:-2], cov_diag.shape[:-1])
+            of_loc, self.cov_factor, of_diag = torch.broadcast_tensors(*columns)
         except RuntimeError as e:
             raise ValueError(
                 f"Incompatible batch shapes: loc {loc.shape}, cov_factor {cov_factor.shape}, cov_diag {cov_diag.shape}"
             ) from e
-        self.loc = loc.expand(tuple(shape) + (-1,))
-        self.cov_factor = cov_factor.expand(tuple(shape) + tuple(cov_factor.shape[-2:]))
-        self.cov_diag = cov_diag.expand(tuple(shape) + (-1,))
+        self.loc, self.cov_diag = of_loc[..., 0], of_diag[..., 0]
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
         self._capacitance_tril = _plus_identity(torch.matmul(self._weighted_factor(), cov_factor))
-        super().__init__(shape, event_shape, validate_args=validate_args)
+        super().__init__(self.loc.shape[:-1], event_shape, validate_args=validate_args)
 
     def _expanded(self, old, batch_shape):
         for name in ("_unbroadcasted_cov_factor", "_unbroadcasted_cov_diag", "_capacitance_tril"):

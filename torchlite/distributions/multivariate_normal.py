@@ -17,13 +17,21 @@ def _batch_mv(bmat, bvec):
 
 
 def _batch_mahalanobis(bL, bx):
-    """x^T (L L^T)^-1 x, batched."""
-    shape = torch.broadcast_shapes(bL.shape[:-2], bx.shape[:-1])
-    n = bx.shape[-1]
-    solved = torch.linalg.solve_triangular(
-        bL.expand(tuple(shape) + (n, n)), bx.expand(tuple(shape) + (n,)).unsqueeze(-1), upper=False
-    )
-    return solved.squeeze(-1).pow(2).sum(-1)
+    """x^T (L L^T)^-1 x, batched.
+
+    All x of one L are the right sides of one system: x has shape (*outer, r*l, ..., n) where L has (l, ..., n, n), and
+    goes through as (*outer, r, ..., l, ..., n). The result has the layout that follows, as PyTorch's has."""
+    n, shape = bx.shape[-1], bx.shape[:-1]
+    inner = bL.dim() - 2
+    outer = len(shape) - inner
+    parts = [part for size, own in zip(shape[outer:], bL.shape[:-2]) for part in (size // own, own)]
+    repeats, own = range(outer, outer + 2 * inner, 2), range(outer + 1, outer + 2 * inner, 2)
+    x = bx.reshape(*shape[:outer], *parts, n).permute([*range(outer), *repeats, *own, -1])
+    flat = bL.reshape(-1, n, n)
+    sides = x.reshape(-1, flat.shape[0], n).permute(1, 2, 0)
+    found = torch.linalg.solve_triangular(flat, sides, upper=False).pow(2).sum(-2).t()
+    pairs = [d for i in range(outer, outer + inner) for d in (i, i + inner)]
+    return found.reshape(x.shape[:-1]).permute([*range(outer), *pairs]).reshape(shape)
 
 
 def _precision_to_scale_tril(P):

@@ -239,6 +239,13 @@ def layer_grads(
     )
 
 
+def _by_columns(t: Any) -> bool:
+    """Whether t is a matrix by columns, or one time step or one example of a batch is."""
+    if t.is_contiguous() or t.stride(-1) == 1:
+        return False
+    return t.dim() == 2 or (t.dim() == 3 and 1 in t.shape[:2])
+
+
 def _one_kernel(tensors: Any) -> bool:
     """Whether the layer is one op here: plain numbers that its kernel takes, and nobody who looks at the ops inside."""
     dtype = tensors[0].dtype
@@ -249,8 +256,8 @@ def _one_kernel(tensors: Any) -> bool:
             continue
         if not ((type(t) is torch.Tensor or type(t) is Parameter) and t.dtype is dtype and t.is_cpu):
             return False
-        if t.dim() == 2 and not t.is_contiguous() and t.stride(1) != 1:
-            return False  # by columns: results and gradients of the single ops have that layout, too
+        if _by_columns(t):
+            return False  # results and gradients of the single ops have that layout, too
     return not dispatch_modes.stack and not autocasting.enabled("cpu")
 
 

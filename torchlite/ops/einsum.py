@@ -107,30 +107,62 @@ def _subscripts(equation):
     return groups, out
 
 
-def _contract(a, b, summed):
-    """Sum over `summed` of a * b; both have all dims, size 1 where a label is absent."""
+def _sum_of_products(a, b, summed):
+    """The sum of a * b over the dims `summed`; both have all dims, size 1 where a label is absent.
+
+    The result's dims lie in memory as PyTorch's: those of both, then those of a and of b. Those of b come first if the
+    result is contiguous then."""
+    if not summed:
+        return a * b
+    batch, left, inner, right = [], [], [], []
     n = a.dim()
-    sums_a = [d for d in summed if a.shape[d] != 1 and b.shape[d] == 1]
-    sums_b = [d for d in summed if b.shape[d] != 1 and a.shape[d] == 1]
-    a = a.sum(sums_a, keepdim=True) if sums_a else a
-    b = b.sum(sums_b, keepdim=True) if sums_b else b
-    inner = [d for d in summed if a.shape[d] != 1 or b.shape[d] != 1]
-    rest = [d for d in range(n) if d not in summed]
-    batch = [d for d in rest if a.shape[d] != 1 and b.shape[d] != 1]
-    left = [d for d in rest if a.shape[d] != 1 and b.shape[d] == 1]
-    right = [d for d in rest if a.shape[d] == 1]
-    if not inner and not (left and right):
-        out = a * b
-        return out
+    for d in range(n):
+        in_a, in_b = a.shape[d] != 1, b.shape[d] != 1
+        if d in summed:
+            inner.append(d)
+            if in_a and not in_b:
+                a = a.sum(d, keepdim=True)
+            elif in_b and not in_a:
+                b = b.sum(d, keepdim=True)
+        elif in_a and in_b:
+            batch.append(d)
+        else:
+            (left if in_a else right).append(d)
+    if left and right and right[-1] < left[0]:
+        a, b, left, right = b, a, right, left
     size = lambda t, dims: math.prod(t.shape[d] for d in dims)
-    gone = [d for d in summed if d not in inner]
-    x = a.permute(batch + left + inner + right + gone).reshape(size(a, batch), size(a, left), size(a, inner))
-    y = b.permute(batch + inner + right + left + gone).reshape(size(b, batch), size(b, inner), size(b, right))
-    out = torch.bmm(x, y)
-    order = batch + left + right
-    out = out.reshape([a.shape[d] for d in batch + left] + [b.shape[d] for d in right] + [1] * len(summed))
-    order = order + list(summed)
-    return out.permute([order.index(d) for d in range(n)])
+    x = a.permute(batch + left + inner + right).reshape(size(a, batch), size(a, left), size(a, inner))
+    y = b.permute(batch + inner + right + left).reshape(size(b, batch), size(b, inner), size(b, right))
+    order = batch + left + inner + right
+    shape = [a.shape[d] for d in batch + left] + [1] * len(inner) + [b.shape[d] for d in right]
+    return torch.bmm(x, y).view(shape).permute([order.index(d) for d in range(n)])
+
+
+def _contract(operands, kept):
+    """The products of all operands from the left; a dim behind the first `kept` is summed as soon as no later operand
+    has it."""
+    result, n = operands[0], operands[0].dim()
+    counts = [sum(t.shape[d] != 1 for t in operands) for d in range(n)]
+    for other in operands[1:]:
+        summed, of_result, of_other = [], [], []
+        for d in range(kept, n):
+            in_result, in_other = result.shape[d] != 1, other.shape[d] != 1
+            if in_result and in_other:
+                counts[d] -= 1
+                if counts[d] == 1:
+                    summed.append(d)
+                    counts[d] = 0
+            elif counts[d] == 1 and (in_result or in_other):
+                (of_result if in_result else of_other).append(d)
+                counts[d] = 0
+        if of_result:
+            result = result.sum(of_result, keepdim=True)
+        if of_other:
+            other = other.sum(of_other, keepdim=True)
+        result = _sum_of_products(result, other, summed)
+    if kept == n:
+        return result
+    return result.view(result.shape[:kept]) if len(operands) > 1 else result.sum(list(range(kept, n)))
 
 
 def einsum(*args):
@@ -165,7 +197,7 @@ def einsum(*args):
         out = (["."] if "." in counts else []) + sorted(k for k, v in counts.items() if v == 1 and k != ".")
     # order of all dims: output, then those summed over
     order = []
-    for label in out + [k for g in groups for k in g]:
+    for label in [*out, ".", *sorted(k for g in groups for k in g if k != ".")]:
         names = [("...", j) for j in range(dots)] if label == "." else [label]
         order += [k for k in names if k not in order]
     kept = sum(dots if label == "." else 1 for label in out)
@@ -202,26 +234,12 @@ def einsum(*args):
                     f"seen size {have}"
                 )
             sizes[name] = n if have == 1 else have
-        present = [k for k in order if k in names]
-        x = x.permute([names.index(k) for k in present])
-        full.append(x.reshape([x.shape[present.index(k)] if k in names else 1 for k in order]))
-    # contract from the left; a dim is summed as soon as no later operand has it
-    result = full[0]
-    n = len(order)
-    for i in range(1, len(full)):
-        later = full[i + 1 :]
-        summed = [
-            d
-            for d in range(kept, n)
-            if (result.shape[d] != 1 or full[i].shape[d] != 1) and all(t.shape[d] == 1 for t in later)
-        ]
-        result = _contract(result, full[i], summed)
-    left = [d for d in range(kept, n) if result.shape[d] != 1]
-    if left and result.dtype == torch.bool:
-        result = result.any(dim=left[0], keepdim=True) if len(left) == 1 else result.sum(left, keepdim=True)
-    elif left:
-        result = result.sum(left, keepdim=True)
-    return result.reshape(result.shape[:kept])
+        for name in order:
+            if name not in names:
+                names.append(name)
+                x = x.unsqueeze(-1)
+        full.append(x.permute([names.index(k) for k in order]))
+    return _contract(full, kept)
 
 
 def _handed_on(args):

@@ -233,7 +233,7 @@ def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
         raise RuntimeError(
             f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(self.shape)}"
         )
-    x = self if self.dim() == 2 else self.reshape(1, -1)
+    x = (self if self.dim() == 2 else self.reshape(1, -1)).contiguous()
     y = target.reshape(-1)
     if y.numel() != x.size(0) or target.dim() > 1:
         raise RuntimeError(f"inconsistent target size, expected {x.size(0)} but got {list(target.shape)}")

@@ -586,11 +586,12 @@ def bilinear(input1, input2, weight, bias=None):
         raise RuntimeError(
             f"bilinear(): bias size does not match weight size: got {bias.shape[0]} but expected {weight.shape[0]}"
         )
-    if input1.dtype is not input2.dtype or input1.dtype is not weight.dtype:
-        raise RuntimeError(
-            f"All tensors must have the same dtype, got input1: {input1.dtype._cpp_type}, "
-            f"input2: {input2.dtype._cpp_type}, weight: {weight.dtype._cpp_type}"
-        )
+    named = {"input1": input1, "input2": input2, "weight": weight}
+    if bias is not None:
+        named["bias"] = bias
+    if any(t.dtype is not input1.dtype for t in named.values()):
+        got = ", ".join(f"{name}: {t.dtype._cpp_type}" for name, t in named.items())
+        raise RuntimeError(f"All tensors must have the same dtype, got {got}")
     x1, x2 = _rows(input1), _rows(input2)
     out, n1, n2 = weight.shape
     # x2 times all of weight first: that reads weight without a copy; then the sum with x1

@@ -109,14 +109,12 @@ def _collect(g, shape, dim, index):
 def _logcumsumexp_grad(g, x, result, dim):
     if not x.dim() or not x.numel():
         return g
-    if x.is_complex():
-        return (_reverse_sum(g * (-result).exp().conj(), dim)) * x.exp().conj()
-
+    x, result = x.conj(), result.conj()
     if torch.is_grad_enabled():  # to be differentiated again: every pair at once, exp(x_j - result_i) for i >= j
         n, dim = x.size(dim), dim % x.dim()
         pairs = x.movedim(dim, -1).unsqueeze(-2) - result.movedim(dim, -1).unsqueeze(-1)
         later = torch.ones(n, n, dtype=torch.bool, device=x.device).tril() & (
-            result.movedim(dim, -1) != float("-inf")
+            result.movedim(dim, -1).real != float("-inf")
         ).unsqueeze(-1)
         return (
             (g.movedim(dim, -1).unsqueeze(-1) * pairs.masked_fill(~later, float("-inf")).exp())
@@ -125,7 +123,10 @@ def _logcumsumexp_grad(g, x, result, dim):
             .contiguous()
         )
 
-    # in log space, positive and negative gradients apart
+    # in log space, where positive and negative numbers go apart
+    if x.is_complex():
+        return ((g.log() - result).flip(dim).logcumsumexp(dim).flip(dim) + x).exp()
+
     def part(positive):
         small = g > 0 if positive else g < 0
         log = torch.where(small, torch.where(small, g.abs(), 1).log(), float("-inf"))
@@ -229,8 +230,8 @@ def trapezoid_dx(y, dx=1, dim=-1):
     _check_integral(y, None, "trapezoid")
     if y.size(dim) == 0:
         return y.new_zeros(y.sum(dim).shape)
-    right, left = _ends(y, dim)
-    return torch.ops.functions._scaled(right.sum(dim) + left.sum(dim), dx / 2.0)
+    inner = y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5
+    return torch.ops.functions._scaled(inner, dx)
 
 
 @op("trapz.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function")

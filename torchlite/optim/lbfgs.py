@@ -185,7 +185,9 @@ class LBFGS(Optimizer):
                 return user_closure()
 
         group = self.param_groups[0]
-        lr = group["lr"].item() if isinstance(group["lr"], torch.Tensor) else group["lr"]
+        lr = group["lr"]
+        if isinstance(lr, torch.Tensor) and lr.dim():
+            lr = lr.squeeze()
         max_iter, max_eval = group["max_iter"], group["max_eval"]
         tol_grad, tol_change = group["tolerance_grad"], group["tolerance_change"]
         state = self.state[self._params[0]]
@@ -252,7 +254,14 @@ class LBFGS(Optimizer):
                     raise RuntimeError("only 'strong_wolfe' is supported")
                 x = self._clone_param()
                 loss, flat_grad, t, ls_evals = _strong_wolfe(
-                    lambda x, t, d: self._directional_evaluate(closure, x, t, d), x, t, d, loss, flat_grad, gtd
+                    lambda x, t, d: self._directional_evaluate(closure, x, t, d),
+                    x,
+                    t,
+                    d,
+                    loss,
+                    flat_grad,
+                    gtd,
+                    max_ls=max_eval - evals,
                 )
                 self._add_grad(t, d)
                 opt_cond = flat_grad.abs().max() <= tol_grad

@@ -23,11 +23,12 @@ class SparseAdam(_PerParameter):
         check_betas(betas)
         super().__init__(params, dict(lr=lr, betas=betas, eps=eps, maximize=maximize))
         sparse, complex_ones = [], []
-        for index, p in enumerate(p for group in self.param_groups for p in group["params"]):
-            if p.layout is not torch.strided:
-                sparse.append([0, index])
-            if p.is_complex():
-                complex_ones.append(index)
+        for number, group in enumerate(self.param_groups):
+            for index, p in enumerate(group["params"]):
+                if p.layout is not torch.strided:
+                    sparse.append([number, index])
+                if p.is_complex():
+                    complex_ones.append([number, index])
         if sparse:
             raise ValueError("Sparse params at indices %s: SparseAdam requires dense parameter tensors" % (sparse,))
         if complex_ones:
