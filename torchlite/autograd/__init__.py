@@ -4,7 +4,6 @@ from __future__ import annotations
 
 
 import warnings
-from typing import Any
 
 from .. import _C
 from .._core import errors as _errors
@@ -27,6 +26,7 @@ from .grad_mode import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
     from types import ModuleType
     from .._types import Node, Tensor
 
