@@ -473,4 +473,3 @@ def install_as_torch():
     from .compat import alias
 
     return alias.install()
-

@@ -1,5 +1,6 @@
 """Runs inside Pyodide (compile_pyc.mjs), whose bytecode it writes."""
 
+import importlib
 import importlib._bootstrap_external as external
 import importlib.util
 import json
@@ -7,10 +8,16 @@ import pathlib
 import sys
 import traceback
 
+# read at their first use, and most programs with a model use them
+COMMON = """nn.modules.activation nn.modules.batchnorm nn.modules.container nn.modules.conv nn.modules.dropout
+    nn.modules.flatten nn.modules.linear nn.modules.loss nn.modules.normalization nn.modules.pooling nn.modules.sparse
+    optim.adam optim.adamw optim.sgd""".split()
+
 
 def compile_loaded(names: str, site: str) -> str:
-    """Compiles those files of the package in /src that `import torchlite` loads, all if that fails, into /out. names:
-    the files, as JSON; site: where the wheel will be installed. What was chosen and why that import failed, as JSON."""
+    """Compiles those files of the package in /src that `import torchlite` and the modules in COMMON load, all if that
+    fails, into /out. names: the files, as JSON; site: where the wheel will be installed. What was chosen and why that
+    import failed, as JSON."""
     tag = sys.implementation.cache_tag
     sys.dont_write_bytecode = True
     listed = json.loads(names)
@@ -18,6 +25,8 @@ def compile_loaded(names: str, site: str) -> str:
     try:
         import torchlite  # noqa: F401
 
+        for name in COMMON:
+            importlib.import_module("torchlite." + name)
         files = {getattr(m, "__file__", None) for m in list(sys.modules.values())}
         chosen = [n for n in listed if "/src/" + n in files]
         error = ""

@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-
 def _aten() -> Any:
     from .. import _ops
 

@@ -7,7 +7,6 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-
 def _fits(like: Any, other: Any) -> bool:
     return other.dtype == like.dtype and other.is_conj() == like.is_conj() and other.is_neg() == like.is_neg()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 
-
 from .. import _C
 from .._core import dispatch_modes as _modes
 from . import _node
