@@ -40,7 +40,8 @@ def compile_loaded(given: str, site: str) -> str:
             source = pathlib.Path("/src", name).read_bytes()
             code = compile(source, f"{site}/{name}", "exec", dont_inherit=True, optimize=0)
             if name in alone:
-                data = external._code_to_hash_pyc(code, importlib.util.source_hash(source), False)  # type: ignore[attr-defined]
+                digest = importlib.util.source_hash(source)
+                data = external._code_to_hash_pyc(code, digest, False)  # type: ignore[attr-defined]
                 target = pathlib.Path("/out", name + "c")
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(data)

@@ -77,7 +77,7 @@ def test_contents(built, target):
         # Pyodide loads every .so when it installs a wheel; only the build that runs everywhere may be one
         assert [n for n in names if ".so" in n] == ["torchlite/_C.abi3.so"]
         assert {"torchlite/_C_relaxed.patch", "torch/__init__.py"} <= names
-        # bytecode in place of the source for what `import torch` and most models load, in two files; the source of the rest in another
+        # bytecode in place of the source for what `import torch` and most models load; the source of the rest
         outside = {n for n in names if n.endswith((".py", ".pyc"))}
         start, models = (packed_codes(z.read(f"torchlite/{n}.bin")) for n in ("start", "models"))
         others = packed_sources(z.read("torchlite/modules.bin"))

@@ -290,9 +290,8 @@ def _set_bases(source: Any, result: Any) -> None:
     from ..autograd._node import set_view_base
 
     views: Any = result if isinstance(result, (tuple, list)) else (result,)
-    if not (isinstance(source, _C.TensorBase) and source._dispatches):
-        return
-    for t in views:
+    dispatches = isinstance(source, _C.TensorBase) and source._dispatches
+    for t in views if dispatches else ():
         if t is not source and t._dispatches and t._base is None and t._raw_grad_fn is None:
             set_view_base(t, source)
 

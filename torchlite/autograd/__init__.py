@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from typing import Any
     from types import ModuleType
     from .._types import Node, Tensor
+    from . import forward_ad, function
+    from .function import Function
 
 
 TensorBase: Any = _C.TensorBase
