@@ -219,7 +219,8 @@ def _make(line: str, name: str, module: str) -> Any:
     if kind == "from":
         from importlib import import_module
 
-        return getattr(import_module("torchlite" + rest.split()[0].removeprefix("torch")), name)
+        source = rest.split()[0]
+        return getattr(import_module("torchlite" + source[5:] if source.startswith("torch") else source), name)
     if kind == "class":
         return _class(name, module)
     if kind == "def":

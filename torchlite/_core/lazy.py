@@ -29,7 +29,9 @@ class _Package(ModuleType):
 
 def loaded(module: ModuleType) -> dict[str, Any]:
     """The names of a module that are there already; nothing is read for them."""
-    return ModuleType.__dict__["__dict__"].__get__(module)  # type: ignore[index]
+    if isinstance(module, _Package):
+        return ModuleType.__dict__["__dict__"].__get__(module)  # type: ignore[index, no-any-return]
+    return vars(module)
 
 
 def by_name(files: dict[str, str]) -> dict[str, str]:

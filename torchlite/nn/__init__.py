@@ -25,8 +25,9 @@ def factory_kwargs(kwargs):
     return out
 
 
-__getattr__ = _lazy.install(__name__, ("utils", "attention", "grad"))
+_SUBMODULES = {"utils", "attention", "grad"}
+__getattr__ = _lazy.install(__name__, _SUBMODULES)
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY, "utils", "attention", "grad"} - {"_LAZY", "_lazy"})
+    return sorted({*globals(), *_LAZY, *_SUBMODULES} - {"_LAZY", "_SUBMODULES", "_lazy"})
