@@ -30,7 +30,7 @@ class _Package(ModuleType):
 def loaded(module: ModuleType) -> dict[str, Any]:
     """The names of a module that are there already; nothing is read for them."""
     if isinstance(module, _Package):
-        return ModuleType.__dict__["__dict__"].__get__(module)  # type: ignore[index, no-any-return]
+        return ModuleType.__dict__["__dict__"].__get__(module)  # type: ignore[index]
     return vars(module)
 
 
