@@ -13,14 +13,14 @@ from .. import _C
 from .._core import autocasting, dispatch_modes
 from .._core.errors import output_shape
 from ..nn.parameter import Parameter
+from .recurrent import GRU, LSTM, TANH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-LSTM, GRU, TANH, RELU = range(4)
-GATES = (4, 3, 1, 1)
+GATES = (4, 3, 1, 1)  # by mode
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
