@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from .. import _C
 from ..ops import _schema
@@ -12,6 +11,7 @@ from ._node import FREED, Node, edge, freed_error, pack, set_view_base, unpack
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
     from .._types import Overload, Tensor
 
 _call_below, _alias, TensorBase = _C.call_below_autograd, _C.alias, _C.TensorBase

@@ -1,5 +1,7 @@
 """Multi-head attention over scaled dot-product attention, and its mask rules."""
 
+from __future__ import annotations
+
 import math
 
 import torchlite as torch
