@@ -50,7 +50,7 @@ def _shown(x, lib):
     return type(x).__name__, repr(x).replace("torchlite", "torch")
 
 
-def _plain(text):
+def plain(text):
     """A text without the place in PyTorch's source that raised it."""
     return re.sub(r"\s*\(Triggered internally at [^)]*\)", "", text).replace("torchlite", "torch").rstrip()
 
@@ -74,12 +74,12 @@ def outcome(lib, line):
             if last is not None:
                 result = _shown(eval(compile(ast.Expression(last.value), line, "eval"), names), lib)
         except Exception as e:
-            result = type(e).__name__, _plain(str(e))
+            result = type(e).__name__, plain(str(e))
         finally:
             lib.set_warn_always(always)
             always_storage(False)
     # __array_wrap__ and __array__ have the arguments that numpy asks for; PyTorch's lack them
-    texts = [(w.category.__name__, _plain(str(w.message))) for w in seen if "__array_" not in str(w.message)]
+    texts = [(w.category.__name__, plain(str(w.message))) for w in seen if "__array_" not in str(w.message)]
     return result, list(dict.fromkeys(texts))
 
 
