@@ -41,7 +41,7 @@ def outcome(f: Callable[[], Any]) -> Any:
     try:
         return f()
     except Exception as e:
-        return type(e).__name__, str(e).split("\n")[0][:60].replace("torchlite", "torch")
+        return type(e).__name__, str(e).split("\n")[0].replace("torchlite", "torch")[:60]
 
 
 def tensor(torch: Any, values: Any, dtype: Any = None) -> Any:

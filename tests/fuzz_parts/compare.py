@@ -45,7 +45,7 @@ def numbers(t: Any) -> list[Any]:
 
 
 def tensors(a: Any, b: Any, name: str, rounding: float) -> Iterator[Difference]:
-    for field in ("shape", "dtype", "layout", "requires_grad", "is_leaf"):
+    for field in ("is_nested", "layout", "dtype", "requires_grad", "is_leaf", *([] if a.is_nested else ["shape"])):
         x, y = (plain(str(getattr(t, field))) for t in (a, b))
         if x != y:
             yield Difference(field, -1, name, x, y)
