@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,25 +14,25 @@ from fuzz.known import justified
 from fuzz_parts.case import Case
 from fuzz_parts.known import MEANT
 
-ADDRESS = re.compile(r"0x[0-9a-f]{4,}")
+COUNTED = re.compile(r"0x[0-9a-f]{4,}|\bj\d+\b")  # addresses, and the lengths that nested tensors count
 COMPARED = 60  # characters of an error's first line
 
 
 def plain(text: str) -> str:
-    return ADDRESS.sub("0x", alike.plain(text))
+    return COUNTED.sub("#", alike.plain(text))
 
 
 def run(torch: Any, case: Case) -> tuple[Any, Exception | None, list[str]]:
     """(what the case returned, or what it raised, the warnings)"""
     result, error = None, None
     torch.manual_seed(0)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+    with alike.every_warning(torch) as seen:
         try:
             result = case.run(torch)
         except Exception as e:
             error = e
-    told = {plain(f"{w.category.__name__}: {w.message}")[:COMPARED] for w in seen}
+    # __array_wrap__ and __array__ have the arguments that numpy asks for; PyTorch's lack them
+    told = {plain(f"{w.category.__name__}: {w.message}")[:COMPARED] for w in seen if "__array_" not in str(w.message)}
     return result, error, sorted(told)
 
 

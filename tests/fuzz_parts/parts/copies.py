@@ -7,7 +7,7 @@ from random import Random
 from fuzz_parts.case import Case, chance, code
 
 HEAD = """\
-import collections, copy, functools, io, pickle
+import copy, functools, importlib, pickle
 calls = []
 def hook(*a): calls.append(len(a))
 def changed(m, args, out): return out * 2
@@ -57,7 +57,7 @@ m = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
 m = nn.utils.spectral_norm(nn.Linear(3, 3))
 m = nn.LazyLinear(3)
 m = nn.ParameterDict({'a': nn.Parameter(torch.ones(3))})
-m = nn.utils.prune.l1_unstructured(nn.Linear(3, 3), 'weight', 0.5)""".splitlines()
+m = importlib.import_module(torch.__name__ + '.nn.utils.prune').l1_unstructured(nn.Linear(3, 3), 'weight', 0.5)""".splitlines()
 CHANGES = """\
 m.register_forward_hook(hook)
 m.register_forward_hook(changed)
@@ -113,21 +113,21 @@ o = torch.optim.swa_utils.AveragedModel(nn.Linear(2, 2))
 o = functools.partial(torch.sum, dim=0)
 o = torch.linalg.norm""".splitlines()
 WAYS = """\
-copy.copy({})
-copy.deepcopy({})
-pickle.loads(pickle.dumps({}))
-pickle.loads(pickle.dumps({}, 2))
-copy.deepcopy([{}, {}])
-copy.copy({{'a': {}}})
-{}.__reduce_ex__(2)[0].__name__
-{}.__deepcopy__({{}})
-copy.deepcopy(({}, [{}], {}))""".splitlines()
+copy.copy(@)
+copy.deepcopy(@)
+pickle.loads(pickle.dumps(@))
+pickle.loads(pickle.dumps(@, 2))
+copy.deepcopy([@, @])
+copy.copy({'a': @})
+@.__reduce_ex__(2)[0].__name__
+@.__deepcopy__({})
+copy.deepcopy((@, [@], @))""".splitlines()
 
 
 def draw(r: Random) -> Case:
     way, kind = r.choice(WAYS), r.random()
     if kind < 0.4:
-        lines = [r.choice(TENSORS), *r.sample(TOUCHES, r.choice([0, 1, 1, 2])), f"y = {way.replace('{}', 'x')}"]
+        lines = [r.choice(TENSORS), *r.sample(TOUCHES, r.choice([0, 1, 1, 2])), f"y = {way.replace('@', 'x')}"]
         lines += [
             "out = [y]",
             "for t in y if isinstance(y, (list, tuple)) else [y]:",
@@ -138,7 +138,7 @@ def draw(r: Random) -> Case:
             "            out += [t.untyped_storage().nbytes(), t.storage_offset(), t._version]",
         ]
     elif kind < 0.8:
-        lines = [r.choice(MODULES), *r.sample(CHANGES, r.choice([0, 1, 2, 3])), f"y = {way.replace('{}', 'm')}"]
+        lines = [r.choice(MODULES), *r.sample(CHANGES, r.choice([0, 1, 2, 3])), f"y = {way.replace('@', 'm')}"]
         lines += [
             "y = y[0] if isinstance(y, (list, tuple)) else y['a'] if isinstance(y, dict) else y",
             "out = [repr(y)]",
@@ -153,7 +153,7 @@ def draw(r: Random) -> Case:
             "        if z.requires_grad: z.sum().backward(); out += [[p.grad for p in y.parameters()], len(calls)]",
         ]
     else:
-        lines = [r.choice(OTHERS), f"y = {way.replace('{}', 'o')}"]
+        lines = [r.choice(OTHERS), f"y = {way.replace('@', 'o')}"]
         lines += [
             "y = y[0] if isinstance(y, list) else y",
             "out = [type(y).__name__, y is o, repr(y) if not callable(y) else getattr(y, '__name__', '')]",

@@ -67,7 +67,7 @@ def draw(r: Random) -> Case:
     other = shape if chance(r, 0.8) else r.choice(["(3,)", "(1, 2)"])
     values = lambda s: f"(np.arange(int(np.prod({s}, dtype=int))).reshape({s}) - 1)"
     lines = [
-        f"a = {values(other)}.astype(np.{r.choice(NUMPY)}"})",
+        f"a = {values(other)}.astype(np.{r.choice(NUMPY)})",
         f"x = torch.from_numpy({values(shape)}).to(torch.{r.choice(TORCH)})",
         f"s = np.{r.choice(NUMPY)}({r.choice([2, 3, 1])})",
     ]

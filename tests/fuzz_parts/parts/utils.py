@@ -85,7 +85,7 @@ def pruned(r: Random, name: str) -> list[str]:
         f"P.identity(m, {name!r})",
         f"P.global_unstructured([(m, {name!r})], P.L1Unstructured, amount={amount})",
     ]
-    lines = ["P = nn.utils.prune", *r.sample(ways, r.randint(1, 2))]
+    lines = ["import importlib", "P = importlib.import_module(torch.__name__ + '.nn.utils.prune')", *r.sample(ways, r.randint(1, 2))]
     if chance(r, 0.3):
         lines.append(f"P.remove(m, {name!r})")
     return [*lines, "flags = P.is_pruned(m)"]
