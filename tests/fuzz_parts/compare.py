@@ -43,8 +43,13 @@ def numbers(t: Any) -> list[Any]:
     return found
 
 
+def has_no_shape(t: Any) -> bool:
+    """Of nested tensors, and of parameters of lazy modules."""
+    return bool(t.is_nested) or type(t).__name__.startswith("Uninitialized")
+
+
 def tensors(a: Any, b: Any, name: str, rounding: float) -> Iterator[Difference]:
-    for field in ("is_nested", "layout", "dtype", "requires_grad", "is_leaf", *([] if a.is_nested else ["shape"])):
+    for field in ("is_nested", "layout", "dtype", "requires_grad", "is_leaf", *[] if has_no_shape(a) else ["shape"]):
         x, y = (plain(str(getattr(t, field))) for t in (a, b))
         if x != y:
             yield Difference(field, -1, name, x, y)
@@ -54,6 +59,8 @@ def tensors(a: Any, b: Any, name: str, rounding: float) -> Iterator[Difference]:
     if str(a.layout) != "torch.strided" or a.is_nested or a.is_meta:
         if repr(a.detach()) != plain(repr(b.detach())):
             yield from parts_of(a.detach(), b.detach(), name, rounding)
+        return
+    if has_no_shape(a):
         return
     if a.stride() != b.stride() and strided(a.shape, a.stride(), b.stride()) == "stride":
         yield Difference("stride", -1, name, f"{a.stride()} of {tuple(a.shape)}", b.stride())
@@ -92,10 +99,9 @@ def values(a: Any, b: Any, name: str, rounding: float) -> Iterator[Difference]:
         yield Difference("type", -1, name, f"{type(a).__name__} {a}"[:200], f"{type(b).__name__} {b}"[:200])
     elif isinstance(a, dict):
         if list(map(str, a)) != list(map(str, b)):
-            yield Difference("keys", -1, name, list(a), list(b))
-        else:
-            for (k, x), y in zip(a.items(), b.values()):
-                yield from values(x, y, f"{name}[{k!r}]", rounding)
+            yield Difference("keys", -1, name, [k for k in a if k not in b], [k for k in b if k not in a])
+        for k in a.keys() & b.keys():
+            yield from values(a[k], b[k], f"{name}[{k!r}]", rounding)
     elif isinstance(a, (list, tuple)):
         if len(a) != len(b):
             yield Difference("length", -1, name, len(a), len(b))

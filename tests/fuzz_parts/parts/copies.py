@@ -132,10 +132,10 @@ def draw(r: Random) -> Case:
             "out = [y]",
             "for t in y if isinstance(y, (list, tuple)) else [y]:",
             "    if isinstance(t, torch.Tensor):",
-            "        out += [type(t).__name__, t.is_leaf, t.grad, sorted(t.__dict__), t._backward_hooks is None, t is x]",
-            "        if t.layout == torch.strided and not t.is_nested and not nn.parameter.is_lazy(t):",
+            "        out += [type(t).__name__, t.is_leaf, t.grad, sorted(t.__dict__), t is x]",
+            "        if t.layout == torch.strided and not t.is_nested and not nn.parameter.is_lazy(t) and t.numel():",
             "            out += [t.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(), t.is_conj(), t.is_neg()]",
-            "            out += [t.untyped_storage().nbytes(), t.storage_offset(), t._version]",
+            "            out += [t.untyped_storage().nbytes(), t.storage_offset()]",
         ]
     elif kind < 0.8:
         lines = [r.choice(MODULES), *r.sample(CHANGES, r.choice([0, 1, 2, 3])), f"y = {way.replace('@', 'm')}"]
@@ -157,7 +157,7 @@ def draw(r: Random) -> Case:
         lines += [
             "y = y[0] if isinstance(y, list) else y",
             "out = [type(y).__name__, y is o, repr(y) if not callable(y) else getattr(y, '__name__', '')]",
-            "if hasattr(y, 'state_dict'): out.append(y.state_dict())",
+            "if hasattr(y, 'state_dict') and not isinstance(y, type): out.append(y.state_dict())",
             "if isinstance(y, torch.Generator): out.append(torch.rand(2, generator=y))",
         ]
     return code(HEAD + "\n".join(lines))
