@@ -7,7 +7,7 @@ import torchlite as torch
 
 from . import _C
 from ._core import errors as _errors
-from .autograd._node import as_leaf, edge
+from .autograd._node import Transposing, as_leaf, edge
 from .utils._pytree import tree_flatten, tree_unflatten
 
 
@@ -297,7 +297,8 @@ def _forward(func, primals, has_aux=False, strict=False):
                 "This is not allowed with strict=True."
             )
         us = [as_leaf(torch.zeros_like(o)) if o.requires_grad else None for o in outs]
-        back = _gradients(outs, ins, us, True)
+        with Transposing():
+            back = _gradients(outs, ins, us, True)
     keep = recorded and _outside(outs, ins)
 
     def push(tangents):

@@ -201,6 +201,21 @@ def freed_error() -> Any:
 tangents: dict[int, Any] = {}  # those of forward_ad.py, by the ids of their tensors
 
 
+class Transposing:
+    """Context of a gradient that is taken for tangents, as u -> J^T u, and transposed then.
+
+    Where an index names a place twice, one of the written values stays. Gradients go to all of them, as in PyTorch; in
+    this context to the one that stays, so that its tangent does."""
+
+    on = False
+
+    def __enter__(self) -> None:
+        self.before, Transposing.on = Transposing.on, True
+
+    def __exit__(self, *exc: Any) -> None:
+        Transposing.on = self.before
+
+
 def keep_tangent(t: Tensor, same: Tensor, copied: bool = False) -> None:
     """Gives an alias or a copy of t the tangent of t, where a dual level is open."""
     from . import forward_ad

@@ -81,6 +81,10 @@ def _refusing(spec: Any, arguments: list[tuple[int, str]], make: Callable[..., A
     return checked
 
 
+# Ops whose derivative PyTorch refuses by another error than that of an op without one: the name in it.
+_REFUSED = {"geqrf": "geqrf", "_unique2": "_unique2", "_unique_consecutive": "unique_consecutive"}
+
+
 class Recorder:
     """Plan of an overload: where its tensors are, which values its gradient needs."""
 
@@ -295,7 +299,10 @@ class OpNode(Node):
         """`wanted`: which edges lead to something, where not all do and some argument has no derivative."""
         rec = self.rec
         if rec.joint is None and not rec.grad:
-            raise RuntimeError("derivative for aten::%s is not implemented" % rec.spec.name)
+            name = rec.spec.name
+            if name in _REFUSED:
+                raise NotImplementedError("the derivative for '%s' is not implemented." % _REFUSED[name])
+            raise RuntimeError("derivative for aten::%s is not implemented" % name)
         edges = self.next
         if wanted is not None:
             edges = [e if w else None for e, w in zip(edges, wanted)]

@@ -321,7 +321,8 @@ def _push(ov: Overload, outs: list[Tensor], pairs: list[tuple[Tensor, Any]], tap
     pushed: Any = [None] * len(made)
     try:
         if made:
-            back = torch.autograd.grad(made, [p for p, _ in pairs], vs, create_graph=True, allow_unused=True)
+            with _node.Transposing():
+                back = torch.autograd.grad(made, [p for p, _ in pairs], vs, create_graph=True, allow_unused=True)
             rows = [(g, x) for g, (_, x) in zip(back, pairs) if g is not None and g.requires_grad]
             if rows:
                 along = [x.to(g.dtype) if g.dtype is not x.dtype else x for g, x in rows]

@@ -127,7 +127,9 @@ def _(p, q):
 def _to_normal(p, q, mean, variance):
     """For a q that is normal: only the mean and the variance of p matter."""
     return (
-        -p.entropy() + (q.scale * math.sqrt(2 * math.pi)).log() + (variance + (mean - q.loc).pow(2)) / (2 * q.scale.pow(2))
+        -p.entropy()
+        + (q.scale * math.sqrt(2 * math.pi)).log()
+        + (variance + (mean - q.loc).pow(2)) / (2 * q.scale.pow(2))
     )
 
 

@@ -114,7 +114,10 @@ def _sum_of_products(a, b, summed):
     result is contiguous then."""
     if not summed:
         return a * b
-    batch, left, inner, right = [], [], [], []
+    batch: list[int] = []
+    left: list[int] = []
+    inner: list[int] = []
+    right: list[int] = []
     n = a.dim()
     for d in range(n):
         in_a, in_b = a.shape[d] != 1, b.shape[d] != 1
@@ -144,7 +147,9 @@ def _contract(operands, kept):
     result, n = operands[0], operands[0].dim()
     counts = [sum(t.shape[d] != 1 for t in operands) for d in range(n)]
     for other in operands[1:]:
-        summed, of_result, of_other = [], [], []
+        summed: list[int] = []
+        of_result: list[int] = []
+        of_other: list[int] = []
         for d in range(kept, n):
             in_result, in_other = result.shape[d] != 1, other.shape[d] != 1
             if in_result and in_other:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import torchlite as torch
 
 from .. import _C
+from ..autograd._node import Transposing
 from ._declare import bodies, op, reference
 from ._out import EXACT, Out, SELF_AND_RESULT
 
@@ -33,7 +34,16 @@ def index(self, indices):
     variants="function, method",
     grad={
         "self": lambda c, g: g if c.accumulate else index_put(g, _bools(c.indices), g.new_zeros(())),
-        "values": lambda c, g: index(g, c.indices),
+        "values": lambda c, g: (
+            index(g, c.indices)
+            if c.accumulate
+            else _staying(
+                index(g, c.indices),
+                c.self_shape,
+                lambda t: index(t, c.indices),
+                lambda t, v: index_put(t, c.indices, v),
+            )
+        ),
     },
     samples=lambda t: [(t(3, 4), [torch.tensor([0, 2])], t(2, 4)), (t(4), [torch.tensor([1, 1])], t(2), True)],
 )
@@ -44,6 +54,15 @@ def index_put(self, indices, values, accumulate=False):
 def _bools(indices):
     """The indices with masks of bytes as bools: one value is not put where bytes say."""
     return [i.bool() if i is not None and i.dtype is torch.uint8 else i for i in indices]
+
+
+def _staying(g, shape, read, write):
+    """The gradient of written values: of each or, within Transposing, of those that no later one overwrites."""
+    if not Transposing.on:
+        return g
+    numbers = torch.arange(g.numel(), device=g.device).reshape(g.shape)
+    last = read(write(torch.zeros(shape, dtype=numbers.dtype, device=g.device), numbers))
+    return g.masked_fill(last != numbers, 0)
 
 
 def _value(x, value):
@@ -78,7 +97,15 @@ def gather(self, dim, index, sparse_grad=False):
     node="ScatterBackward0",
     grad={
         "self": lambda c, g: g.scatter(c.dim, c.index, 0),
-        "src": lambda c, g: _fit(g.gather(c.dim, c.index), c.src_shape),
+        "src": lambda c, g: _fit(
+            _staying(
+                g.gather(c.dim, c.index),
+                c.self_shape,
+                lambda t: t.gather(c.dim, c.index),
+                lambda t, v: t.scatter(c.dim, c.index, v),
+            ),
+            c.src_shape,
+        ),
     },
     samples=lambda t: [(t(3, 4), 0, torch.tensor([[0, 1, 2, 0]]), t(1, 4))],
 )
@@ -107,8 +134,7 @@ def scatter_value(self, dim, index, value):
     kernel="scatter",
     inplace=True,
     out=Out(EXACT, "apart whole"),
-    grad=None,
-    differentiable=False,
+    grad={},
 )
 def scatter_with_reduce(self, dim, index, src, reduce):
     """`self` with `src` combined into the positions of `index`: reduce is "add" or "multiply"."""
@@ -229,7 +255,12 @@ def _source_grad(g, dim, index, shape):
     out=Out(EXACT, "apart"),
     grad={
         "self": lambda c, g: g.index_fill(c.dim, c.index, 0),
-        "source": lambda c, g: _source_grad(g, c.dim, c.index, c.source_shape),
+        "source": lambda c, g: _staying(
+            _source_grad(g, c.dim, c.index, c.source_shape),
+            c.self_shape,
+            lambda t: _source_grad(t, c.dim, c.index, c.source_shape),
+            lambda t, v: t.index_copy(c.dim, c.index, v),
+        ),
     },
     samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0]), t(2, 4))],
 )
@@ -473,7 +504,13 @@ def take(self, index):
     inplace=True,
     grad={
         "self": lambda c, g: g if c.accumulate else g.put(c.index, g.new_zeros(c.source_shape)),
-        "source": lambda c, g: g.take(c.index).reshape(c.source_shape),
+        "source": lambda c, g: (
+            g.take(c.index).reshape(c.source_shape)
+            if c.accumulate
+            else _staying(
+                g.take(c.index), c.self_shape, lambda t: t.take(c.index), lambda t, v: t.put(c.index, v)
+            ).reshape(c.source_shape)
+        ),
     },
     samples=lambda t: [(t(3, 4), torch.tensor([0, 11, -2]), t(3)), (t(3, 4), torch.tensor([1, 1]), t(2), True)],
 )

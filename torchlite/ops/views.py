@@ -37,11 +37,10 @@ def view(self, size):
     "view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
     kernel="view_dtype",
     variants="method",
-    view=True,
     differentiable=False,
 )
 def view_dtype(self, dtype):
-    """The same bytes read as another dtype."""
+    """The same bytes read as another dtype; as detach, it has no history and no base."""
 
 
 @op(

@@ -312,14 +312,33 @@ static PyObject *default_dtype(PyObject *m, PyObject *a) {
   (void)a;
   return tl_dtype_object(tl_default_dtype);
 }
-static PyObject *warned; /* the texts already warned of; None: warn every time */
-static int warn_once(PyObject *text, int level) {
+/* the stack level of the caller's code: frames of the package itself do not count */
+static int level_outside(void) {
+  PyObject *f = Py_XNewRef((PyObject *)PyEval_GetFrame()), *prefix = PyUnicode_FromString("torchlite.");
+  int level = 1;
+  while (prefix && f && f != Py_None) {
+    PyObject *globals = PyObject_GetAttrString(f, "f_globals");
+    PyObject *name = globals ? PyDict_GetItemString(globals, "__name__") : NULL;
+    bool ours = name && PyUnicode_Check(name) && PyUnicode_Tailmatch(name, prefix, 0, PY_SSIZE_T_MAX, -1) == 1;
+    Py_XDECREF(globals);
+    if (!ours) break;
+    level++;
+    Py_XSETREF_(f, PyObject_GetAttrString(f, "f_back"));
+  }
+  PyErr_Clear();
+  Py_XDECREF(prefix);
+  Py_XDECREF(f);
+  return level;
+}
+static PyObject *warned;                          /* the texts already warned of; None: warn every time */
+static int warn_once(PyObject *text, int level) { /* level 0: that of the caller's code */
   if (!warned && !(warned = PySet_New(NULL))) return -1;
   if (warned != Py_None) {
     int seen = PySet_Contains(warned, text);
     if (seen) return seen < 0 ? -1 : 0;
     if (PySet_Add(warned, text) < 0) return -1;
   }
+  if (!level) level = level_outside();
   PyObject *utf8 = PyUnicode_AsUTF8String(text);
   int r = utf8 ? PyErr_WarnEx(PyExc_UserWarning, PyBytes_AsString(utf8), level) : -1;
   Py_XDECREF(utf8);
@@ -327,7 +346,7 @@ static int warn_once(PyObject *text, int level) {
 }
 int tl_warn_once(const char *text) {
   PyObject *o = PyUnicode_FromString(text);
-  int r = o ? warn_once(o, 1) : -1;
+  int r = o ? warn_once(o, 0) : -1;
   Py_XDECREF(o);
   return r;
 }

@@ -383,13 +383,14 @@ static PyObject *k_detach(ARGS) {
   return (PyObject *)tl_alias(t, t->ndim, t->shape, t->strides, t->offset, true);
 }
 
-/* same bytes, another dtype: view.dtype, view_as_real, view_as_complex */
-static PyObject *retyped(TlTensor *t, tl_dtype d, int nd, const int64_t *shape, const int64_t *strides,
-                         int64_t offset) {
+/* same bytes, another dtype: view.dtype, which autograd cannot follow and has no base, view_as_real, view_as_complex */
+static PyObject *retyped(TlTensor *t, tl_dtype d, int nd, const int64_t *shape, const int64_t *strides, int64_t offset,
+                         bool detached) {
   uint8_t keep = t->dtype;
   if (tl_is_limited(d)) tl_any_indirect = true;
   t->dtype = (uint8_t)d;
-  PyObject *v = as_view(t, nd, shape, strides, offset);
+  PyObject *v =
+    detached ? (PyObject *)tl_alias(t, nd, shape, strides, offset, true) : as_view(t, nd, shape, strides, offset);
   t->dtype = keep;
   return v;
 }
@@ -469,7 +470,7 @@ static PyObject *k_view_dtype(ARGS) {
       offset /= r;
     }
   }
-  return retyped(t, d, nd, shape, strides, offset);
+  return retyped(t, d, nd, shape, strides, offset, true);
 }
 static PyObject *k_view_as_real(ARGS) {
   UNUSED;
@@ -492,7 +493,7 @@ static PyObject *k_view_as_real(ARGS) {
   }
   shape[t->ndim] = 2;
   strides[t->ndim] = 1;
-  return with_signs(retyped(t, tl_real_of(t->dtype), t->ndim + 1, shape, strides, tl_wrap_mul(2, t->offset)),
+  return with_signs(retyped(t, tl_real_of(t->dtype), t->ndim + 1, shape, strides, tl_wrap_mul(2, t->offset), false),
                     t->flags & TL_NEG);
 }
 static PyObject *k_view_as_complex(ARGS) {
@@ -530,7 +531,7 @@ static PyObject *k_view_as_complex(ARGS) {
     shape[i] = t->shape[i];
     strides[i] = t->strides[i] / 2;
   }
-  return retyped(t, tl_complex_of(t->dtype), t->ndim - 1, shape, strides, t->offset / 2);
+  return retyped(t, tl_complex_of(t->dtype), t->ndim - 1, shape, strides, t->offset / 2, false);
 }
 
 const TlKernel tl_kernels_view[] = {{"view", k_view, VIEW, TL_K_GEOMETRY, NULL},

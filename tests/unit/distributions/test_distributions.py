@@ -390,3 +390,35 @@ def test_refused_parameters(call):
             call(m, m.distributions)
         said.append((e.type, str(e.value).replace("torchlite", "torch")))
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("batch", [(), (2,), (2, 1)])
+@pytest.mark.parametrize("samples", [(), (3,), (2, 2)])
+def test_layout_of_multivariate_normal(batch, samples):
+    def run(m):
+        n = m.Size(batch).numel()
+        loc = m.arange(n * 3.0).reshape(*batch, 3).requires_grad_()
+        tril = (m.arange(n * 9.0).reshape(*batch, 3, 3).sin().tril() + 3 * m.eye(3)).requires_grad_()
+        x = m.arange(3.0 * n * m.Size(samples).numel()).reshape(*samples, *batch, 3).cos()
+        found = m.distributions.MultivariateNormal(loc, scale_tril=tril).log_prob(x)
+        grads = m.autograd.grad(found.sum(), [loc, tril])
+        return [found, *grads]
+
+    for a, b in zip(run(torch), run(torchlite)):
+        same(a, b)
+        assert [s for s, n in zip(a.stride(), a.shape) if n > 1] == [s for s, n in zip(b.stride(), b.shape) if n > 1]
+
+
+@pytest.mark.parametrize("other", ["Normal(v, v + 0.5)", "Exponential(v)", "Gamma(v, v + 0.3)"])
+def test_pareto_divergence_without_moments(other):
+    """Where the mean or variance of a Pareto is infinite, so is the divergence, and its gradient is 0, not NaN."""
+
+    def run(m):
+        alpha = m.tensor([0.5, 0.9, 1.5, 1.9, 2.5]).requires_grad_()
+        v = m.tensor(0.7).requires_grad_()
+        q = eval("d." + other, {"d": m.distributions, "v": v})
+        kl = m.distributions.kl_divergence(m.distributions.Pareto(m.tensor(0.3), alpha), q)
+        return [kl, *m.autograd.grad(kl.sum(), [alpha, v])]
+
+    for a, b in zip(run(torch), run(torchlite)):
+        same(a, b)

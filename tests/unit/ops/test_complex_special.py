@@ -353,3 +353,16 @@ def test_against_torch(name):
                 wrong.append((p, a, b))
     open_sign = {"sin", "sinh"}  # the sign of an infinity beside NaN is nobody's
     assert not [w for w in wrong if not (name in open_sign and math.isinf(w[1]) and w[1] == -w[2])]
+
+
+@pytest.mark.skipif(torch is None, reason="PyTorch is not installed")
+def test_gradient_of_complex_logcumsumexp_far_from_zero():
+    """The gradient is a softmax, whose terms are taken in log space: no exponential overflows."""
+    for values in ([800.0, -800.0, 800 + 1j], [1 + 1j, 800 + 3j, -700.0], [3.0, 1e4 + 1j, 2.0], [0.0, -INF, 1.0]):
+        grads = []
+        for lib in (torch, tl):
+            x = lib.tensor(values, dtype=lib.complex128, requires_grad=True)
+            (g,) = lib.autograd.grad((x.logcumsumexp(0) * lib.arange(1, 4)).sum().real, [x], create_graph=True)
+            (first,) = lib.autograd.grad((x.logcumsumexp(0) * lib.arange(1, 4)).sum().real, [x])
+            grads.append([g.tolist(), first.tolist()])
+        torch.testing.assert_close(torch.tensor(grads[1]), torch.tensor(grads[0]))

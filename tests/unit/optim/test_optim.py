@@ -103,7 +103,7 @@ def test_lbfgs():
             opt.step(closure)
         return x.tolist()
 
-    for kw in ({"line_search_fn": "strong_wolfe"}, {"lr": 0.001}):
+    for kw in ({"line_search_fn": "strong_wolfe"}, {"lr": 0.001}, {"max_eval": 3, "line_search_fn": "strong_wolfe"}):
         a, b = go(torch, **kw), go(torchlite, **kw)
         assert all(abs(x - y) < 1e-3 for x, y in zip(a, b)), (a, b)
 
