@@ -49,7 +49,7 @@ def has_no_shape(t: Any) -> bool:
 
 
 def tensors(a: Any, b: Any, name: str, rounding: float) -> Iterator[Difference]:
-    for field in ("is_nested", "layout", "dtype", "requires_grad", "is_leaf", *[] if has_no_shape(a) else ["shape"]):
+    for field in ("is_nested", "layout", "dtype", "requires_grad", "is_leaf", *([] if has_no_shape(a) else ["shape"])):
         x, y = (plain(str(getattr(t, field))) for t in (a, b))
         if x != y:
             yield Difference(field, -1, name, x, y)
