@@ -122,12 +122,12 @@ def differences(
                         add("grad's " + (strided(a[0][1], x, y) if field == "stride" else field), -1, name, x, y)
                 places = far(a[1], b[1], tolerance(a[0][0], floor))
                 if places and a[0][1] == b[0][1]:
-                    add("grad", -1, name, *_show(a[1], b[1], places))
+                    add("grad", -1, name, *show(a[1], b[1], places))
         elif isinstance(a, list) and isinstance(b, list):
             places = far(a, b, tolerance(last[name][0], floor)) if name in last else []
             if places:
                 exact = last[name][0].removeprefix("torch.") not in EPS
-                add("value of integers" if exact else "value", -1, name, *_show(a, b, places))
+                add("value of integers" if exact else "value", -1, name, *show(a, b, places))
         elif b is None and isinstance(a, list) and not any(a):
             pass  # a gradient of zeros, where nothing here depends on the variable
         elif type(a) is not type(b):
@@ -143,7 +143,7 @@ def distance_of(a: Any, b: Any) -> float:
     return distance(a, b) / (1 + abs(a)) if abs(a) < math.inf else distance(a, b)
 
 
-def _show(a: list[Any], b: list[Any], places: list[tuple[int, float]]) -> tuple[str, str, float]:
+def show(a: list[Any], b: list[Any], places: list[tuple[int, float]]) -> tuple[str, str, float]:
     at = [i for i, _ in places[:4]]
     if len(a) != len(b):
         return f"{len(a)} numbers", f"{len(b)} numbers", math.inf

@@ -658,7 +658,7 @@ def order(d: Any, lines: list[str]) -> int:
     return depth.get(d.name, 0)
 
 
-def justified(d: Any, lines: list[str], device: str) -> bool:
+def justified(d: Any, lines: list[str], device: str, meant: list[Meant] = MEANT) -> bool:
     text = "\n".join(lines)
     return any(
         re.fullmatch(m.kind, d.kind)
@@ -667,7 +667,7 @@ def justified(d: Any, lines: list[str], device: str) -> bool:
         and (d.size <= m.most or not m.most)
         and (not m.order or order(d, lines) >= m.order)
         and m.device in ("", device)
-        for m in MEANT
+        for m in meant
     )
 
 

@@ -5,6 +5,7 @@ Every warning counts, also those that a process gives once, in the order of thei
 """
 
 import ast
+import contextlib
 import math
 import re
 import warnings
@@ -50,9 +51,26 @@ def _shown(x, lib):
     return type(x).__name__, repr(x).replace("torchlite", "torch")
 
 
-def _plain(text):
+def plain(text):
     """A text without the place in PyTorch's source that raised it."""
     return re.sub(r"\s*\(Triggered internally at [^)]*\)", "", text).replace("torchlite", "torch").rstrip()
+
+
+@contextlib.contextmanager
+def every_warning(lib):
+    """Records warnings, also those that a process gives once."""
+    always = lib.is_warn_always_enabled()
+    # PyTorch's own switch
+    always_storage = getattr(lib.storage, "_set_always_warn_typed_storage_removal", lambda on: None)
+    lib.set_warn_always(True)
+    always_storage(True)
+    try:
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            yield seen
+    finally:
+        lib.set_warn_always(always)
+        always_storage(False)
 
 
 def outcome(lib, line):
@@ -61,25 +79,17 @@ def outcome(lib, line):
     line = re.sub(r"\b(import|from) torch\b", r"\1 " + lib.__name__, line)
     tree = ast.parse(line)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
-    result, always = None, lib.is_warn_always_enabled()
+    result = None
     lib.manual_seed(0)
-    lib.set_warn_always(True)
-    # PyTorch's own switch
-    always_storage = getattr(lib.storage, "_set_always_warn_typed_storage_removal", lambda on: None)
-    always_storage(True)
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+    with every_warning(lib) as seen:
         try:
             exec(compile(tree, line, "exec"), names)
             if last is not None:
                 result = _shown(eval(compile(ast.Expression(last.value), line, "eval"), names), lib)
         except Exception as e:
-            result = type(e).__name__, _plain(str(e))
-        finally:
-            lib.set_warn_always(always)
-            always_storage(False)
+            result = type(e).__name__, plain(str(e))
     # __array_wrap__ and __array__ have the arguments that numpy asks for; PyTorch's lack them
-    texts = [(w.category.__name__, _plain(str(w.message))) for w in seen if "__array_" not in str(w.message)]
+    texts = [(w.category.__name__, plain(str(w.message))) for w in seen if "__array_" not in str(w.message)]
     return result, list(dict.fromkeys(texts))
 
 

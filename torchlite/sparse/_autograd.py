@@ -133,14 +133,15 @@ class Product(torch.autograd.Function):
 
 
 def _toward(g: Any, other: Any, x: Any, left: bool) -> Any:
-    """The gradient of one factor `x`: g @ other, or other @ g; of a sparse factor only at its indices."""
+    """The gradient of one factor `x`: g @ other, or other @ g; of a sparse factor only at its indices, once at each."""
+    x = _t.coalesced(x.detach()) if is_coo(x) else x
     if is_coo(x) and not is_coo(g) and not is_coo(other) and not torch.is_grad_enabled():
         (rows, columns), _ = parts(x)
         first, second = (g, other) if left else (other, g)
         return coo(parts(x)[0], (first[rows] * second.t()[columns]).sum(1), x.shape, x._sorted)
     made = Product.apply(g, other) if left else Product.apply(other, g)
     if is_coo(x):
-        return Masked.apply(made, x.detach())
+        return Masked.apply(made, x)
     return ToDense.apply(made, None, True) if is_coo(made) else made
 
 
@@ -166,7 +167,7 @@ class ConvertLayout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Any, fn: Any) -> Any:
         ctx.dense = x.layout is torch.strided
-        ctx.mask = x.detach()
+        ctx.mask = _t.coalesced(x.detach()) if is_coo(x) else x.detach()
         return fn(x.detach())
 
     @staticmethod

@@ -83,7 +83,7 @@ def _add(x: Any, y: Any, *, alpha: Any = 1) -> Any:
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
     if is_compressed(x) and is_compressed(y):
         if _same(x, y):
-            return _with(x, x._parts[2] + alpha * y._parts[2])
+            return _with(x, torch.add(x._parts[2], y._parts[2], alpha=alpha))
         return convert(
             torch.add(to_coo(x), to_coo(y), alpha=alpha), x.layout, block_of(x) if x.layout in BLOCKS else None
         )
@@ -93,6 +93,12 @@ def _add(x: Any, y: Any, *, alpha: Any = 1) -> Any:
 
 
 COMPRESSED_TABLE["sub.Tensor"] = lambda x, y, alpha=1: _add(x, y, alpha=-alpha)
+
+
+@_op("add_.Tensor")
+def _add_(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    x._parts = tuple(p.to(q.dtype) for p, q in zip(_add(x, y, alpha=alpha)._parts, x._parts))
+    return x
 
 
 @_op("mul.Tensor")
@@ -162,9 +168,16 @@ def _mul_(x: Any, y: Any) -> Any:
     return x
 
 
-@_op("fill_.Scalar", "zero_")
-def _fill_(x: Any, value: Any = 0) -> Any:
+@_op("fill_.Scalar")
+def _fill_(x: Any, value: Any) -> Any:
     x._parts[2].fill_(value)
+    return x
+
+
+@_op("zero_")
+def _zero_(x: Any) -> Any:
+    """No element is left, as in PyTorch."""
+    x._parts = _zeros_like(x)._parts
     return x
 
 

@@ -24,7 +24,7 @@ class Sum(torch.autograd.Function):
         g = g.to_dense() if is_coo(g) else g
         for d in ctx.dims:
             g = g.unsqueeze(d)
-        return _autograd.Masked.apply(g.expand(x.shape), x), None
+        return _autograd.Masked.apply(g.expand(x.shape), _t.coalesced(x)), None
 
 
 class Softmax(torch.autograd.Function):

@@ -200,3 +200,39 @@ def test_blocks_without_elements(shape):
         for size in ((), ((2, 2),)):
             with pytest.raises(RuntimeError, match="have no elements"):
                 make(*places, *size)
+
+
+UNCOALESCED = (
+    "v = torch.tensor([0.7, -0.4, 0.9, 1.1]).double().requires_grad_(); "
+    "s = torch.sparse_coo_tensor([[0, 1, 0, 1], [1, 0, 1, 1]], v, (2, 2)); "
+)
+
+
+@cases("""
+torch.sparse.mm(s, v.reshape(2, 2))
+torch.sparse.addmm(torch.ones(2, 2).double(), s, v.reshape(2, 2).t())
+s.mv(v[:2])
+torch.sparse.sum(s) ** 2
+torch.sparse.sum(s, 0).to_dense() ** 2
+s.to_sparse_csr().to_dense() ** 2
+""")
+def test_gradients_of_repeated_indices(line):
+    """Each place counts once, however often its index is there."""
+    alike(UNCOALESCED + "torch.autograd.grad((%s).sum(), v)" % line)
+
+
+@pytest.mark.parametrize("fn", [lambda t: (t @ t.t()).to_dense(), lambda t: torchlite.cat([t, t]).sum() ** 2])
+def test_gradients_of_repeated_indices_as_of_a_dense_tensor(fn):
+    v = torchlite.tensor([0.7, -0.4, 0.9, 1.1], requires_grad=True)
+    s = torchlite.sparse_coo_tensor([[0, 1, 0, 1], [1, 0, 1, 1]], v, (2, 2))
+    sparse, dense = (torchlite.autograd.grad(fn(t).sum(), v)[0] for t in (s, s.to_dense()))
+    assert torchlite.allclose(sparse, dense)
+
+
+@cases("""
+s = torch.eye(2).bool().to_sparse_bsr((1, 1)); s + s
+s = torch.eye(2).to_sparse_csr(); s.zero_()._nnz(), s
+s = torch.eye(2).to_sparse_csr(); s.add_(s, alpha=2), s
+""")
+def test_compressed_in_place(line):
+    alike(line)
