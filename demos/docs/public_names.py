@@ -58,7 +58,6 @@ ASKED = {
     "torch._C._distributed_rpc.PyRRef": "torchrl",
     "torch._C._distributed_rpc._is_current_rpc_agent_set": "torch_geometric",
     "torch.distributed.rpc.api._require_initialized": "torch_geometric",
-    "torch.jit._get_trace_graph": "fvcore",
     "torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE": "transformers",
     "torch.onnx.symbolic_helper.parse_args": "torchvision",
     "torch.utils.data._utils.worker._generate_state": "tensordict",

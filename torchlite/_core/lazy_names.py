@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from typing import Any
     from .._types import Device
 
+_MODES = (None, "default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+
 
 def compile(
     model: Any = None,
@@ -23,12 +25,22 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """Returns the model or function itself: every backend runs eagerly here, with the same results."""
+    """A module as OptimizedModule, a function itself: every backend runs eagerly here, with the same results."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if model is None:
-        return lambda m: m
-    return model
+        return lambda m: compile(m, disable=disable)
+    if not callable(model):
+        raise AssertionError("A callable function is expected, but %s is provided." % type(model))
+    import torchlite as torch
+
+    if backend in (None, "inductor") and mode not in _MODES:
+        raise RuntimeError("Unrecognized mode=%s, should be one of: %s" % (mode, ", ".join(_MODES[1:])))
+    if disable or not isinstance(model, torch.nn.Module):
+        return model
+    from .._dynamo.eval_frame import OptimizedModule
+
+    return OptimizedModule(model)
 
 
 def from_file(
