@@ -28,6 +28,10 @@ def _get_tracing_state() -> Any:
     return jit._tracing[-1] if jit._tracing else None
 
 
+def _is_tracing() -> bool:
+    return _get_tracing_state() is not None
+
+
 def _is_fwd_grad_enabled() -> bool:
     """Whether ops carry tangents along in an open dual level."""
     from ..autograd import forward_ad

@@ -10,6 +10,11 @@ if TYPE_CHECKING:
 
 _MODES = (None, "default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 
+_BACKENDS = frozenset(
+    """inductor eager eager_noexcept eager_debug aot_eager aot_eager_decomp_partition aot_ts cudagraphs openxla
+    openxla_eval pre_dispatch_eager ts tvm""".split()
+)
+
 
 def compile(
     model: Any = None,
@@ -34,6 +39,10 @@ def compile(
         raise AssertionError("A callable function is expected, but %s is provided." % type(model))
     import torchlite as torch
 
+    if isinstance(backend, str) and backend not in _BACKENDS:
+        from .._dynamo.exc import InvalidBackend
+
+        raise InvalidBackend(backend)
     if backend in (None, "inductor") and mode not in _MODES:
         raise RuntimeError("Unrecognized mode=%s, should be one of: %s" % (mode, ", ".join(_MODES[1:])))
     if disable or not isinstance(model, torch.nn.Module):

@@ -114,6 +114,21 @@ class Node:
         (value,) = self._outputs
         return value
 
+    def attributeNames(self) -> list[str]:
+        return ["value"] if self._kind == "prim::Constant" and self.output().toIValue() is not None else []
+
+    def kindOf(self, name: str) -> str:
+        """Which of the methods below gives an attribute."""
+        value = self.t(name)
+        if isinstance(value, torch.Tensor):
+            return "t"
+        return {"bool": "i", "int": "i", "float": "f", "str": "s"}.get(type(value).__name__, "ival")
+
+    def t(self, name: str) -> Any:
+        return self.output().toIValue()
+
+    i = f = s = ival = t
+
     def inputsSize(self) -> int:
         return len(self._inputs)
 

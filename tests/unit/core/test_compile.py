@@ -82,5 +82,7 @@ def test_what_is_no_module():
         torch.compile(3)
     with pytest.raises(RuntimeError, match="Unrecognized mode=fast, should be one of: default, lite, reduce-overhead"):
         torch.compile(f, mode="fast")
+    with pytest.raises(torch._dynamo.exc.InvalidBackend, match="Invalid backend: 'fast', see"):
+        torch.compile(f, backend="fast")
     with pytest.raises(RuntimeError, match="Either mode or options can be specified"):
         torch.compile(f, mode="default", options={})
