@@ -61,7 +61,13 @@ ASKED = {
     "torch.distributed.rpc.api._require_initialized": "torch_geometric",
     "torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE": "transformers",
     "torch.onnx.symbolic_helper.parse_args": "torchvision",
-    "torch.utils.data._utils.worker._generate_state": "tensordict",
+    "torch.utils.data._utils.worker._generate_state": "tensordict, torchdata",
+    "torch.utils.data._utils.worker._IterableDatasetStopIteration": "torchdata",
+    "torch.utils.data._utils.worker._ResumeIteration": "torchdata",
+    "torch.utils.data._utils.worker.ManagerWatchdog": "torchdata",
+    "torch.utils.data.datapipes.datapipe._IterDataPipeSerializationWrapper": "torchdata",
+    "torch.utils.data.datapipes.datapipe._MapDataPipeSerializationWrapper": "torchdata",
+    "torch.utils.data.dataloader._sharding_worker_init_fn": "torchdata",
     "torch.utils.data.dataloader._MultiProcessingDataLoaderIter": "fastai, lightning, tensordict",
 }
 _FSDP = """BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig LocalOptimStateDictConfig

@@ -12,6 +12,9 @@ import torchlite as torch
 NAMES = """
 _C._log_api_usage_once _C._get_tracing_state _C._are_functorch_transforms_active _C._TensorMeta
 _C._is_tracing utils._foreach_utils._foreach_supported_types distributed._composable_state._get_module_state
+nn.init._no_grad_fill_ nn.init._no_grad_trunc_normal_ _utils.ExceptionWrapper
+utils.data._utils.HAS_NUMPY utils.data._utils.signal_handling._set_SIGCHLD_handler set_vital
+utils.data._utils.worker._ResumeIteration utils.data.dataloader._sharding_worker_init_fn
 _dynamo.exc.TorchDynamoException _dynamo.utils.disable_cache_limit
 distributed.fsdp._common_utils._FSDPState distributed.fsdp.fully_sharded_data_parallel.BackwardPrefetch
 _C._jit_set_profiling_executor _C._jit_set_profiling_mode _assert _assert_async _utils._flatten_dense_tensors
@@ -241,3 +244,16 @@ def test_no_stream_is_the_only_stream():
         assert entered is None and torch.cuda.set_stream(None) is None
     with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
         torch.cuda.stream(object())
+
+
+def test_exceptions_from_other_threads():
+    class Two(Exception):
+        def __init__(self, a, b): ...
+
+    for error, kind in ((KeyError("k"), KeyError), (ValueError("v"), ValueError), (Two(1, 2), RuntimeError)):
+        try:
+            raise error
+        except Exception:
+            caught = torch._utils.ExceptionWrapper(where="in worker 3")
+        with pytest.raises(kind, match=r"^Caught %s in worker 3.\nOriginal Traceback" % type(error).__name__):
+            caught.reraise()
