@@ -180,7 +180,7 @@ def record() -> dict[str, dict[str, list[str]]]:
     found["torch.Tensor"] = {n: [entry(n, getattr(torch.Tensor, n))] for n in methods}
     for path in SPACES:
         space = getattr(torch._C, path.rpartition(".")[2])
-        found[path] = {n: ["def " + n] for n in dir(space) if not n.startswith("__")}
+        found[path] = {n: ["def " + n] for n in dir(space) if not n.startswith("_")}
     found["aten::"] = operators(torch)
     return found
 
