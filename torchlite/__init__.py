@@ -397,7 +397,7 @@ _LAZY_NAMES = {
     "self_test": "_core.self_test",
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
-    "_disable_dynamo": "_core.lazy_names",
+    **dict.fromkeys("_disable_dynamo set_vital read_vitals vitals_enabled".split(), "_core.lazy_names"),
     "Storage": "storage",
     "_storage_classes": "storage",
     **dict.fromkeys(

@@ -337,7 +337,7 @@ def make(
     if has_bytecode:
         files = packed(files)
     files |= torch_dist_info(target)
-    return backend.write_wheel(out, tags or target.tags, files, deflate=squeeze)
+    return backend.write_wheel(out, tags or target.tags, files, described=False, deflate=squeeze)
 
 
 def squeeze(data: bytes) -> bytes:

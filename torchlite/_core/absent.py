@@ -43,10 +43,8 @@ _REASONS = {
     "torch.onnx": "torchlite does not write ONNX; load the state_dict in PyTorch and export there",
     "torch.jit": "torchlite does not compile TorchScript; call the model itself",
     "torch.package": "torchlite does not read packages; save the state_dict and the Python code",
-    "torch.jit._get_trace_graph": "torchlite makes no TorchScript graphs; torch.utils.flop_counter.FlopCounterMode "
-    "counts what a model computes, and torch.fx traces it",
-    "torch._dynamo": "torchlite runs everything eagerly; torch.compile returns the model as it is",
-    "torch.compiler": "torchlite runs everything eagerly; torch.compile returns the model as it is",
+    "torch._dynamo": "torchlite runs everything eagerly; torch.compile runs the model as it is",
+    "torch.compiler": "torchlite runs everything eagerly; torch.compile runs the model as it is",
     "torch.sparse": "torchlite does not have this part of torch.sparse; x.to_dense() makes a dense tensor",
     "torch.cuda": "there is no CUDA; the GPU of a page is device 'webgpu' (torch.webgpu.use_as_cuda())",
     "torch.backends.cuda": "there is no CUDA; the GPU of a page is device 'webgpu'",
