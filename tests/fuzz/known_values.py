@@ -21,7 +21,7 @@ VALUES = [
         r"conv\w*\((?s:.*)register_hook\(",
         "",
         0,
-        "the result of a convolution without a batch is a view in PyTorch, so that a hook sees its part of the graph only",
+        "a convolution without a batch is a view in PyTorch, so that a hook sees its part of the graph only",
     ),
     Meant(
         "value of integers",
