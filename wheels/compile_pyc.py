@@ -11,8 +11,8 @@ import traceback
 
 # read at their first use, and most programs with a model use them
 MODELS = """nn.modules.activation nn.modules.batchnorm nn.modules.container nn.modules.conv nn.modules.dropout
-    nn.modules.flatten nn.modules.linear nn.modules.loss nn.modules.normalization nn.modules.pooling nn.modules.sparse
-    optim.adam optim.adamw optim.sgd""".split()
+    nn.modules.linear nn.modules.loss nn.modules.normalization nn.modules.pooling nn.modules.sparse optim.adam
+    optim.adamw optim.sgd""".split()
 
 
 def compile_loaded(given: str, site: str) -> str:

@@ -1,7 +1,5 @@
 """Activations of torch.nn.functional: the `inplace` argument, implicit dims and deprecated spellings over the ops."""
 
-from __future__ import annotations
-
 import torchlite as torch
 from torchlite import Tensor
 from torchlite.nn._aten import aten as _op

@@ -1,7 +1,5 @@
 """Multi-head attention over scaled dot-product attention, and its mask rules."""
 
-from __future__ import annotations
-
 import math
 
 import torchlite as torch

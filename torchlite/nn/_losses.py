@@ -1,7 +1,5 @@
 """Losses of torch.nn.functional: `reduction` by name, its deprecated spellings and PyTorch's checks, over the ops."""
 
-from __future__ import annotations
-
 import math
 
 import torchlite as torch

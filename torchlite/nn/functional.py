@@ -1,7 +1,5 @@
 """torch.nn.functional: what is argument logic over ops; the ops themselves come from torchlite.ops."""
 
-from __future__ import annotations
-
 import math
 
 import torchlite as torch

@@ -285,7 +285,7 @@ def _plain(x, target, weight, reduction, ignore_index, label_smoothing):
 
 
 def _labels(x, target):
-    """Where the class of every row is along `x`: (dim, row of class numbers shaped to broadcast over x)."""
+    """(dim of the classes in x, the target and the numbers of all classes, shaped to broadcast over x)."""
     dim = 1 if x.dim() > 1 else 0
     classes = torch.arange(x.size(dim), device=x.device).view([-1 if d == dim else 1 for d in range(x.dim())])
     return dim, target.reshape([1 if d == dim else n for d, n in enumerate(x.shape)]), classes

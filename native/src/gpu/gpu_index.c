@@ -191,7 +191,7 @@ static PyMethodDef functions[] = {
    "next "
    "group starts, handles, words) of a kernel that writes parts side by side along dim of a result of this shape."},
   {"gather_words", (PyCFunction)(void *)f_gather_words, METH_FASTCALL,
-   "gather_words(tensor, dim, index): (dim from 0 on, dims of the grid, extent of dim, words, buffers of the tensor and "
-   "of the index, shape of the result); None where dim or the shapes are wrong or one of them is not on webgpu."},
+   "gather_words(tensor, dim, index): (dim from 0 on, dims of the grid, extent of dim, words, buffers of the tensor "
+   "and of the index, shape of the result); None where dim or the shapes are wrong, or one is not on webgpu."},
   {0}};
 int gpu_index_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }
