@@ -38,7 +38,7 @@ def name_version() -> str:
 
 
 def metadata(described: bool = True) -> bytes:
-    """described: with README.md, which a package index shows."""
+    """described: with what a package index shows."""
     p = project()
     lines = [
         "Metadata-Version: 2.4",
@@ -48,10 +48,11 @@ def metadata(described: bool = True) -> bytes:
         f"Requires-Python: {p['requires-python']}",
         f"License-Expression: {p['license']}",
         *(f"License-File: {n}" for n in p["license-files"]),
-        "Keywords: " + ",".join(p.get("keywords", [])),
     ]
-    lines += [f"Classifier: {c}" for c in p.get("classifiers", [])]
     readme = ROOT / p.get("readme", "README.md")
+    if described:
+        lines += ["Keywords: " + ",".join(p.get("keywords", []))]
+        lines += [f"Classifier: {c}" for c in p.get("classifiers", [])]
     if described and readme.exists():
         lines += ["Description-Content-Type: text/markdown", "", readme.read_text()]
     return ("\n".join(lines) + "\n").encode()

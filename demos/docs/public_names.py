@@ -86,6 +86,7 @@ NO_MODULES = (
     "torch.utils.benchmark.examples",
     "torch.distributed.run.",
     "torch.distributed.launch.",
+    "torch.distributed.flight_recorder.",
     "torch.contrib",
 )
 SIMPLE = (int, float, str, type(None))  # no bool: those tell what a build can do
@@ -120,7 +121,8 @@ def public(module: Any) -> list[str]:
         own = [n for n in more if made_in(getattr(module, n), module).startswith("torch")]
         return list(dict.fromkeys(n for n in [*listed, *own] if hasattr(module, n)))
     homes = ("torch",) if hasattr(module, "__path__") else (module.__name__,)
-    return [n for n, v in vars(module).items() if not n.startswith("_") and made_in(v, module).startswith(homes)]
+    own = [n for n, v in vars(module).items() if not n.startswith("_") and made_in(v, module).startswith(homes)]
+    return [n for n in own if n != "TYPE_CHECKING"]
 
 
 def made_in(value: Any, module: Any) -> str:
@@ -180,7 +182,7 @@ def record() -> dict[str, dict[str, list[str]]]:
     found["torch.Tensor"] = {n: [entry(n, getattr(torch.Tensor, n))] for n in methods}
     for path in SPACES:
         space = getattr(torch._C, path.rpartition(".")[2])
-        found[path] = {n: ["def " + n] for n in dir(space) if not n.startswith("_")}
+        found[path] = {n: ["def " + n] for n in dir(space) if not n.startswith("__")}
     found["aten::"] = operators(torch)
     return found
 

@@ -550,3 +550,18 @@ def test_modules_call_functional_as_it_is_now(monkeypatch):
         monkeypatch.setattr(F, name, lambda *a, name=name, real=real, **k: (seen.append(name), real(*a, **k))[1])
         module(torchlite.ones(1, 1, 2, 2))
     assert seen == list(modules)
+
+
+def test_getattr_can_be_called():
+    class Asks(torchlite.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torchlite.nn.Linear(1, 1)
+
+        def ask(self, name):
+            return super().__getattr__(name)
+
+    m = Asks()
+    assert m.layer.__getattr__("weight") is m.layer.weight and m.ask("layer") is m.layer
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'nope'"):
+        m.layer.__getattr__("nope")
