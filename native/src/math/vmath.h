@@ -15,49 +15,54 @@
 static inline v4f vm_abs(v4f x) { return (v4f)((v4i)x & v4i_set1(0x7fffffff)); }
 static inline v4i vm_sign(v4f x) { return (v4i)x & v4i_set1((int32_t)0x80000000u); }
 static inline v4f vm_copysign(v4f x, v4f s) { return (v4f)((v4i)vm_abs(x) | vm_sign(s)); }
-/* nearest integer as float, for |x| < 2^22 */
-static inline v4f vm_round_small(v4f x) {
-  const v4f m = v4_set1(12582912.0f);
-  return (x + m) - m;
-}
-static inline v4i vm_int(v4f x) { return __builtin_convertvector(x, v4i); }
 static inline v4f vm_float(v4i x) { return __builtin_convertvector(x, v4f); }
+/* x is the nearest integer of a * b, and t has it at the end of its mantissa: adding 1.5 * 2^23 leaves no room for a
+ * fraction. |a * b| < 2^22. A conversion to integers would cost WASM eight instructions. */
+#define VM_ROUND_PRODUCT(t, x, a, b) \
+  v4f t = v4_madd(a, b, v4_set1(12582912.0f)), x = t - v4_set1(12582912.0f)
+/* the integer in t, which may be any for NaN */
+static inline v4i vm_int(v4f t) { return (v4i)((v4u)t - (v4u)v4i_set1(0x4b400000)); }
 /* 2^n for -126 <= n <= 127 */
-static inline v4f vm_pow2(v4i n) { return (v4f)((n + v4i_set1(127)) << 23); }
-static inline v4f vm_clamp(v4f x, float lo, float hi) {
-  v4f l = v4_set1(lo), h = v4_set1(hi);
-  x = v4_select((v4i)(x < l), l, x); /* NaN stays */
-  return v4_select((v4i)(x > h), h, x);
-}
-static inline bool vm_any(v4i m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+static inline v4f vm_pow2(v4i n) { return (v4f)(((v4u)n + (v4u)v4i_set1(127)) << 23); }
+static inline v4f vm_clamp(v4f x, float lo, float hi) { return v4_at_most(v4_at_least(x, v4_set1(lo)), v4_set1(hi)); }
 
-static inline v4f vm_reduce_ln2(v4f x, v4f *n) {
-  *n = vm_round_small(x * v4_set1(1.44269504088896341f));
-  v4f r = v4_madd(*n, v4_set1(-0.693359375f), x);
-  return v4_madd(*n, v4_set1(2.12194440e-4f), r);
+/* r = x - n ln 2, for n = t - 1.5 * 2^23 */
+static inline v4f vm_reduce_ln2(v4f x, v4f *t) {
+  VM_ROUND_PRODUCT(m, n, x, v4_set1(1.44269504088896341f));
+  *t = m;
+  v4f r = v4_madd(n, v4_set1(-0.693359375f), x);
+  return v4_madd(n, v4_set1(2.12194440e-4f), r);
 }
-
-static inline v4f vm_exp(v4f x) {
-  v4f n, c = vm_clamp(x, -104.0f, 89.0f), r = vm_reduce_ln2(c, &n);
+/* exp(r) for |r| <= ln(2) / 2 */
+static inline v4f vm_exp_near_0(v4f r) {
   v4f q = v4_madd(v4_set1(1.395156310e-03f), r, v4_set1(8.369530970e-03f));
   q = v4_madd(q, r, v4_set1(4.166619042e-02f));
   q = v4_madd(q, r, v4_set1(1.666651363e-01f));
   q = v4_madd(q, r, v4_set1(5.000000099e-01f));
-  q = v4_madd(q, r * r, r) + v4_set1(1.0f);
+  return v4_madd(q, r * r, r) + v4_set1(1.0f);
+}
+
+static inline v4f vm_exp(v4f x) {
+  v4f t, r = vm_reduce_ln2(vm_clamp(x, -104.0f, 89.0f), &t), q = vm_exp_near_0(r);
   /* 2^n in two factors, so that overflow and subnormal results come out right */
-  v4i k = vm_int(v4_select((v4i)(n == n), n, v4_set1(0.0f))), h = k >> 1;
-  return q * vm_pow2(h) * vm_pow2(k - h);
+  v4i k = vm_int(t), h = k >> 1;
+  return q * vm_pow2(h) * vm_pow2((v4i)((v4u)k - (v4u)h));
+}
+/* exp(-x) / 2 for x >= -87; infinity from -89.1 down: its power of 2 is one factor, which may be 2^-127 = 0 */
+static inline v4f vm_half_exp_minus(v4f x) {
+  v4f t, r = vm_reduce_ln2(vm_clamp(-x, -87.0f, 89.4f), &t), q = vm_exp_near_0(r);
+  return q * (v4f)(((v4u)t << 23) + (v4u)v4i_set1(126 << 23));
 }
 
 static inline v4f vm_expm1(v4f x) {
-  v4f n, c = vm_clamp(x, -20.0f, 89.0f), r = vm_reduce_ln2(c, &n);
+  v4f t, r = vm_reduce_ln2(vm_clamp(x, -20.0f, 89.0f), &t);
   v4f q = v4_madd(v4_set1(1.991499944e-04f), r, v4_set1(1.394202076e-03f));
   q = v4_madd(q, r, v4_set1(8.333271787e-03f));
   q = v4_madd(q, r, v4_set1(4.166634254e-02f));
   q = v4_madd(q, r, v4_set1(1.666666682e-01f));
   q = v4_madd(q, r, v4_set1(5.000000049e-01f));
   v4f e = v4_madd(q, r * r, r);
-  v4i k = vm_int(v4_select((v4i)(n == n), n, v4_set1(0.0f)));
+  v4i k = vm_int(t);
   v4i big = k > v4i_set1(126); /* 2^128 does not exist: half of it, doubled */
   v4f s = vm_pow2(k + big), one = v4_select(big, v4_set1(0.5f), v4_set1(1.0f));
   v4f y = v4_madd(s, e, s - one);
@@ -96,10 +101,25 @@ static inline v4f vm_log_edges(v4f x, v4f y) {
   return v4_select((v4i)(x >= v4_set1(0.0f)), y, VM_NAN);
 }
 
+/* x = m * 2^e as vm_split has it, of a normal x */
+static inline v4f vm_split_normal(v4f x, v4f *e) {
+  v4i u = (v4i)((v4u)x - (v4u)v4i_set1(0x3f3504f3)); /* may wrap */
+  *e = vm_float(u >> 23);
+  return (v4f)((u & v4i_set1(0x7fffff)) + v4i_set1(0x3f3504f3)) - v4_set1(1.0f);
+}
+static inline v4f vm_log_parts(v4f e, v4f f) {
+  v4f y = v4_madd(e, v4_set1(-2.12194440e-4f), vm_log_tail(f)) + f;
+  return v4_madd(e, v4_set1(0.693359375f), y);
+}
+/* of any x; out of line, as it is rarely needed */
+__attribute__((noinline, unused)) static v4f vm_log_any(v4f x) {
+  v4f e, f = vm_split(x, &e);
+  return vm_log_edges(x, vm_log_parts(e, f));
+}
 static inline v4f vm_log(v4f x) {
-  v4f e, f = vm_split(x, &e), t = vm_log_tail(f);
-  v4f y = v4_madd(e, v4_set1(-2.12194440e-4f), t) + f;
-  return vm_log_edges(x, v4_madd(e, v4_set1(0.693359375f), y));
+  v4f e, f = vm_split_normal(x, &e);
+  v4u odd = (v4u)x - (v4u)v4i_set1(0x00800000); /* but for positive normal x 0x7f000000 or more, without a sign */
+  return v4_any((v4i)(odd >= (v4u)v4i_set1(0x7f000000))) ? vm_log_any(x) : vm_log_parts(e, f);
 }
 
 /* log(m) / log(base) with the constant in two parts, so that powers of the base come out exact or nearly so */
@@ -127,7 +147,28 @@ static inline v4f vm_tanh(v4f x) {
   return vm_copysign(-t / (t + v4_set1(2.0f)), x);
 }
 
-static inline v4f vm_sigmoid(v4f x) { return v4_set1(1.0f) / (v4_set1(1.0f) + vm_exp(-x)); }
+static inline v4f vm_sigmoid(v4f x) { return v4_set1(0.5f) / (v4_set1(0.5f) + vm_half_exp_minus(x)); }
+
+/* the normal distribution function, where e = exp(-x^2 / 2): e times a quotient of polynomials from the nearer side */
+static inline v4f vm_normal_cdf(v4f x, v4f e) {
+  v4f a = v4_at_most(vm_abs(x), v4_set1(1e4f)); /* its powers stay finite */
+  v4f p = v4_madd(v4_set1(3.557897425e-03f), a, v4_set1(3.678262633e-02f));
+  p = v4_madd(p, a, v4_set1(1.716473266e-01f));
+  p = v4_madd(p, a, v4_set1(4.223507598e-01f));
+  p = v4_madd(p, a, v4_set1(5.000000009e-01f));
+  v4f q = v4_madd(v4_set1(8.918001645e-03f), a, v4_set1(9.221416330e-02f));
+  q = v4_madd(q, a, v4_set1(4.389112031e-01f));
+  q = v4_madd(q, a, v4_set1(1.153887023f));
+  q = v4_madd(q, a, v4_set1(1.642586226f));
+  q = v4_madd(q, a, v4_set1(1.0f));
+  v4f h = e * p / q;
+  return v4_select((v4i)(x > v4_set1(0.0f)), v4_set1(1.0f) - h, h);
+}
+static inline v4f vm_normal_exp(v4f x) { /* exp(-x^2 / 2), 0 where it would be subnormal */
+  v4f s = v4_set1(-0.5f) * x * x, t, r = vm_reduce_ln2(s, &t), q = vm_exp_near_0(r);
+  q = (v4f)((v4u)q + ((v4u)t << 23)); /* times 2^n */
+  return (v4f)((v4i)q & ~(v4i)(s < v4_set1(-87.0f)));
+}
 
 static inline v4f vm_erf(v4f x) {
   v4f a = vm_clamp(vm_abs(x), 0.0f, 4.0f), z = a * a;
@@ -155,11 +196,11 @@ static inline v4f vm_erf(v4f x) {
 static inline v4f vm_sincos(v4f x, int phase) {
   v4i far = ~(v4i)(vm_abs(x) <= v4_set1(8192.0f));
   v4f c = v4_select(far, v4_set1(0.0f), x);
-  v4f n = vm_round_small(c * v4_set1(0.636619772f));
+  VM_ROUND_PRODUCT(t, n, c, v4_set1(0.636619772f));
   v4f r = v4_madd(n, v4_set1(-1.5703125f), c);
   r = v4_madd(n, v4_set1(-4.837512969970703e-4f), r);
   r = v4_madd(n, v4_set1(-7.549789948768648e-8f), r);
-  v4i q = vm_int(n) + v4i_set1(phase);
+  v4i q = (v4i)t + v4i_set1(phase); /* its last bits count */
   v4f z = r * r;
   v4f s = v4_madd(v4_set1(-1.951113193e-04f), z, v4_set1(8.332134253e-03f));
   s = v4_madd(s, z, v4_set1(-1.666665429e-01f));
@@ -170,7 +211,7 @@ static inline v4f vm_sincos(v4f x, int phase) {
   v4f y = v4_select((q & v4i_set1(1)) != v4i_set1(0), k, s);
   y = (v4f)((v4i)y ^ ((q & v4i_set1(2)) << 30));
   if (phase == 0) y = v4_select((v4i)(x == v4_set1(0.0f)), x, y); /* keeps -0 */
-  if (vm_any(far))
+  if (v4_any(far))
     for (int i = 0; i < 4; i++)
       if (far[i]) y[i] = (float)(phase ? cos((double)x[i]) : sin((double)x[i]));
   return y;

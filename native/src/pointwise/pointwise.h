@@ -128,32 +128,32 @@ PyObject *pw_parts(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
     TO *o = out; const T *A = in[0], *B = in[1], *C = in[2]; PW_LOCAL; \
     PW_VEC for (int64_t i = 0; i < n; i++) { T a = A[i], b = B[i], c = C[i]; o[i] = (EXPR); } \
   }
-/* four lanes at a time; the rest goes through the same code in a padded vector, so position does not change a result */
+/* Four lanes at a time; the rest goes through the same code in a padded vector, so position does not change a result,
+ * and the expression, which may be long, is there once. */
 #define PW_V1(fn, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
-    float *o = out; const float *A = in[0]; PW_LOCAL; \
-    int64_t i = 0; \
-    for (; i + 4 <= n; i += 4) { v4f a = v4_load(A + i); v4_store(o + i, (EXPR)); } \
-    if (i < n) { \
-      float t[4] = {0}; \
-      memcpy(t, A + i, (size_t)(n - i) * 4); \
-      v4f a = v4_load(t); \
-      v4_store(t, (EXPR)); \
-      memcpy(o + i, t, (size_t)(n - i) * 4); \
+    float *o = out, t[4] = {0}; const float *A = in[0]; PW_LOCAL; \
+    for (int64_t i = 0; i < n; i += 4) { \
+      const bool part = n - i < 4; \
+      const float *x = A + i; \
+      if (part) x = memcpy(t, x, (size_t)(n - i) * 4); \
+      v4f a = v4_load(x); \
+      v4f r = (EXPR); \
+      v4_store(part ? t : o + i, r); \
+      if (part) memcpy(o + i, t, (size_t)(n - i) * 4); \
     } \
   }
 #define PW_V2(fn, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
-    float *o = out; const float *A = in[0], *B = in[1]; PW_LOCAL; \
-    int64_t i = 0; \
-    for (; i + 4 <= n; i += 4) { v4f a = v4_load(A + i), b = v4_load(B + i); v4_store(o + i, (EXPR)); } \
-    if (i < n) { \
-      float t[4] = {0}, u[4] = {0}; \
-      memcpy(t, A + i, (size_t)(n - i) * 4); \
-      memcpy(u, B + i, (size_t)(n - i) * 4); \
-      v4f a = v4_load(t), b = v4_load(u); \
-      v4_store(t, (EXPR)); \
-      memcpy(o + i, t, (size_t)(n - i) * 4); \
+    float *o = out, t[4] = {0}, u[4] = {0}; const float *A = in[0], *B = in[1]; PW_LOCAL; \
+    for (int64_t i = 0; i < n; i += 4) { \
+      const bool part = n - i < 4; \
+      const float *x = A + i, *y = B + i; \
+      if (part) { x = memcpy(t, x, (size_t)(n - i) * 4); y = memcpy(u, y, (size_t)(n - i) * 4); } \
+      v4f a = v4_load(x), b = v4_load(y); \
+      v4f r = (EXPR); \
+      v4_store(part ? t : o + i, r); \
+      if (part) memcpy(o + i, t, (size_t)(n - i) * 4); \
     } \
   }
 #endif

@@ -42,16 +42,19 @@ F1(a_hardshrink, HARDSHRINK)
 #define SQRT1_2 0.70710678118654752440
 #define INV_SQRT_2PI 0.39894228040143267794
 #define SQRT_2_PI 0.79788456080286535588
-static inline v4f cdf4(v4f a) { return V(0.5f) * (V(1.0f) + vm_erf(a * V((float)SQRT1_2))); }
 static inline double cdf1(double a) { return 0.5 * (1 + erf(a * SQRT1_2)); }
 static inline v4f tanh_arg4(v4f a) { return V((float)SQRT_2_PI) * v4_madd(a * a * a, V(0.044715f), a); }
 static inline double tanh_arg1(double a) { return SQRT_2_PI * (a + 0.044715 * a * a * a); }
-PW_V1(a_gelu_f32, a *cdf4(a))
+PW_V1(a_gelu_f32, a *vm_normal_cdf(a, vm_normal_exp(a)))
 PW_L1(a_gelu_f64, double, double, a *cdf1(a))
 /* 0.5 (1 + tanh(t)) is sigmoid(2t) */
 PW_V1(a_gelu_tanh_f32, a *vm_sigmoid(V(2.0f) * tanh_arg4(a)))
 PW_L1(a_gelu_tanh_f64, double, double, 0.5 * a * (1 + tanh(tanh_arg1(a))))
-PW_V2(a_gelu_backward_f32, a *(cdf4(b) + b * V((float)INV_SQRT_2PI) * vm_exp(V(-0.5f) * b * b)))
+static inline v4f gelu_grad4(v4f b) {
+  v4f e = vm_normal_exp(b);
+  return vm_normal_cdf(b, e) + b * V((float)INV_SQRT_2PI) * e;
+}
+PW_V2(a_gelu_backward_f32, a *gelu_grad4(b))
 PW_L2(a_gelu_backward_f64, double, double, a *(cdf1(b) + b * INV_SQRT_2PI * exp(-0.5 * b * b)))
 static inline v4f gelu_tanh_grad4(v4f b) {
   v4f s = vm_sigmoid(V(2.0f) * tanh_arg4(b)), d = V((float)SQRT_2_PI) * v4_madd(b * b, V(0.134145f), V(1.0f));
@@ -66,7 +69,7 @@ PW_L2(a_gelu_tanh_backward_f64, double, double, a *gelu_tanh_grad1(b))
 
 /* ---- functions of exp ---- */
 #define SIG1(x) (1 / (1 + exp(-(x))))
-PW_V1(a_silu_f32, a / (V(1.0f) + vm_exp(-a)))
+PW_V1(a_silu_f32, a * V(0.5f) / (V(0.5f) + vm_half_exp_minus(a)))
 PW_L1(a_silu_f64, double, double, a / (1 + exp(-a)))
 PW_L1(a_silu_c128, tl_c128, tl_c128, cz_div(a, cz_add(cz_of(1, 0), cz_exp(cz_neg(a)))))
 static inline v4f silu_grad4(v4f x) {
