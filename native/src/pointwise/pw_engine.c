@@ -123,6 +123,11 @@ static inline void run(char *p, intptr_t s, char *buf, int64_t n, int size, bool
     else memcpy(buf, p, (size_t)n * size);
     return;
   }
+  if (!s && !scatter && size == 4) {
+    uint32_t v = *(const uint32_t *)p, *o = (uint32_t *)buf;
+    PW_VEC for (int64_t i = 0; i < n; i++) o[i] = v;
+    return;
+  }
   switch (size) {
   case 1: RUN(uint8_t) break;
   case 2: RUN(uint16_t) break;
@@ -265,6 +270,12 @@ static const void *next_elements(Operand *op, tl_dtype d, tl_dtype via, tl_dtype
   return buf;
 }
 
+static bool is_one_element(const TlTensor *t) { /* as expand makes it of one, too */
+  for (int d = 0; d < t->ndim; d++)
+    if (t->shape[d] != 1 && t->strides[d]) return false;
+  return true;
+}
+
 static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it,
                       const tl_dtype *via, tl_dtype lo, TlTensor *out, const int *order) {
   _Alignas(16) char buf[PW_MAX_IN][CHUNK_BYTES], obuf[CHUNK_BYTES];
@@ -285,7 +296,7 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
   if (chunk > n) chunk = n;
   for (int k = 0; k < nin; k++) {
     const TlTensor *t = in[k].t;
-    op[k].constant = !t || t->numel == 1;
+    op[k].constant = !t || is_one_element(t);
     if (op[k].constant) {
       fill_constant(&in[k], via[k], it[k], chunk, buf[k], &scratch);
       continue;
