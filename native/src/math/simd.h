@@ -16,6 +16,23 @@ static inline v4f v4_load(const float *p) { return *(const v4f_u *)p; }
 static inline void v4_store(float *p, v4f v) { *(v4f_u *)p = v; }
 static inline v4f v4_set1(float x) { return (v4f){x, x, x, x}; }
 static inline v4i v4i_set1(int32_t x) { return (v4i){x, x, x, x}; }
+/* Constants of long formulas. V8 makes a vector constant of three or four instructions at each use, in a loop too. Hidden
+ * from the compiler it is made before the loop, and read from a register or the stack. */
+#if defined(__wasm__)
+static inline v4f v4_const(float x) {
+  v4f v = v4_set1(x);
+  __asm__("" : "+r"(v));
+  return v;
+}
+static inline v4i v4i_const(int32_t x) {
+  v4i v = v4i_set1(x);
+  __asm__("" : "+r"(v));
+  return v;
+}
+#else
+static inline v4f v4_const(float x) { return v4_set1(x); }
+static inline v4i v4i_const(int32_t x) { return v4i_set1(x); }
+#endif
 
 /* a * b + c, fused where the hardware has it for free */
 #if defined(__wasm_relaxed_simd__)

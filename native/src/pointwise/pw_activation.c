@@ -11,9 +11,9 @@
 #define F1(f, E) PW_L1(f##_f32, float, float, E(float)) PW_L1(f##_f64, double, double, E(double))
 #define F2(f, E) PW_L2(f##_f32, float, float, E(float)) PW_L2(f##_f64, double, double, E(double))
 #define REALS2(f, E) PW_L2(f##_i32, int32_t, int32_t, E(int32_t)) PW_L2(f##_i64, int64_t, int64_t, E(int64_t)) F2(f, E)
-#define VX v4_set1((float)p->x)
-#define VY v4_set1((float)p->y)
-#define V(c) v4_set1(c)
+#define VX v4_const((float)p->x)
+#define VY v4_const((float)p->y)
+#define V(c) v4_const(c)
 #define SEL(m, a, b) v4_select((v4i)(m), a, b)
 
 /* NaN passes through all of these */

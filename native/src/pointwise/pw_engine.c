@@ -76,6 +76,19 @@ static void repeat(void *buf, int size, int64_t n) {
   }
 }
 
+void pw_by_fours(pw_loop4 loop, int nin, const PwParams *p, void *out, const void *const *in, int64_t n) {
+  float pad[2][4] = {{0}};
+  const float *ptr[2];
+  int64_t whole = n & ~(int64_t)3;
+  size_t rest = (size_t)(n - whole) * sizeof(float);
+  for (int k = 0; k < nin; k++) ptr[k] = in[k];
+  if (whole) loop(p, out, ptr, (intptr_t)whole);
+  if (!rest) return;
+  for (int k = 0; k < nin; k++) ptr[k] = memcpy(pad[k], ptr[k] + whole, rest);
+  loop(p, pad[0], ptr, 4);
+  memcpy((float *)out + whole, pad[0], rest);
+}
+
 /* ---- cursors: the elements of an operand in the order of the iteration ------------------------------------------ */
 typedef struct {
   char *base;
