@@ -2,6 +2,7 @@
 #include "pointwise/pointwise.h"
 #include "core/errors.h"
 #include "core/geometry.h"
+#include "core/rows.h"
 
 enum { CHUNK_BYTES = 4096, DIRECT_CHUNK = 1 << 18 };
 
@@ -132,8 +133,8 @@ static bool cursor_linear(const Cursor *c) { return c->nd == 1 && c->s[0] == c->
 
 static inline void run(char *p, intptr_t s, char *buf, int64_t n, int size, bool scatter) {
   if (s == size) {
-    if (scatter) memcpy(p, buf, (size_t)n * size);
-    else memcpy(buf, p, (size_t)n * size);
+    if (scatter) tl_copy_row(p, buf, (size_t)n * size);
+    else tl_copy_row(buf, p, (size_t)n * size);
     return;
   }
   if (!s && !scatter && size == 4) {
