@@ -9,42 +9,6 @@
 
 enum { CHUNK = 512 };
 
-/* ---- 16-bit floats ---------------------------------------------------------------------------------------------- */
-static inline float half_float(uint16_t h) {
-  uint32_t em = (uint32_t)(h & 0x7fff) << 13, u;
-  float f;
-  /* the half's bits read as a float are 2^-112 times its value; infinities and NaN need the exponent filled up */
-  memcpy(&f, &em, 4);
-  f *= 5.192296858534828e33f;
-  memcpy(&u, &f, 4);
-  u |= (h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0u;
-  u |= (uint32_t)(h & 0x8000) << 16;
-  memcpy(&f, &u, 4);
-  return f;
-}
-
-static inline uint16_t float_half(float f) {
-  uint32_t u, sign, r, s;
-  memcpy(&u, &f, 4);
-  sign = (u >> 16) & 0x8000u;
-  u &= 0x7fffffffu;
-  /* normal: rebias, round to even on the 13 bits cut off; a carry reaches the exponent (and infinity) by itself */
-  r = (u + 0xc8000000u + 0xfffu + ((u >> 13) & 1u)) >> 13;
-  /* below 2^-14: adding 0.5 leaves the subnormal's bits, correctly rounded, at the end of the mantissa */
-  float a;
-  memcpy(&a, &u, 4);
-  a += 0.5f;
-  memcpy(&s, &a, 4);
-  s -= 0x3f000000u;
-  r = u < 0x38800000u ? s : r;
-  r = u >= 0x47800000u ? 0x7c00u : r;
-  r = u > 0x7f800000u ? 0x7e00u : r;
-  return (uint16_t)(r | sign);
-}
-
-float tl_half_to_float(uint16_t h) { return half_float(h); }
-uint16_t tl_float_to_half(float f) { return float_half(f); }
-
 /* ---- casts ------------------------------------------------------------------------------------------------------ */
 /* out of range (and NaN) gives the smallest integer, as x86 does; C leaves it undefined */
 static inline int32_t f_i32(double x) { return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN; }
@@ -61,7 +25,7 @@ static inline int32_t ff_i32(float x) { return x >= -2147483648.0f && x < 214748
   static void name(void *restrict dst, const void *restrict src, int64_t n) { \
     TO *restrict o = dst; \
     const FROM *restrict s = src; \
-    for (int64_t i = 0; i < n; i++) { FROM x = s[i]; o[i] = (EXPR); } \
+    for (intptr_t i = 0; i < (intptr_t)n; i++) { FROM x = s[i]; o[i] = (EXPR); } \
   }
 
 /* storage -> compute */
@@ -70,18 +34,16 @@ LOOP(load_bool, int32_t, uint8_t, x != 0) /* any byte but 0 is True */
 LOOP(bool_8, uint8_t, uint8_t, x != 0)
 LOOP(load_i8, int32_t, int8_t, x)
 LOOP(load_i16, int32_t, int16_t, x)
-LOOP(load_f16, float, uint16_t, half_float(x))
 LOOP(load_bf16, float, uint16_t, tl_bf16_to_float(x))
 LOOP(load_u16, int32_t, uint16_t, x)
 LOOP(load_u32, int64_t, uint32_t, x)
-LOOP(load_c32, tl_c64, tl_c32, ((tl_c64){half_float(x.re), half_float(x.im)}))
 /* compute -> storage */
 LOOP(store_8, uint8_t, int32_t, (uint8_t)x)
 LOOP(store_16, uint16_t, int32_t, (uint16_t)x)
-LOOP(store_f16, uint16_t, float, float_half(x))
-LOOP(store_bf16, uint16_t, float, tl_float_to_bf16(x))
 LOOP(store_32, uint32_t, int64_t, (uint32_t)x)
-LOOP(store_c32, tl_c32, tl_c64, ((tl_c32){float_half(x.re), float_half(x.im)}))
+/* complex32: pairs of halves */
+static void load_c32(void *restrict dst, const void *restrict src, int64_t n) { tl_load_f16(dst, src, 2 * n); }
+static void store_c32(void *restrict dst, const void *restrict src, int64_t n) { tl_store_f16(dst, src, 2 * n); }
 /* to bool */
 LOOP(bool_i32, uint8_t, int32_t, x != 0)
 LOOP(bool_i64, uint8_t, int64_t, x != 0)
@@ -120,7 +82,7 @@ static tl_cast_fn load_of(tl_dtype d) {
   case TL_U8: return load_u8;
   case TL_I8: return load_i8;
   case TL_I16: return load_i16;
-  case TL_F16: return load_f16;
+  case TL_F16: return tl_load_f16;
   case TL_BF16: return load_bf16;
   case TL_C32: return load_c32;
   case TL_U16: return load_u16;
@@ -134,8 +96,8 @@ static tl_cast_fn store_of(tl_dtype d) {
   case TL_U8:
   case TL_I8: return store_8;
   case TL_I16: return store_16;
-  case TL_F16: return store_f16;
-  case TL_BF16: return store_bf16;
+  case TL_F16: return tl_store_f16;
+  case TL_BF16: return tl_store_bf16;
   case TL_C32: return store_c32;
   case TL_U16: return store_16;
   case TL_U32: return store_32;

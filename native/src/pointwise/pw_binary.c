@@ -213,6 +213,11 @@ PW_L3(b_lerp_f32, float, float, LERP(fabsf))
 PW_L3(b_lerp_f64, double, double, LERP(fabs))
 PW_L3(b_lerp_c128, tl_c128, tl_c128,
       cz_abs(c) < 0.5 ? cz_add(a, cz_mul(c, cz_sub(b, a))) : cz_sub(b, cz_mul(cz_sub(b, a), cz_sub(cz_of(1, 0), c))))
+/* the same where the weight is a number, p->x */
+#define LERPS(S, T) \
+  PW_L2(b_lerp_near_##S, T, T, a + (T)p->x * (b - a)) PW_L2(b_lerp_far_##S, T, T, b - (b - a) * (1 - (T)p->x))
+LERPS(f32, float)
+LERPS(f64, double)
 /* NaN in any operand gives NaN; when min > max, max wins */
 #define CLAMP_LO(x, b) ((((x) < (b)) | ((b) != (b))) ? (b) : (x))
 #define CLAMP_HI(x, c) ((((x) > (c)) | ((c) != (c))) ? (c) : (x))
@@ -250,6 +255,8 @@ CUBES(f32, float)
 CUBES(f64, double)
 static const PwRow cube_row = {PW_SAME, 0, 1, "pow", PW_SET_F(b_cube)};
 static const PwRow square_reciprocal_row = {PW_SAME, 0, 1, "pow", PW_SET_F(b_square_reciprocal)};
+static const PwRow lerp_near_row = {PW_SAME, 0, 2, "lerp_kernel_scalar", PW_SET_F(b_lerp_near)};
+static const PwRow lerp_far_row = {PW_SAME, 0, 2, "lerp_kernel_scalar", PW_SET_F(b_lerp_far)};
 static const PwRow addalpha_row = {PW_SAME, 0, 2, "add_cpu/sub_cpu", PW_SET_REALC(b_addalpha)};
 static const PwRow pow_number_row = {PW_SAME, PW_PARAM, 2, "pow", {[PW_C128] = b_pow_number_c128}};
 static const PwRow clamp_min_row = {PW_SAME, PW_PARAM, 2, "clamp_min|clamp is not supported for complex types",
@@ -529,6 +536,12 @@ PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
                           tl_cpp_type[((TlTensor *)args[i])->dtype]);
   if (tl_is_integral(d)) return pw_not_implemented(TL_CHECK(args[2]) ? "lerp_kernel_tensor" : "lerp_kernel_scalar", d);
   if (tl_check_real(args[2], d)) return NULL;
+  PwParams p = {0};
+  if (!TL_CHECK(args[2]) && (d == TL_F32 || d == TL_F64)) {
+    if (tl_double(args[2], &p.x) < 0) return NULL;
+    const bool near = d == TL_F32 ? fabsf((float)p.x) < 0.5f : fabs(p.x) < 0.5;
+    return pw_run(near ? &lerp_near_row : &lerp_far_row, &p, 2, args, (int)d, out);
+  }
   return pw_run(k->data, NULL, 3, args, lone ? -1 : (int)d, out);
 }
 
