@@ -136,6 +136,14 @@ static inline v4f vm_log1p(v4f x) {
   return v4_select((v4i)(vm_abs(x) < v4_const(1e-7f)), x, y);
 }
 
+/* log(1 + e) for 0 <= e <= 1 */
+static inline v4f vm_log1p_unit(v4f e) {
+  const v4f one = v4_const(1.0f);
+  v4f u = one + e, v = u - one, d = e - v, k, f = vm_split_normal(u, &k);
+  /* d / u, for which d (1 - v + v^2 / 2) is near enough: it is d where u is 1, and else below the last bit */
+  return v4_madd(d, v4_madd(v, v4_madd(v, v4_const(0.5f), -one), one), vm_log_parts(k, f));
+}
+
 static inline v4f vm_tanh(v4f x) {
   v4f a = vm_abs(x), t = vm_expm1(v4_const(-2.0f) * vm_clamp(a, 0.0f, 10.0f));
   return vm_copysign(-t / (t + v4_const(2.0f)), x);

@@ -131,7 +131,7 @@ static inline double mish_grad1(double x) {
 }
 PW_V2(a_mish_backward_f32, a *mish_grad4(b))
 PW_L2(a_mish_backward_f64, double, double, a *mish_grad1(b))
-PW_V1(a_log_sigmoid_f32, SEL(a < V(0.0f), a, V(0.0f)) - vm_log1p(vm_exp(-vm_abs(a))))
+PW_V1(a_log_sigmoid_f32, v4_at_most(a, V(0.0f)) - vm_log1p_unit(vm_exp(-vm_abs(a))))
 PW_L1(a_log_sigmoid_f64, double, double, (a < 0 ? a : 0) - log1p(exp(-fabs(a))))
 PW_V2(a_log_sigmoid_backward_f32, a *vm_sigmoid(-b))
 PW_L2(a_log_sigmoid_backward_f64, double, double, a *SIG1(-b))
