@@ -72,6 +72,7 @@ SMALL = {
     "core/data.c",
     "core/dlpack.c",
     "core/float8.c",
+    "core/geometry.c",
     "core/grad_mode.c",
     "core/device.c",
     "core/number.c",
