@@ -276,8 +276,7 @@ static void move_tile(const Plane *q, char *d, const char *p, int64_t m0, int64_
   int64_t a = 0, b = 0;
   if (q->size == 4 && q->d[0] == 4 && q->s[1] == 4) {
     for (; b + 4 <= m1; b += 4)
-      for (a = 0; a + 4 <= m0; a += 4)
-        turn_4x4(d + b * q->d[1] + a * 4, q->d[1], p + a * q->s[0] + b * 4, q->s[0]);
+      for (a = 0; a + 4 <= m0; a += 4) turn_4x4(d + b * q->d[1] + a * 4, q->d[1], p + a * q->s[0] + b * 4, q->s[0]);
     for (; a < m0 && b; a++) tl_move(d + a * 4, q->d[1], p + a * q->s[0], 4, b, 4);
     d += b * q->d[1];
     p += b * 4;
@@ -298,8 +297,8 @@ static int plane_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
       const int64_t m1 = q->n[1] - j < tile1 ? q->n[1] - j : tile1;
       for (int64_t i = 0; i < q->n[0]; i += tile0) {
         const int64_t m0 = q->n[0] - i < tile0 ? q->n[0] - i : tile0;
-        move_tile(q, ptrs[0] + k * st[0] + j * q->d[1] + i * q->d[0],
-                  ptrs[1] + k * st[1] + j * q->s[1] + i * q->s[0], m0, m1);
+        move_tile(q, ptrs[0] + k * st[0] + j * q->d[1] + i * q->d[0], ptrs[1] + k * st[1] + j * q->s[1] + i * q->s[0],
+                  m0, m1);
       }
       if (q->n[0] * tile1 >= 1 << 14 && tl_check_interrupt()) return -1;
     }

@@ -15,9 +15,7 @@ static inline v4u low(v8h h) { return (v4u)wasm_u32x4_extend_low_u16x8((v128_t)h
 static inline v4u high(v8h h) { return (v4u)wasm_u32x4_extend_high_u16x8((v128_t)h); }
 #else /* little-endian */
 static inline v4u max_u(v4u a, v4u b) { return select_u((v4u)(a > b), a, b); }
-static inline v8h join(v4u a, v4u b) {
-  return __builtin_shufflevector((v8h)a, (v8h)b, 0, 2, 4, 6, 8, 10, 12, 14);
-}
+static inline v8h join(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 0, 2, 4, 6, 8, 10, 12, 14); }
 static inline v4u low(v8h h) { return (v4u)__builtin_shufflevector(h, (v8h){0}, 0, 8, 1, 8, 2, 8, 3, 8); }
 static inline v4u high(v8h h) { return (v4u)__builtin_shufflevector(h, (v8h){0}, 4, 8, 5, 8, 6, 8, 7, 8); }
 #endif
@@ -33,8 +31,8 @@ static inline v4u to_half(v4u u) {
   v4u twice = u + u; /* without the sign */
   /* beyond 65504 two factors make an infinity of it, and of smaller ones four times their value */
   v4f x = (v4f)(u & u4(0x7fffffffu)) * v4_const(0x1p112f) * v4_const(0x1p-110f);
-  /* a number of the same exponent, 2^-14 at least, with the half's last bit at the end of the mantissa, is added, so the
-   * sum is rounded to it */
+  /* a number of the same exponent, 2^-14 at least, with the half's last bit at the end of the mantissa, is added, so
+   * the sum is rounded to it */
   v4u bias = max_u(twice & u4(0xff000000u), u4(0x71000000u));
   v4u sum = (v4u)(x + (v4f)((bias >> 1) + u4(0x07800000u)));
   v4u r = ((sum >> 13) & u4(0x7c00)) + (sum & u4(0x0fff));

@@ -7,8 +7,8 @@
 /* n elements of one size, any byte strides; the rows do not overlap */
 void tl_move(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n, int size);
 
-/* Bytes side by side. Short rows: a loop, since memory.copy costs more than the row in WASM. The empty asm keeps it from
- * becoming memcpy. */
+/* Bytes side by side. Short rows: a loop, since memory.copy costs more than the row in WASM. The empty asm keeps it
+ * from becoming memcpy. */
 typedef uint32_t tl_bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint32_t __attribute__((aligned(1), may_alias)) tl_bytes4;
 static inline void tl_copy_row(char *d, const char *s, size_t n) {

@@ -16,8 +16,8 @@ static inline v4f v4_load(const float *p) { return *(const v4f_u *)p; }
 static inline void v4_store(float *p, v4f v) { *(v4f_u *)p = v; }
 static inline v4f v4_set1(float x) { return (v4f){x, x, x, x}; }
 static inline v4i v4i_set1(int32_t x) { return (v4i){x, x, x, x}; }
-/* Constants of long formulas. V8 makes a vector constant of three or four instructions at each use, in a loop too. Hidden
- * from the compiler it is made before the loop, and read from a register or the stack. */
+/* Constants of long formulas. V8 makes a vector constant of three or four instructions at each use, in a loop too.
+ * Hidden from the compiler it is made before the loop, and read from a register or the stack. */
 #if defined(__wasm__)
 static inline v4f v4_const(float x) {
   v4f v = v4_set1(x);

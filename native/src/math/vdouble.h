@@ -25,7 +25,8 @@ static inline v2d vd_madd(v2d a, v2d b, v2d c) { return (v2d)_mm_fmadd_pd((__m12
 #else
 static inline v2d vd_madd(v2d a, v2d b, v2d c) { return a * b + c; }
 #endif
-/* These coefficients are too many for registers, so V8 had better read them as numbers, which the compiler must not see.
+/* These coefficients are too many for registers, so V8 had better read them as numbers, which the compiler must not
+ * see.
  */
 #if defined(__wasm__)
 #define VD_OPAQUE volatile

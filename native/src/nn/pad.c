@@ -145,7 +145,8 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
 /* one row of elements of a size */
 #define PAD_ROW(T) for (int64_t x = from; x < to; x++) ((T *)dst)[x] = ((const T *)(src + base * isz))[mx[x]]
 
-static void pad_part(char *dst, const char *src, int64_t base, const int64_t *mx, int64_t from, int64_t to, int64_t isz) {
+static void pad_part(char *dst, const char *src, int64_t base, const int64_t *mx, int64_t from, int64_t to,
+                     int64_t isz) {
   switch (isz) {
   case 1: PAD_ROW(uint8_t); break;
   case 2: PAD_ROW(uint16_t); break;

@@ -69,7 +69,7 @@ PW_L2(a_gelu_tanh_backward_f64, double, double, a *gelu_tanh_grad1(b))
 
 /* ---- functions of exp ---- */
 #define SIG1(x) (1 / (1 + exp(-(x))))
-PW_V1(a_silu_f32, a * V(0.5f) / (V(0.5f) + vm_half_exp_minus(a)))
+PW_V1(a_silu_f32, a *V(0.5f) / (V(0.5f) + vm_half_exp_minus(a)))
 PW_L1(a_silu_f64, double, double, a / (1 + exp(-a)))
 PW_L1(a_silu_c128, tl_c128, tl_c128, cz_div(a, cz_add(cz_of(1, 0), cz_exp(cz_neg(a)))))
 static inline v4f silu_grad4(v4f x) {

@@ -6,7 +6,8 @@
 
 /* LU with partial pivoting of an m x n panel with row stride lda, in place; piv counts from 1, whole rows of `width`
  * elements from a - left on are exchanged; returns 0 or the 1-based index of the first zero pivot */
-static int F(lu_panel)(T *a, intptr_t m, intptr_t n, intptr_t lda, int32_t *piv, bool pivot, intptr_t left, intptr_t width) {
+static int F(lu_panel)(T *a, intptr_t m, intptr_t n, intptr_t lda, int32_t *piv, bool pivot, intptr_t left,
+                       intptr_t width) {
   int info = 0;
   for (intptr_t k = 0; k < (m < n ? m : n); k++) {
     intptr_t p = k;
@@ -77,8 +78,8 @@ static int F(lu)(T *a, intptr_t m, intptr_t n, int32_t *piv, bool pivot) {
   return info;
 }
 
-/* lower Cholesky factor from the lower triangle, zeros above; 0 or the 1-based order of the minor that fails. Columns in
- * blocks, from which the product of those before is taken at once. */
+/* lower Cholesky factor from the lower triangle, zeros above; 0 or the 1-based order of the minor that fails. Columns
+ * in blocks, from which the product of those before is taken at once. */
 static int F(cholesky)(T *a, intptr_t n) {
   const intptr_t most = PRODUCTS && n > BLOCK ? 16 : n;
   for (intptr_t b = 0; b < n; b += most) {
@@ -117,7 +118,8 @@ static T F(reflector)(T *x, intptr_t n, intptr_t s) {
   return tau;
 }
 
-/* c := (I - tau v v^H) c for c m x n (row stride lc) with v0 = 1 implied, v1.. at distance s; by rows of some columns */
+/* c := (I - tau v v^H) c for c m x n (row stride lc) with v0 = 1 implied, v1.. at distance s; by rows of some columns
+ */
 static void F(reflect)(const T *v, intptr_t s, T tau, T *c, intptr_t m, intptr_t n, intptr_t lc) {
   T w[128];
   for (intptr_t at = 0; at < n; at += 128, c += 128) {
@@ -138,8 +140,8 @@ static void F(reflect)(const T *v, intptr_t s, T tau, T *c, intptr_t m, intptr_t
   }
 }
 
-/* c := H0 H1 ... c, or of `back` ... H1 H0 c (the conjugate factors), for the w reflections from column k of a on: one by
- * one, or at once as I - V t V^H where products are fast and there is memory for it */
+/* c := H0 H1 ... c, or of `back` ... H1 H0 c (the conjugate factors), for the w reflections from column k of a on: one
+ * by one, or at once as I - V t V^H where products are fast and there is memory for it */
 static void F(reflect_all)(const T *a, intptr_t m, intptr_t na, intptr_t k, intptr_t w, const T *tau, bool back, T *c,
                            intptr_t n, intptr_t lc) {
   T *v = PRODUCTS && w > 4 && n >= 8 ? tl_malloc((uint64_t)(m * w + w * w + w * n) * sizeof(T)) : NULL, *t = v + m * w;

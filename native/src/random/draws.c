@@ -133,7 +133,7 @@ static inline v4f log_cephes(v4f x, Fma *fma) {
   v4i low = (v4i)(m < 0.707106781186547524f);
   e -= (v4f)(low & (v4i)v4_set1(1.0f));
   v4f y = (m - 1.0f) + (v4f)(low & (v4i)m), z = y * y;
-  static const float c[] = {-1.1514610310e-1f, 1.1676998740e-1f,  -1.2420140846e-1f, 1.4249322787e-1f,
+  static const float c[] = {-1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f,
                             -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f};
   v4f q = v4_set1(7.0376836292e-2f);
   for (int i = 0; i < 8; i++) q = fma(q, y, v4_set1(c[i]));
@@ -184,7 +184,8 @@ __attribute__((noinline)) static void blocks_f(float *v, int64_t n, float mean, 
   static int8_t fused;
   if (!fused) fused = is_fused() ? 1 : -1;
   if (fused > 0) blocks_fused(v, n, mean, std);
-  else for (; n >= 16; n -= 16, v += 16) block4(v, mean, std, fma_doubles);
+  else
+    for (; n >= 16; n -= 16, v += 16) block4(v, mean, std, fma_doubles);
 }
 
 __attribute__((noinline)) static void block_d(double *v, double mean, double std) {
