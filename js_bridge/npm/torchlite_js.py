@@ -3,8 +3,8 @@
 JavaScript holds numbers (handles); the objects are in `_held`. A call crosses the border once, with numbers, strings
 and a text that says what they are, and comes back as a number or a string; no PyProxy is made. An argument's kind:
 
-    v  itself    h  the object of a handle   n  None   f  a float   c  a JavaScript function   a  a typed array
-    e  ...       j  a nested list of numbers, as JSON
+    v  itself   h  the object of a handle   n  None   f  a float   c  a JavaScript function   e  ...
+    a  a typed array: its bytes, and the name of its class   j  a nested list of numbers, as JSON
     [kinds] list   (kinds) tuple   {kinds} dict of keys and values in turn   <kinds> slice
 
 Names after a blank are those of the last arguments: "hvv dim keepdim". Results: the handle of a tensor is an int, None
@@ -239,7 +239,6 @@ _DECODERS = {
     "n": lambda value: None,
     "f": float,
     "c": lambda number: JsFunction(number),
-    "a": lambda array: array.to_memoryview(),
     "e": lambda value: ...,
     "j": json.loads,
 }
@@ -249,7 +248,7 @@ _CLOSING = {"[": "]", "(": ")", "{": "}", "<": ">"}
 def _plan(spec):
     """The function that makes (arguments, keyword arguments) of what came with such a text."""
     kinds, *names = spec.split(" ")
-    if kinds.strip("vhnfcaej"):
+    if kinds.strip("vhnfcej"):
         found = lambda args: _nested(kinds, iter(args))
     elif kinds == "h":
         found = lambda args: (_object(args[0]),)
@@ -287,6 +286,9 @@ def _sequence(kinds, values, end):
     for kind in kinds:
         if kind == end:
             break
+        if kind == "a":
+            out.append(_from_array(next(values), next(values)))
+            continue
         if kind not in _CLOSING:
             out.append(_DECODERS[kind](next(values)))
             continue
@@ -319,6 +321,18 @@ def invoke(target, name, spec, *args):
     except BaseException as error:
         if isinstance(error, KeyError) and target not in _held:
             error = RuntimeError(_GONE)
+        return _failed(error)
+
+
+def invoke_base(target, name, spec, *args):
+    """Calls the method that a JavaScript class has replaced."""
+    try:
+        thing = _object(target)
+        base = [kind for kind in type(thing).__mro__ if kind in _subclasses][-1]
+        args, named = _decoded(spec, args)
+        result = getattr(super(base, thing), name)(*args, **(named or {}))
+        return 0 if result is thing else _result(result)
+    except BaseException as error:
         return _failed(error)
 
 
@@ -403,9 +417,10 @@ def is_instance(handle, kind):
     return isinstance(_held[handle], _held[kind])
 
 
-def text(target):
+def text(target, full):
+    """What print() shows of an object; with `full` its repr."""
     try:
-        return repr(_object(target))
+        return (repr if full else str)(_object(target))
     except BaseException as error:
         return _failed(error)
 
@@ -426,6 +441,7 @@ _ARRAYS = {
     torch.uint32: "Uint32Array",
     torch.uint64: "BigUint64Array",
 }
+_DTYPES = {name: dtype for dtype, name in _ARRAYS.items()} | {"Uint8ClampedArray": torch.uint8}
 
 
 def read(target, halves):
@@ -494,6 +510,24 @@ def save_file(spec, *args):
         file = io.BytesIO()
         torch.save(_decoded(spec, args)[0][0], file)
         return _address(torch.frombuffer(file.getbuffer(), dtype=torch.uint8), False)
+    except BaseException as error:
+        return _failed(error)
+
+
+def _from_array(array, name):
+    """A tensor with the elements of a typed array."""
+    dtype = _DTYPES.get(name)
+    if dtype is None:
+        raise TypeError(f"no dtype has the elements of a {name}")
+    return torch.frombuffer(array.to_memoryview(), dtype=dtype) if array.length else torch.empty(0, dtype=dtype)
+
+
+def tensor(spec, *args):
+    """torch.tensor() of a typed array, which has a dtype."""
+    try:
+        (data,), named = _decoded(spec, args)
+        named = {"device": torch.get_default_device(), **(named or {})}
+        return _keep(torch.asarray(data, **named))
     except BaseException as error:
         return _failed(error)
 

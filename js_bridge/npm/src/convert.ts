@@ -82,20 +82,18 @@ export class Encoder {
   #value(value: unknown, values: unknown[]): string {
     switch (typeof value) {
       case "number":
-        values.push(value);
+        // Python's int has no -0
+        values.push(Object.is(value, -0) ? "-0" : value);
         return Object.is(value, -0) ? "f" : "v";
       case "string":
       case "boolean":
       case "bigint":
         values.push(value);
         return "v";
-      case "undefined":
-        values.push(0);
-        return "n";
       case "symbol":
         throw new TypeError("a symbol has no counterpart in Python");
     }
-    if (value === null) {
+    if (value === null || value === undefined) {
       values.push(0);
       return "n";
     }
@@ -120,11 +118,11 @@ export class Encoder {
       return `[${value.map((item) => this.#value(item, values)).join("")}]`;
     }
     if (ArrayBuffer.isView(value)) {
-      values.push(value);
+      values.push(new Uint8Array(value.buffer, value.byteOffset, value.byteLength), value.constructor.name);
       return "a";
     }
     if (value instanceof ArrayBuffer) {
-      values.push(new Uint8Array(value));
+      values.push(new Uint8Array(value), "Uint8Array");
       return "a";
     }
     if (value instanceof Map) return this.#entries(value.entries(), values);

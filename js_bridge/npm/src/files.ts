@@ -5,8 +5,8 @@ export async function readFile(
   source: unknown,
   { signal, progress }: { signal?: AbortSignal | undefined; progress?: (loaded: number, total: number) => void } = {},
 ): Promise<Uint8Array> {
-  if (source instanceof Uint8Array) return source;
   if (source instanceof ArrayBuffer) return new Uint8Array(source);
+  if (ArrayBuffer.isView(source)) return new Uint8Array(source.buffer, source.byteOffset, source.byteLength);
   if (source instanceof Blob) return new Uint8Array(await source.arrayBuffer());
   if (source instanceof Response) return readResponse(source, progress);
   if (typeof source !== "string" && !(source instanceof URL)) {
@@ -19,7 +19,9 @@ export async function readFile(
     const { readFile: read } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ name)) as {
       readFile(url: URL): Promise<Uint8Array>;
     };
-    return new Uint8Array(await read(url));
+    const bytes = new Uint8Array(await read(url));
+    progress?.(bytes.length, bytes.length);
+    return bytes;
   }
   const response = await fetch(url, signal ? { signal } : {});
   if (!response.ok) throw new Error(`${url.href}: HTTP ${response.status}`);

@@ -5,35 +5,16 @@ import { absolute, readFile } from "./files.js";
 import { Link } from "./link.js";
 import { FUNCTIONS, type Pyodide, type Python } from "./python.js";
 import { PYODIDE, WHEEL } from "./release.js";
+import type { Options, Progress, Torch } from "../own.js";
 
 export { PythonError } from "./errors.js";
 
-export interface Progress {
-  /** "pyodide": Python is fetched and started; "wheel": torchlite is fetched; "import": it is imported. */
-  stage: "pyodide" | "wheel" | "import";
-  loaded: number;
-  total: number;
-}
-
-export interface Options {
-  /** Where tensors are made unless a call says otherwise; "auto": on the GPU where there is one. */
-  device?: "cpu" | "webgpu" | "auto";
-  /** The folder of Pyodide's files. */
-  indexURL?: string | URL;
-  /** torchlite's wheel. */
-  wheelURL?: string | URL;
-  onProgress?: (progress: Progress) => void;
-  /** Ends the start; what was loaded until then is dropped. */
-  signal?: AbortSignal;
-  /** What Python prints, by lines; to the console otherwise. */
-  stdout?: (line: string) => void;
-  stderr?: (line: string) => void;
-}
+export type { Options, Progress };
 
 const FOLDER = "/home/pyodide/torchlite_js";
 
 /** Starts Python with torchlite, and resolves to `torch`. */
-export async function load(options: Options = {}): Promise<unknown> {
+export async function load(options: Options = {}): Promise<Torch> {
   const { signal, onProgress = () => {}, device = "cpu" } = options;
   const check = (): void => signal?.throwIfAborted();
   check();
@@ -58,7 +39,7 @@ export async function load(options: Options = {}): Promise<unknown> {
   await choose(torch as Devices, device);
   check();
   onProgress({ stage: "import", loaded: 1, total: 1 });
-  return torch;
+  return torch as Torch;
 }
 
 interface Devices {

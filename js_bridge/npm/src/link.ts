@@ -44,18 +44,16 @@ export class Link {
     return (this.#kinds[type] ??= JSON.parse(this.python.describe(type)) as Kind);
   }
 
-  /** Calls a method, or the object itself where the name is empty. `self` is what 0 stands for. */
-  call(handle: number, name: string, args: readonly unknown[], self?: unknown): unknown {
+  /** Calls a method, or the object itself where the name is empty. `self` is what 0 stands for; `base`: the method that
+   * a JavaScript class has replaced. */
+  call(handle: number, name: string, args: readonly unknown[], self?: unknown, base = false): unknown {
     const { spec, values } = this.encoder.arguments(args);
     const { python } = this;
+    if (base) return this.decode(python.invoke_base(handle, name, spec, ...values), self);
     // the usual lengths without a spread, which is slower
-    const raw =
-      values.length < 2
-        ? values.length
-          ? python.invoke(handle, name, spec, values[0])
-          : python.invoke(handle, name, spec)
-        : python.invoke(handle, name, spec, ...values);
-    return this.decode(raw, self);
+    if (values.length === 0) return this.decode(python.invoke(handle, name, spec), self);
+    if (values.length === 1) return this.decode(python.invoke(handle, name, spec, values[0]), self);
+    return this.decode(python.invoke(handle, name, spec, ...values), self);
   }
 
   decode(raw: Raw, self?: unknown): unknown {
@@ -108,7 +106,7 @@ export class Link {
     const handle = handleOf(value);
     if (handle !== undefined) return handle;
     const { spec, values } = this.encoder.one(value);
-    if (spec.includes("a") || typeof value === "bigint") return this.#packed(spec, values);
+    if (!values.every(isJson)) return this.#packed(spec, values);
     return JSON.stringify([spec, ...values]);
   }
 
@@ -128,20 +126,20 @@ export class Link {
   }
 
   /** load_state_dict of a dict; or of a file, by its address or bytes. */
-  loadState(module: object, state: unknown, args: unknown[]): unknown {
+  loadState(module: object, args: unknown[]): unknown {
     const handle = handleOf(module)!;
-    if (state instanceof Map || handleOf(state) !== undefined) {
-      return this.call(handle, "load_state_dict", [state, ...args], module);
-    }
+    const [state, ...rest] = args;
+    if (state instanceof Map || handleOf(state) !== undefined) return this.call(handle, "load_state_dict", args);
     const load = (bytes: Uint8Array): unknown => {
-      const { spec, values } = this.encoder.arguments(args);
+      const { spec, values } = this.encoder.arguments(rest);
       return this.decode(this.python.load_state(handle, bytes, spec, ...values));
     };
     return readFile(state).then(load);
   }
 
-  text(handle: number): string {
-    const text = this.python.text(handle);
+  /** What print() shows of an object; with `full` its repr. */
+  text(handle: number, full = false): string {
+    const text = this.python.text(handle, full);
     return text.startsWith("e{") ? (this.decode(text) as string) : text;
   }
 
@@ -162,6 +160,10 @@ export class Link {
     await turn();
     this.#paused = performance.now();
   }
+}
+
+function isJson(value: unknown): boolean {
+  return typeof value === "number" ? Number.isFinite(value) : typeof value === "string" || typeof value === "boolean";
 }
 
 /** Resolves when other tasks had their turn; a timer would wait longer in a page that is hidden. */

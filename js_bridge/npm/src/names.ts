@@ -9,6 +9,12 @@ import { settled, type Held } from "./memory.js";
 const CONTEXTS = ["no_grad", "enable_grad", "inference_mode"];
 
 export function ownNames(link: Link): object {
+  const known = new Map<string, unknown>();
+  /** What Python's torch has by a name. */
+  const python = (name: string): unknown => {
+    if (!known.has(name)) known.set(name, link.decode(link.python.get(handleOf(link.torch)!, name)));
+    return known.get(name);
+  };
   const within = (manager: unknown, work: () => unknown): unknown => {
     const handle = handleOf(manager);
     if (handle === undefined) throw new TypeError("torch.within() takes a context manager of Python's, and a function");
@@ -17,10 +23,10 @@ export function ownNames(link: Link): object {
   };
   const contexts = CONTEXTS.map((name) => {
     const enter = (...args: unknown[]): unknown => {
-      const python = link.decode(link.python.get(handleOf(link.torch)!, name)) as (...args: unknown[]) => unknown;
+      const manager = python(name) as (...args: unknown[]) => unknown;
       const work = args.at(-1);
-      if (typeof work !== "function" || handleOf(work) !== undefined) return python(...args);
-      return within(python(...args.slice(0, -1)), work as () => unknown);
+      if (typeof work !== "function" || handleOf(work) !== undefined) return manager(...args);
+      return within(manager(...args.slice(0, -1)), work as () => unknown);
     };
     return [name, enter];
   });
@@ -28,6 +34,13 @@ export function ownNames(link: Link): object {
     ...Object.fromEntries(contexts),
     Tensor: link.Tensor,
     within,
+    tensor: (...args: unknown[]) => {
+      const [data] = args;
+      const isArray = ArrayBuffer.isView(data) || data instanceof ArrayBuffer;
+      if (!isArray) return (python("tensor") as (...args: unknown[]) => unknown)(...args);
+      const { spec, values } = link.encoder.arguments(args);
+      return link.decode(link.python.tensor(spec, ...values));
+    },
     scope: <T>(work: () => T): T => link.memory.scope(work),
     keep: <T extends Held>(tensor: T): T => {
       link.memory.keep(tensor);

@@ -29,7 +29,7 @@ export class Objects {
         return link.text(handleOf(this)!);
       },
       [INSPECT](this: object) {
-        return link.text(handleOf(this)!);
+        return link.text(handleOf(this)!, true);
       },
       [Symbol.toPrimitive](this: object) {
         return link.text(handleOf(this)!);
@@ -51,15 +51,12 @@ export class Objects {
   addModuleMethods({ methods }: Kind): void {
     const link = this.#link;
     for (const name of methods) {
-      // load_state_dict and load also take addresses of files
-      this.#modulePrototype[name] =
-        name === "load_state_dict"
-          ? function (this: object, state: unknown, ...args: unknown[]): unknown {
-              return link.loadState(this, state, args);
-            }
-          : function (this: object, ...args: unknown[]): unknown {
-              return link.call(handleOf(this)!, name, args, this);
-            };
+      const method = function (this: Prototype, ...args: unknown[]): unknown {
+        const replaced = this[name] !== method;
+        if (name === "load_state_dict" && !replaced) return link.loadState(this, args);
+        return link.call(handleOf(this)!, name, args, this, replaced);
+      };
+      this.#modulePrototype[name] = method;
     }
   }
 
@@ -91,7 +88,7 @@ export class Objects {
     const link = this.#link;
     const called = (...args: unknown[]): unknown => link.call(handle, "", args);
     Object.defineProperty(called, HANDLE, { value: handle });
-    Object.defineProperty(called, INSPECT, { value: () => link.text(handle) });
+    Object.defineProperty(called, INSPECT, { value: () => link.text(handle, true) });
     return called;
   }
 
@@ -148,7 +145,7 @@ export class Objects {
     const link = this.#link;
     const found = new Map<PropertyKey, unknown>(Object.entries(own));
     found.set(HANDLE, handle);
-    found.set(INSPECT, () => link.text(handle));
+    found.set(INSPECT, () => link.text(handle, true));
     found.set(Symbol.toPrimitive, () => link.text(handle));
     return new Proxy(Object.create(null) as object, {
       get(_target, name): unknown {
@@ -180,7 +177,7 @@ export class Objects {
     const found = new Map<PropertyKey, unknown>();
     found.set(HANDLE, handle);
     found.set("prototype", target.prototype);
-    found.set(INSPECT, () => link.text(handle));
+    found.set(INSPECT, () => link.text(handle, true));
     found.set(Symbol.toPrimitive, () => link.text(handle));
     found.set(Symbol.hasInstance, (value: unknown) => {
       const held = handleOf(value);

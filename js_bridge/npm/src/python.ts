@@ -7,6 +7,8 @@ export interface Python {
   start(host: Host): string;
   describe(type: number): string;
   invoke(target: number, name: string, spec: string, ...args: unknown[]): Raw;
+  invoke_base(target: number, name: string, spec: string, ...args: unknown[]): Raw;
+  tensor(spec: string, ...args: unknown[]): Raw;
   get(target: number, name: string): Raw;
   put(target: number, name: string, spec: string, ...args: unknown[]): Raw;
   has(target: number, name: string): boolean;
@@ -15,7 +17,7 @@ export interface Python {
   step(iterator: number): Raw;
   names(target: number): string;
   is_instance(handle: number, kind: number): boolean;
-  text(target: number): string;
+  text(target: number, full: boolean): string;
   read(target: number, halves: boolean): string;
   fetch(target: number, halves: boolean): Promise<string>;
   load_file(bytes: Uint8Array): Raw;
@@ -32,7 +34,7 @@ export interface Python {
 export const FUNCTIONS: (keyof Python)[] = [
   ...(["start", "describe", "invoke", "get", "put", "has", "index", "iterate", "step", "names", "is_instance"] as const),
   ...(["text", "read", "fetch", "load_file", "load_state", "save_file", "pack", "run", "subclass"] as const),
-  ...(["instance", "release", "memory"] as const),
+  ...(["instance", "release", "memory", "invoke_base", "tensor"] as const),
 ];
 
 /** What Python calls. Arguments come as JSON; an answer is a handle, undefined, or a text. */
