@@ -69,7 +69,8 @@ def make(out: pathlib.Path) -> pathlib.Path:
     folder.mkdir(parents=True)
     file = wheel()
     shutil.copy(file, folder)
-    bundle("index.ts", folder / "index.js", file.name)
+    for name in ("index", "worker"):
+        bundle(f"{name}.ts", folder / f"{name}.js", file.name)
     types = [sys.executable, str(SOURCE / "declarations.py"), str(folder / "index.d.ts")]
     subprocess.run(types, check=True)
     describe(folder)

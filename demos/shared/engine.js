@@ -23,14 +23,18 @@ export class Engine extends EventTarget {
   #predictions = new Map();
   #requests = new Map();
   #extend;
+  #runtime;
   #nextId = 1;
   #timers = [];
 
   /** `files`: what the script finds beside itself, as {name: URL}. `extend`: the URL of a module for the worker, with
    * install({pyodide, folder, post}), which returns the Python module that runs scripts; prepare(source) before a run
-   * and done() after it; and `requests`, see request(). */
-  constructor({ files = {}, extend } = {}) {
+   * and done() after it; and `requests`, see request(). `runtime`: {pyodide, wheel}, the addresses of Pyodide's folder
+   * and of torchlite, where no files.json of a demo site tells them.
+   * @param {{ files?: Record<string, string>, extend?: string, runtime?: { pyodide: string, wheel: string } }} options */
+  constructor({ files = {}, extend, runtime } = {}) {
     super();
+    this.#runtime = runtime;
     this.#extend = extend && new URL(extend, location).href;
     this.#files = Object.fromEntries(Object.entries(files).map(([name, url]) => [name, new URL(url, location).href]));
   }
@@ -46,7 +50,8 @@ export class Engine extends EventTarget {
     // The fast way to interrupt Python; only a cross-origin isolated page may share memory.
     this.#shared = globalThis.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
     this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module", name: "Python" });
-    this.#worker.postMessage({ type: "start", files: this.#files, shared: this.#shared, extend: this.#extend });
+    const given = { extend: this.#extend, runtime: this.#runtime };
+    this.#worker.postMessage({ type: "start", files: this.#files, shared: this.#shared, ...given });
     return new Promise((resolve, reject) => {
       const fail = (text) => {
         this.trouble = text;
@@ -130,6 +135,15 @@ export class Engine extends EventTarget {
   restart() {
     if (this.state === "ready") this.#replace();
     return this.#started;
+  }
+
+  /** Ends Python for good. */
+  end() {
+    this.#worker?.terminate();
+    for (const { reject } of this.#requests.values()) reject(new Error("Python was ended"));
+    this.#requests.clear();
+    this.#timers.splice(0).forEach(clearTimeout);
+    this.#set("off");
   }
 
   #later(delay, action) {

@@ -8,6 +8,8 @@ export interface Progress {
 }
 
 export interface Options {
+  /** Python in a worker: calls are messages, results are awaited, and run() can be stopped. */
+  worker?: boolean;
   /** Where tensors are made unless a call says otherwise; "auto": on the GPU where there is one. */
   device?: "cpu" | "webgpu" | "auto";
   /** The folder of Pyodide's files. */
@@ -23,7 +25,27 @@ export interface Options {
 }
 
 /** Starts Python with torchlite, and resolves to `torch`. Nothing is fetched before it is called. */
-export function load(options?: Options): Promise<Torch>;
+export function load(options: Options & { worker: true }): Promise<WorkerTorch>;
+export function load(options?: Options & { worker?: false }): Promise<Torch>;
+
+export interface RunOptions {
+  /** Stops the script. */
+  signal?: AbortSignal;
+  /** What the script prints, as it comes. */
+  stdout?: (text: string) => void;
+  stderr?: (text: string) => void;
+}
+
+/** torch in a worker. Calls return at once; values are awaited: `await x.data()`, `await x.shape`. */
+export interface WorkerTorch {
+  /** Runs Python source, or the file at an address that ends in .py; the result has its names. */
+  run(source: string | URL, options?: RunOptions): Promise<any>;
+  /** Runs `work`, then lets go of what was made meanwhile, without its result. */
+  scope<T>(work: () => T): T;
+  /** Ends the worker. */
+  terminate(): void;
+  [name: string]: any;
+}
 
 /** A Python exception: its class as `name`, PyTorch's text as `message`. */
 export class PythonError extends Error {

@@ -555,6 +555,11 @@ def run(source, name):
         return _failed(error)
 
 
+def adopt(thing):
+    """An object that came as a PyProxy."""
+    return _live(thing)
+
+
 # ---- Python calls JavaScript -----------------------------------------------------------------------------------------
 
 

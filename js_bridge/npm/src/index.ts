@@ -1,74 +1,71 @@
 // load(): Python, torchlite in it, and torch for JavaScript. Nothing is fetched before it is called.
 
-import source from "../torchlite_js.py";
 import { absolute, readFile } from "./files.js";
-import { Link } from "./link.js";
-import { FUNCTIONS, type Pyodide, type Python } from "./python.js";
+import { attach } from "./attach.js";
+import type { Pyodide } from "./python.js";
 import { PYODIDE, WHEEL } from "./release.js";
+import { startWorker } from "./remote.js";
 import type { Options, Progress, Torch } from "../own.js";
 
 export { PythonError } from "./errors.js";
-
+export { Slice } from "./convert.js";
 export type { Options, Progress };
 
-const FOLDER = "/home/pyodide/torchlite_js";
-
 /** Starts Python with torchlite, and resolves to `torch`. */
-export async function load(options: Options = {}): Promise<Torch> {
+export async function load(options: Options = {}): Promise<unknown> {
   const { signal, onProgress = () => {}, device = "cpu" } = options;
-  const check = (): void => signal?.throwIfAborted();
-  check();
+  signal?.throwIfAborted();
   const wheelURL = options.wheelURL ? absolute(options.wheelURL) : WHEEL;
+  const folder = folderOf(options);
+  if (options.worker) {
+    const torch = await startWorker((folder ?? PYODIDE).href, wheelURL.href, options);
+    await choose(torch as Devices, device);
+    return torch;
+  }
   const fetched = readFile(wheelURL, {
     signal,
     progress: (loaded, total) => onProgress({ stage: "wheel", loaded, total }),
   });
   fetched.catch(() => {}); // told below, unless Pyodide fails first
   onProgress({ stage: "pyodide", loaded: 0, total: 1 });
-  const pyodide = await startPyodide(options);
-  check();
+  const pyodide = await startPyodide(folder);
+  if (options.stdout) pyodide.setStdout({ batched: options.stdout });
+  if (options.stderr) pyodide.setStderr({ batched: options.stderr });
+  signal?.throwIfAborted();
   onProgress({ stage: "pyodide", loaded: 1, total: 1 });
   pyodide.unpackArchive(await fetched, "wheel");
-  check();
+  signal?.throwIfAborted();
   onProgress({ stage: "import", loaded: 0, total: 1 });
-  pyodide.FS.mkdirTree(FOLDER);
-  pyodide.FS.writeFile(`${FOLDER}/torchlite_js.py`, source);
-  const { path } = pyodide.pyimport("sys") as { path: { append(folder: string): void } };
-  path.append(FOLDER);
-  const { torch } = new Link(pyodide, functionsOf(pyodide.pyimport("torchlite_js")));
+  const { torch } = attach(pyodide);
   await choose(torch as Devices, device);
-  check();
   onProgress({ stage: "import", loaded: 1, total: 1 });
   return torch as Torch;
 }
 
 interface Devices {
   webgpu: { ready(): unknown; why_not(): string };
-  set_default_device(name: string): void;
+  set_default_device(name: string): unknown;
 }
 
 async function choose(torch: Devices, device: string): Promise<void> {
   if (device === "cpu") return;
-  if (await torch.webgpu.ready()) torch.set_default_device("webgpu");
-  else if (device !== "auto") throw new Error(`there is no webgpu device: ${torch.webgpu.why_not()}`);
+  if (await torch.webgpu.ready()) await torch.set_default_device("webgpu");
+  else if (device !== "auto") throw new Error(`there is no webgpu device: ${await torch.webgpu.why_not()}`);
 }
 
-async function startPyodide({ indexURL, stdout, stderr }: Options): Promise<Pyodide> {
+/** Where Pyodide is; null for the npm package, which node has beside this one. */
+function folderOf({ indexURL }: Options): URL | null {
+  if (indexURL) return absolute(String(indexURL).replace(/\/?$/, "/"));
   const { process } = globalThis as { process?: { versions?: { node?: string } } };
-  const folder = indexURL ? absolute(String(indexURL).replace(/\/?$/, "/")) : process?.versions?.node ? null : PYODIDE;
+  return process?.versions?.node ? null : PYODIDE;
+}
+
+async function startPyodide(folder: URL | null): Promise<Pyodide> {
   // by a name that bundlers do not follow: Pyodide finds its files beside itself
   const module = folder ? `${folder.href}pyodide.mjs` : "pyodide";
   const { loadPyodide } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ module)) as {
     loadPyodide(options: object): Promise<Pyodide>;
   };
   const where = folder?.protocol === "file:" ? decodeURIComponent(folder.pathname) : folder?.href;
-  const pyodide = await loadPyodide({ ...(where ? { indexURL: where } : {}), fullStdLib: false });
-  if (stdout) pyodide.setStdout({ batched: stdout });
-  if (stderr) pyodide.setStderr({ batched: stderr });
-  return pyodide;
-}
-
-/** The functions themselves: a lookup in Python's module at each call would cost more than the call. */
-function functionsOf(module: unknown): Python {
-  return Object.fromEntries(FUNCTIONS.map((name) => [name, (module as Python)[name]])) as unknown as Python;
+  return loadPyodide({ ...(where ? { indexURL: where } : {}), fullStdLib: false });
 }

@@ -25,6 +25,7 @@ export interface Python {
   save_file(spec: string, ...args: unknown[]): string;
   pack(spec: string, ...args: unknown[]): number | string;
   run(source: string, name: string): Raw;
+  adopt(thing: unknown): Raw;
   subclass(base: number, name: string, methods: string): number;
   instance(subclass: number, body: number, spec: string, ...args: unknown[]): Raw;
   release(...handles: number[]): void;
@@ -34,7 +35,7 @@ export interface Python {
 export const FUNCTIONS: (keyof Python)[] = [
   ...(["start", "describe", "invoke", "get", "put", "has", "index", "iterate", "step", "names", "is_instance"] as const),
   ...(["text", "read", "fetch", "load_file", "load_state", "save_file", "pack", "run", "subclass"] as const),
-  ...(["instance", "release", "memory", "invoke_base", "tensor"] as const),
+  ...(["instance", "release", "memory", "invoke_base", "tensor", "adopt"] as const),
 ];
 
 /** What Python calls. Arguments come as JSON; an answer is a handle, undefined, or a text. */

@@ -1,0 +1,113 @@
+"""The npm package in pages without a bundler: in the window, in a worker of the page's own, and its own worker."""
+
+from __future__ import annotations
+
+import sys
+
+import pages
+import pytest
+from dist import ROOT
+
+sys.path.insert(0, str(ROOT / "wheels"))
+import npm
+
+LOAD = 'const { load } = await import("%(base)s/npm/index.js"); const torch = await load({ indexURL: "%(base)s/dist/"%(more)s });'
+PROGRAM = """
+  const { nn } = torch;
+  torch.manual_seed(0);
+  const x = torch.randn(128);
+  const y = torch.randn(128);
+  const total = x.add(y).mul(2).sum();
+  class Net extends nn.Module {
+    constructor() { super(); this.fc = nn.Linear(4, 2, { bias: false }); }
+    forward(x) { return this.fc(x); }
+  }
+  const model = new Net();
+  const optimizer = new torch.optim.SGD(model.parameters(), { lr: 0.1 });
+  const input = torch.randn(16, 4);
+  let first, last;
+  for (let step = 0; step < 20; step++) {
+    const loss = model(input).pow(2).mean();
+    optimizer.zero_grad();
+    loss.backward();
+    optimizer.step();
+    last = await loss.data();
+    first ??= last;
+  }
+  return [(await x.data())[0], total.shape, last[0] < first[0]];
+"""
+EXPECTED = [pytest.approx(-1.1258398), [], True]
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    return npm.make(tmp_path_factory.mktemp("npm"))
+
+
+@pytest.fixture(scope="module", params=["plain", "isolated"])
+def served(request, package, dist_folder):
+    script = f"{LOAD % {'base': '..', 'more': ''}}"
+    headers = pages.ISOLATED if request.param == "isolated" else None
+    del script
+    with pages.serve({"/dist/": dist_folder, "/npm/": package}, {"/empty.html": pages.EMPTY}, headers) as base:
+        yield base
+
+
+def load(base: str, more: str = "") -> str:
+    return LOAD % {"base": base, "more": more}
+
+
+def run(driver, base: str, body: str, more: str = ""):
+    driver.get(base + "/empty.html")
+    return pages.run_async(driver, load(base, more) + body)
+
+
+def test_in_the_window(driver, served):
+    assert run(driver, served, PROGRAM) == EXPECTED
+
+
+def test_in_a_worker_of_the_page(driver, served):
+    ask = pages.Asking(driver, served, load(served) + "globalThis.pyodide = { runPython: (code) => 0, runPythonAsync: "
+                       "async () => { %s } };" % PROGRAM)
+    assert ask("async", "") == EXPECTED
+    ask.end()
+
+
+WORKER = """
+  const x = torch.randn(128, { dtype: torch.float64 });
+  const y = x.add(1).mul(2);
+  const [shape, data, sum] = [await y.shape, await y.data(), await y.sub(x.mul(2)).sum().item()];
+  const { values } = await torch.tensor([1, 3, 2]).max({ dim: 0 });
+  const model = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU());
+  const grad = await torch.no_grad(() => model(torch.ones(1, 2))).requires_grad;
+  const error = await torch.ones(2, 3).matmul(torch.ones(2, 3)).sum().then(() => "none", (e) => e.name + e.message);
+  return [shape, data.constructor.name, sum, await values.item(), grad, error];
+"""
+
+
+def test_its_own_worker(driver, served):
+    message = "RuntimeErrormat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)"
+    assert run(driver, served, WORKER, ", worker: true") == [[128], "Float64Array", 256, 3, False, message]
+
+
+SCRIPTS = """
+  const seen = [];
+  const script = "import torch\\ndef twice(x):\\n    return 2 * x\\nprint('hello', torch.ones(2).sum().item())\\n";
+  const names = await torch.run(script, { stdout: (text) => seen.push(text) });
+  const four = await names.twice(2);
+  const stopped = new AbortController();
+  const endless = torch.run("print('on')\\nwhile True: pass", {
+    signal: stopped.signal,
+    stdout: () => setTimeout(() => stopped.abort(), 50),
+  }).then(() => "ended", (error) => error.name);
+  const wrong = await endless.then(() => torch.run("x = 1\\nx / 0\\n").catch((e) => [e.name, e.message, e.traceback]));
+  torch.terminate();
+  return [seen.join(""), four, await endless, wrong];
+"""
+
+
+def test_scripts_with_streams_and_stop(driver, served):
+    printed, four, stopped, (name, message, traceback) = run(driver, served, SCRIPTS, ", worker: true")
+    assert (printed, four, stopped) == ("hello 2.0\n", 4, "AbortError")
+    assert (name, message) == ("ZeroDivisionError", "division by zero")
+    assert 'File "script.py", line 2' in traceback
