@@ -125,7 +125,7 @@ async function start({ files, shared, extend, runtime }) {
 
   const indexURL = new URL(list.pyodide, root).href;
   const wheel = new URL(list.wheel, root).href;
-  const { loadPyodide } = await import(`${indexURL}pyodide.mjs`);
+  const { loadPyodide } = await import(/* webpackIgnore: true */ /* @vite-ignore */ `${indexURL}pyodide.mjs`);
   const pyodide = await loadPyodide({ indexURL, fullStdLib: false });
   post("progress", { stage: "install" });
   await pyodide.loadPackage(wheel, { checkIntegrity: false, messageCallback: () => {} });
@@ -142,7 +142,7 @@ async function start({ files, shared, extend, runtime }) {
   pyodide.FS.writeFile("/home/pyodide/demo_runner.py", source);
   memory = () => pyodide._module.HEAPU8.length;
   if (extend || bundled.extension) {
-    extension = bundled.extension ?? (await import(extend));
+    extension = bundled.extension ?? (await import(/* webpackIgnore: true */ /* @vite-ignore */ extend));
     runner = await extension.install({ pyodide, folder, post });
   } else {
     runner = pyodide.pyimport("demo_runner");

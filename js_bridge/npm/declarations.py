@@ -74,6 +74,7 @@ TENSOR = {
     "grad": "Tensor | null",
     "requires_grad": "boolean",
 }
+WRITABLE = {"grad", "requires_grad"}
 METHODS = {
     "size": ["(): number[]", "(dim: number): number"],
     "stride": ["(): number[]", "(dim: number): number"],
@@ -245,7 +246,8 @@ def tensor() -> list[str]:
         value = inspect.getattr_static(torchlite.Tensor, name)
         op = declared.get(name)
         if name in TENSOR:
-            lines.append(f"  {name}: {TENSOR[name]};")
+            fixed = "" if name in WRITABLE else "readonly "
+            lines.append(f"  {fixed}{name}: {TENSOR[name]};")
         elif name in METHODS:
             lines += members(name, METHODS[name], "  ")
         elif op is not None and is_op(op):

@@ -1,5 +1,7 @@
 // Files by address, as bytes, or as what the page got of its visitor.
 
+import { importModule } from "./import.js";
+
 /** The bytes of a file: by address, of a Response or a Blob, or bytes that are there already. */
 export async function readFile(
   source: unknown,
@@ -14,9 +16,7 @@ export async function readFile(
   }
   const url = absolute(source);
   if (url.protocol === "file:") {
-    // by a name that bundlers do not follow: pages have no such module
-    const name = "node:fs/promises";
-    const { readFile: read } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ name)) as {
+    const { readFile: read } = (await importModule("node:fs/promises")) as {
       readFile(url: URL): Promise<Uint8Array>;
     };
     const bytes = new Uint8Array(await read(url));

@@ -2,6 +2,7 @@
 
 import { absolute, readFile } from "./files.js";
 import { attach } from "./attach.js";
+import { importModule } from "./import.js";
 import type { Pyodide } from "./python.js";
 import { PYODIDE, WHEEL } from "./release.js";
 import { startWorker } from "./remote.js";
@@ -61,9 +62,8 @@ function folderOf({ indexURL }: Options): URL | null {
 }
 
 async function startPyodide(folder: URL | null): Promise<Pyodide> {
-  // by a name that bundlers do not follow: Pyodide finds its files beside itself
-  const module = folder ? `${folder.href}pyodide.mjs` : "pyodide";
-  const { loadPyodide } = (await import(/* webpackIgnore: true */ /* @vite-ignore */ module)) as {
+  // not bundled: Pyodide finds its files beside itself
+  const { loadPyodide } = (await importModule(folder ? `${folder.href}pyodide.mjs` : "pyodide")) as {
     loadPyodide(options: object): Promise<Pyodide>;
   };
   const where = folder?.protocol === "file:" ? decodeURIComponent(folder.pathname) : folder?.href;

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
+import time
 
 import pages
 import pytest
@@ -10,8 +13,12 @@ from dist import ROOT
 
 sys.path.insert(0, str(ROOT / "wheels"))
 import npm
+import runtime
 
-LOAD = 'const { load } = await import("%(base)s/npm/index.js"); const torch = await load({ indexURL: "%(base)s/dist/"%(more)s });'
+LOAD = """
+  const { load } = await import("%(base)s/npm/index.js");
+  const torch = await load({ indexURL: "%(base)s/dist/"%(more)s });
+"""
 PROGRAM = """
   const { nn } = torch;
   torch.manual_seed(0);
@@ -46,9 +53,7 @@ def package(tmp_path_factory):
 
 @pytest.fixture(scope="module", params=["plain", "isolated"])
 def served(request, package, dist_folder):
-    script = f"{LOAD % {'base': '..', 'more': ''}}"
     headers = pages.ISOLATED if request.param == "isolated" else None
-    del script
     with pages.serve({"/dist/": dist_folder, "/npm/": package}, {"/empty.html": pages.EMPTY}, headers) as base:
         yield base
 
@@ -67,8 +72,9 @@ def test_in_the_window(driver, served):
 
 
 def test_in_a_worker_of_the_page(driver, served):
-    ask = pages.Asking(driver, served, load(served) + "globalThis.pyodide = { runPython: (code) => 0, runPythonAsync: "
-                       "async () => { %s } };" % PROGRAM)
+    # the helper's worker calls what it takes for Pyodide
+    program = "globalThis.pyodide = { runPythonAsync: async () => { %s } };" % PROGRAM
+    ask = pages.Asking(driver, served, load(served) + program)
     assert ask("async", "") == EXPECTED
     ask.end()
 
@@ -111,3 +117,22 @@ def test_scripts_with_streams_and_stop(driver, served):
     assert (printed, four, stopped) == ("hello 2.0\n", 4, "AbortError")
     assert (name, message) == ("ZeroDivisionError", "division by zero")
     assert 'File "script.py", line 2' in traceback
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bundler", ["vite", "webpack"])
+def test_a_bundled_page(driver, package, dist_folder, tmp_path, bundler):
+    """A page that imports the package, built without settings: the wheel and the worker come along."""
+    tools = ROOT / "tests" / "npm"
+    runtime.npm_packages(tools)
+    app = tmp_path / "app"
+    shutil.copytree(tools / "consumer", app)
+    shutil.copytree(package, app / "node_modules" / "torchlite")
+    command = [runtime.node(), str(tools / "bundle.mjs"), bundler, str(app), str(tmp_path / "built")]
+    subprocess.run(command, check=True, env=runtime.environment())
+    with pages.serve({"/dist/": dist_folder, "/app/": tmp_path / "built"}) as base:
+        driver.get(f"{base}/app/index.html?pyodide={base}/dist/")
+        end = time.monotonic() + 120
+        while driver.title == "running" and time.monotonic() < end:
+            time.sleep(0.2)
+        assert driver.title == "done 6 6"
