@@ -3,6 +3,8 @@
 // Events: "state" (see `state`), "progress" {stage, done, total}, "output" {text, stream}, "losses" {steps, values},
 // "gpu" (see `gpu`), "ask" (the script waits for answer()), "show" {html, key}, and what the page's extension posts.
 
+// apart from `new Worker`: a bundler then takes the file as it is, and makes no classic worker of it
+const SCRIPT = new URL("worker.js", import.meta.url);
 const PATIENCE = 3000; // ms that Stop waits for Python before it replaces the worker
 
 export class Engine extends EventTarget {
@@ -49,7 +51,7 @@ export class Engine extends EventTarget {
     this.#set("starting");
     // The fast way to interrupt Python; only a cross-origin isolated page may share memory.
     this.#shared = globalThis.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
-    this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module", name: "Python" });
+    this.#worker = new Worker(SCRIPT, { type: "module", name: "Python" });
     const given = { extend: this.#extend, runtime: this.#runtime };
     this.#worker.postMessage({ type: "start", files: this.#files, shared: this.#shared, ...given });
     return new Promise((resolve, reject) => {

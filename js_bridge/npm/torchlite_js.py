@@ -139,7 +139,7 @@ def _result(value):
 
 
 def _text(value):
-    """n: a number, i: a large integer, s: text, o: handle and type of an object, j: JSON (see _plain)."""
+    """n: a number, i: a large integer, s: text, z: a size, o: an object (_object_parts), j: JSON (_plain)."""
     kind = type(value)
     if kind is float:
         return "n" + _number(value)
@@ -147,6 +147,8 @@ def _text(value):
         return f"n{value}" if -(2**53) < value < 2**53 else f"i{value}"
     if kind is str:
         return "s" + value
+    if kind is torch.Size:
+        return "z" + ",".join(map(str, value))
     if isinstance(value, (tuple, list, dict, complex, int, float, str, set, frozenset, bytes, bytearray)):
         return "j" + json.dumps(_plain(value))
     return "o%d %d %d" % _object_parts(value)

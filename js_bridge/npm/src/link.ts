@@ -67,6 +67,8 @@ export class Link {
         return BigInt(text);
       case "s":
         return text;
+      case "z":
+        return text ? text.split(",").map(Number) : [];
       case "o": {
         const [handle = 0, type = 0, body = 0] = text.split(" ").map(Number);
         return this.objects.wrap(handle, type, body);
