@@ -6,9 +6,10 @@
 
 import type { Python } from "./python.js";
 
-const EVERY = 64; // wrappers between two looks at the memory
-const LARGE = 1 << 20; // bytes that are worth telling
+const EVERY = 256; // wrappers between two looks at the memory
+const LARGE = 1 << 18; // bytes that are worth telling
 const LARGEST = 1 << 28;
+const OBJECT = 1 << 10; // bytes that an object takes beside its elements, about
 
 /** What wraps a tensor: its handle is 0 once it is freed. */
 export interface Held {
@@ -21,7 +22,7 @@ export class Memory {
   readonly #registry: FinalizationRegistry<number>;
   readonly #scopes: Held[][] = [];
   #made = 0;
-  #bytes = 0;
+  #taken = 0;
 
   constructor(python: Python) {
     this.#python = python;
@@ -39,9 +40,10 @@ export class Memory {
     this.#registry.register(tensor, tensor.handle);
     this.#scopes.at(-1)?.push(tensor);
     if (++this.#made % EVERY) return;
-    const { bytes } = this.usage;
-    const more = bytes - this.#bytes;
-    this.#bytes = bytes;
+    const { bytes, objects } = this.usage;
+    const taken = bytes + objects * OBJECT;
+    const more = taken - this.#taken;
+    this.#taken = taken;
     if (more >= LARGE) tensor.ballast = new ArrayBuffer(Math.min(more, LARGEST));
   }
 
