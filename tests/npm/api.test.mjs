@@ -1,9 +1,11 @@
 // The npm package in node. PACKAGE: its folder; PYODIDE: Pyodide's.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
+import { formatWithOptions } from "node:util";
 
 const { load, PythonError } = await import(pathToFileURL(join(process.env.PACKAGE, "index.js")));
 let torch, nn;
@@ -344,4 +346,19 @@ describe("memory", () => {
     // each step makes 0.3 MB that lives as long as its loss
     assert.ok(most < 100e6, `${most} bytes after ${steps} steps`);
   });
+});
+
+describe("demos/docs/javascript.md", () => {
+  const page = readFileSync(new URL("../../demos/docs/javascript.md", import.meta.url), "utf8");
+  const AsyncFunction = (async () => {}).constructor;
+  // "js page" needs a page
+  for (const [, code] of page.matchAll(/^```js\n(.*?)^```/gms)) {
+    test(code.split("\n").find((line) => line && !line.startsWith("import")), async () => {
+      const said = [...code.matchAll(/^ *console\.log\(.*\); \/\/ (.*)$/gm)].map(([, text]) => text);
+      const printed = [];
+      const log = (...values) => printed.push(formatWithOptions({ colors: false }, ...values));
+      await new AsyncFunction("torch", "console", code)(torch, { log });
+      if (said.length) assert.deepEqual(printed.slice(-said.length), said);
+    });
+  }
 });
