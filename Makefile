@@ -7,7 +7,8 @@ SECONDS ?= 3600
 SEED ?= $(shell date +%y%j%H%M)
 DEVICE ?= cpu
 
-.PHONY: help setup build test test-all fuzz fuzz-ops coverage check bench bench-gpu soak wheel npm demo docs format clean
+.PHONY: help setup build test test-all fuzz fuzz-ops coverage check bench bench-gpu soak wheel npm demo docs format
+.PHONY: clean
 
 help:
 	@echo "make build   the native core for this Python, in place (torchlite/_C.abi3.so)"

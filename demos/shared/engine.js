@@ -33,7 +33,7 @@ export class Engine extends EventTarget {
    * install({pyodide, folder, post}), which returns the Python module that runs scripts; prepare(source) before a run
    * and done() after it; and `requests`, see request(). `runtime`: {pyodide, wheel}, the addresses of Pyodide's folder
    * and of torchlite, where no files.json of a demo site tells them.
-   * @param {{ files?: Record<string, string>, extend?: string, runtime?: { pyodide: string, wheel: string } }} options */
+   * @param {{ files?: object, extend?: string, runtime?: { pyodide: string, wheel: string } }} options */
   constructor({ files = {}, extend, runtime } = {}) {
     super();
     this.#runtime = runtime;

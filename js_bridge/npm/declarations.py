@@ -1,4 +1,4 @@
-"""Writes torch.d.ts, the TypeScript of the npm package, from the op declarations and from what torchlite's modules hold.
+"""Writes index.d.ts of the npm package, from the op declarations and from what torchlite's modules hold.
 
     python js_bridge/npm/declarations.py FILE
 
@@ -177,7 +177,7 @@ def from_schema(schema: str, method: bool, out: bool) -> list[str]:
 
 def annotation(value: Any) -> str | None:
     """The TypeScript of an annotation that is plain."""
-    text = value if isinstance(value, str) else getattr(value, "__name__", "") if isinstance(value, type) else str(value)
+    text = value.__name__ if isinstance(value, type) else str(value)
     parts = [PLAIN.get(part.strip().replace("typing.", "")) for part in text.split("|")]
     return " | ".join(dict.fromkeys(p for p in parts if p)) if all(parts) else None
 
@@ -276,7 +276,9 @@ class Namespaces:
     def public(module: types.ModuleType) -> list[tuple[str, Any]]:
         names = getattr(module, "__all__", None) or [n for n in dir(module) if not n.startswith("_")]
         found = [(name, getattr(module, name, None)) for name in sorted(set(names)) if name.isidentifier()]
-        return [(n, v) for n, v in found if v is not None and not str(getattr(v, "__module__", "")).startswith("typing")]
+        return [
+            (n, v) for n, v in found if v is not None and not str(getattr(v, "__module__", "")).startswith("typing")
+        ]
 
     def class_lines(self, kind: type, name: str) -> list[str]:
         base = next((self.classes[b] for b in kind.__mro__[1:] if b in self.classes), None)

@@ -103,7 +103,7 @@ def describe(number):
         {
             "name": kind.__name__,
             "kind": what,
-            "callable": hasattr(kind, "__call__"),
+            "callable": _static(kind, "__call__") is not None,
             "methods": [] if what in ("class", "namespace") else methods,
             "properties": [n for n in dir(kind) if not n.startswith("_") and n not in methods],
         }

@@ -222,7 +222,9 @@ describe("functions and classes", () => {
       inner = nn.Linear(2, 2);
       times = 3;
       forward(x, { twice = false } = {}) {
-        return this.inner(x).mul(this.scale).mul(twice ? 2 : 1);
+        return this.inner(x)
+          .mul(this.scale)
+          .mul(twice ? 2 : 1);
       }
       get doubled() {
         return this.times * 2;
@@ -353,12 +355,15 @@ describe("demos/docs/javascript.md", () => {
   const AsyncFunction = (async () => {}).constructor;
   // "js page" needs a page
   for (const [, code] of page.matchAll(/^```js\n(.*?)^```/gms)) {
-    test(code.split("\n").find((line) => line && !line.startsWith("import")), async () => {
-      const said = [...code.matchAll(/^ *console\.log\(.*\); \/\/ (.*)$/gm)].map(([, text]) => text);
-      const printed = [];
-      const log = (...values) => printed.push(formatWithOptions({ colors: false }, ...values));
-      await new AsyncFunction("torch", "console", code)(torch, { log });
-      if (said.length) assert.deepEqual(printed.slice(-said.length), said);
-    });
+    test(
+      code.split("\n").find((line) => line && !line.startsWith("import")),
+      async () => {
+        const said = [...code.matchAll(/^ *console\.log\(.*\); \/\/ (.*)$/gm)].map(([, text]) => text);
+        const printed = [];
+        const log = (...values) => printed.push(formatWithOptions({ colors: false }, ...values));
+        await new AsyncFunction("torch", "console", code)(torch, { log });
+        if (said.length) assert.deepEqual(printed.slice(-said.length), said);
+      },
+    );
   }
 });

@@ -16,7 +16,8 @@ const bundlers = {
       const output = { path: out, filename: "main.js" };
       webpack({ ...config, output }, (error, done) => (error ? reject(error) : resolve(done)));
     });
-    if (stats.hasErrors() || stats.hasWarnings()) throw new Error(stats.toString({ all: false, errors: true, warnings: true }));
+    if (stats.hasErrors() || stats.hasWarnings())
+      throw new Error(stats.toString({ all: false, errors: true, warnings: true }));
     mkdirSync(out, { recursive: true });
     copyFileSync(join(folder, "index.html"), join(out, "index.html"));
   },

@@ -43,7 +43,7 @@ async function readResponse(
   if (!progress || !response.body) return new Uint8Array(await response.arrayBuffer());
   const parts: Uint8Array[] = [];
   let loaded = 0;
-  for (const reader = response.body.getReader(); ; ) {
+  for (const reader = response.body.getReader(); ;) {
     const { done, value } = await reader.read();
     if (done) break;
     parts.push(value);

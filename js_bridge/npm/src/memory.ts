@@ -87,7 +87,7 @@ export class Memory {
   }
 }
 
-/** Calls `work`, and `close` with its result when that is there: for an async function, when its promise has settled. */
+/** Calls `work`, and `close` with its result; for an async function when its promise has settled. */
 export function settled<T>(work: () => T, close: (result?: unknown) => void): T {
   let result: T;
   try {

@@ -33,7 +33,19 @@ export interface Python {
 }
 
 export const FUNCTIONS: (keyof Python)[] = [
-  ...(["start", "describe", "invoke", "get", "put", "has", "index", "iterate", "step", "names", "is_instance"] as const),
+  ...([
+    "start",
+    "describe",
+    "invoke",
+    "get",
+    "put",
+    "has",
+    "index",
+    "iterate",
+    "step",
+    "names",
+    "is_instance",
+  ] as const),
   ...(["text", "read", "fetch", "load_file", "load_state", "save_file", "pack", "run", "subclass"] as const),
   ...(["instance", "release", "memory", "invoke_base", "tensor", "adopt"] as const),
 ];

@@ -194,7 +194,8 @@ class Page {
     try {
       const name = isFile ? absolute(source).pathname.split("/").at(-1) : "script.py";
       const { status, traceback } = (await this.#engine.run(text, { name })) as { status: string; traceback: string };
-      if (status === "stopped") throw (signal?.reason as Error | undefined) ?? new DOMException("stopped", "AbortError");
+      if (status === "stopped")
+        throw (signal?.reason as Error | undefined) ?? new DOMException("stopped", "AbortError");
       if (status === "failed") throw failure(fromTraceback(traceback));
     } finally {
       this.#running = null;
@@ -231,5 +232,12 @@ function fromTraceback(traceback: string): ToldError {
   const lines = traceback.trimEnd().split("\n");
   const at = lines.findLastIndex((line) => /^[\w.]+(: |$)/.test(line));
   const [type = "Error"] = (lines[at] ?? "").split(":", 1);
-  return { type, message: lines.slice(at).join("\n").slice(type.length + 2), traceback };
+  return {
+    type,
+    message: lines
+      .slice(at)
+      .join("\n")
+      .slice(type.length + 2),
+    traceback,
+  };
 }

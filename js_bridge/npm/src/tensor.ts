@@ -16,7 +16,8 @@ export function tensorClass(link: Link) {
     ballast: ArrayBuffer | undefined;
 
     constructor(handle: number) {
-      if (typeof handle !== "number") throw new TypeError("tensors are made by torch.tensor(), torch.zeros() and others");
+      if (typeof handle !== "number")
+        throw new TypeError("tensors are made by torch.tensor(), torch.zeros() and others");
       this.handle = handle;
       link.memory.hold(this);
     }
