@@ -139,7 +139,8 @@ def _result(value):
 
 
 def _text(value):
-    """n: a number, i: a large integer, s: text, z: a size, o: an object (_object_parts), j: JSON (_plain)."""
+    """n: a number, i: a large integer, s: text, z: a size, o: an object (_object_parts), j: JSON (_plain),
+    a: the handle of something that is awaited, by `settle`."""
     kind = type(value)
     if kind is float:
         return "n" + _number(value)
@@ -151,6 +152,8 @@ def _text(value):
         return "z" + ",".join(map(str, value))
     if isinstance(value, (tuple, list, dict, complex, int, float, str, set, frozenset, bytes, bytearray)):
         return "j" + json.dumps(_plain(value))
+    if hasattr(kind, "__await__"):
+        return f"a{_keep(value)}"
     return "o%d %d %d" % _object_parts(value)
 
 
@@ -407,6 +410,14 @@ def step(iterator):
         return _result(next(_held[iterator]))
     except StopIteration:
         return "u"
+    except BaseException as error:
+        return _failed(error)
+
+
+async def settle(awaitable):
+    """What an awaitable gives; its handle is released."""
+    try:
+        return _result(await _held.pop(awaitable))
     except BaseException as error:
         return _failed(error)
 

@@ -252,6 +252,14 @@ describe("functions and classes", () => {
     assert.equal(model.eval(), model);
     assert.deepEqual([model.told, model.training], [false, false]);
   });
+  test("what Python awaits is a promise", async () => {
+    const python = await torch.run("import asyncio\nasync def later(x):\n    await asyncio.sleep(0)\n    return x.add(1)");
+    const promise = python.later(torch.ones(2));
+    assert.ok(promise instanceof Promise);
+    assert.deepEqual((await promise).tolist(), [2, 2]);
+    await assert.rejects(python.later(3), { name: "AttributeError" });
+    assert.equal(await torch.tensor(5).item_async(), 5);
+  });
   test("a dataset of JavaScript's", () => {
     class Squares extends torch.utils.data.Dataset {
       __len__() {

@@ -12,7 +12,8 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "wheels"))
+sys.path[:0] = [str(ROOT / "wheels"), str(ROOT / "tests" / "webgpu")]
+import dawn
 import npm
 import runtime
 
@@ -56,6 +57,20 @@ def test_in_node(package):
 def test_ten_thousand_steps_without_a_scope(package):
     done = node("--test --test-name-pattern=forgets", package, STEPS="10000")
     assert done.returncode == 0, done.stdout[-5000:]
+
+
+@pytest.mark.slow
+def test_in_deno(package):
+    try:
+        deno = dawn.deno()
+    except runtime.Missing as error:
+        pytest.skip(str(error))
+    script = "const { load } = await import(Deno.args[0]); const torch = await load({ indexURL: Deno.args[1] });"
+    script += "console.log([...(await torch.arange(3).add(1).data())].join(), String(torch.ones(2)))"
+    command = [deno, "eval", "--no-config", "--no-lock", script, (package / "index.js").as_uri()]
+    command.append(runtime.pyodide("pyodide-314").as_uri())
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=dawn.environment())
+    assert done.stdout == "1,2,3 tensor([1., 1.])\n", done.stderr[-2000:]
 
 
 def test_a_strict_typescript_program(package, tmp_path):

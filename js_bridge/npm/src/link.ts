@@ -73,6 +73,8 @@ export class Link {
         const [handle = 0, type = 0, body = 0] = text.split(" ").map(Number);
         return this.objects.wrap(handle, type, body);
       }
+      case "a":
+        return this.python.settle(Number(text)).then((settled) => this.decode(settled));
       case "j":
         return this.plain(JSON.parse(text));
       case "u":

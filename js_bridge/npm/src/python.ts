@@ -15,6 +15,7 @@ export interface Python {
   index(target: number, spec: string, ...args: unknown[]): Raw;
   iterate(target: number): Raw;
   step(iterator: number): Raw;
+  settle(awaitable: number): Promise<Raw>;
   names(target: number): string;
   is_instance(handle: number, kind: number): boolean;
   text(target: number, full: boolean): string;
@@ -47,7 +48,7 @@ export const FUNCTIONS: (keyof Python)[] = [
     "is_instance",
   ] as const),
   ...(["text", "read", "fetch", "load_file", "load_state", "save_file", "pack", "run", "subclass"] as const),
-  ...(["instance", "release", "memory", "invoke_base", "tensor", "adopt"] as const),
+  ...(["instance", "release", "memory", "invoke_base", "tensor", "adopt", "settle"] as const),
 ];
 
 /** What Python calls. Arguments come as JSON; an answer is a handle, undefined, or a text. */

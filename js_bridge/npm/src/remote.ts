@@ -28,7 +28,7 @@ interface Place {
 }
 
 export async function startWorker(pyodide: string, wheel: string, options: Options): Promise<object> {
-  if (typeof Worker === "undefined") throw new Error("load({ worker: true }) needs a runtime with Worker, as browsers");
+  if (typeof location === "undefined") throw new Error("load({ worker: true }) works in pages only");
   const engine = new Engine({ runtime: { pyodide, wheel } });
   const { onProgress, signal } = options;
   listen(engine, "progress", (detail) => {
