@@ -63,7 +63,16 @@ PLAIN = {
     "dtype": "DType",
     "device": "Device | string",
 }
+# what parameters without an annotation are, by name
 BY_NAME = {"device": "Device | string | null", "dtype": "DType | null", "params": "any", "input": "Tensor"}
+BY_NAME |= dict.fromkeys(
+    "in_features out_features in_channels out_channels num_features num_embeddings embedding_dim embed_dim num_heads "
+    "input_size hidden_size d_model nhead num_groups".split(),
+    "number",
+)
+BY_NAME |= {"lr": "number | Tensor", "padding": "number | readonly number[] | string"}
+# and functions whose results no annotation says
+MAKES_TENSORS = {"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "einsum"}
 # what the package gives another form than Python: src/tensor.ts, src/names.ts
 OWN = {"data", "at", "put", "free", "no_grad", "enable_grad", "inference_mode", "scope", "keep", "memory", "slice"}
 OWN |= {"load", "save", "run", "within", "Tensor"}
@@ -192,7 +201,12 @@ def type_of(p: inspect.Parameter) -> str:
         return "boolean"
     if isinstance(p.default, str):
         return "string"
-    # sizes and rates may be given one for each dim, or as tensors
+    if isinstance(p.default, float):
+        return "number"
+    if isinstance(p.default, int):
+        return "number | readonly number[] | null"  # a size may be given for each dim
+    if isinstance(p.default, tuple) and p.default and all(isinstance(item, (int, float)) for item in p.default):
+        return "readonly number[]"
     return "any"
 
 
@@ -227,7 +241,7 @@ def callable_lines(value: Any, method: bool = False) -> list[str]:
     if is_op(value):
         lines = [s for ov in value.overloads for s in from_schema(ov.schema, method, value.takes_out)]
     else:
-        lines = from_python(value, int(method))
+        lines = from_python(value, int(method), "Tensor" if value.__name__ in MAKES_TENSORS else None)
     return list(dict.fromkeys(lines))
 
 

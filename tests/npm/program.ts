@@ -23,6 +23,7 @@ opt.step();
 await model.load_state_dict("model.safetensors");
 const n: number = x.size(0);
 const shape: readonly number[] = x.shape;
+const made: Tensor = torch.tensor(new Float32Array([1, 2]), { dtype: torch.float64 });
 const { values, indices } = x.max({ dim: 0 });
 const v2: Tensor = values;
 const s: Tensor = torch.no_grad(() => x.mul(2));
@@ -51,4 +52,6 @@ await remote.run("print(1)", { signal: AbortSignal.timeout(1000), stdout: (text:
 remote.terminate();
 // @ts-expect-error a device that there is not
 await load({ device: "cuda" });
-export { indices, v2, s, n, shape, z };
+// @ts-expect-error a size that is no number
+nn.Linear("4", 2);
+export { made, indices, v2, s, n, shape, z };
