@@ -52,9 +52,9 @@ def in_page(package: pathlib.Path) -> list[list]:
 
 
 def show(title: str, rows: list[list]) -> None:
-    print(f"{title:24}  JavaScript   Python  more (us)")
+    print(f"{title:30}  JavaScript   Python  more (us)")
     for name, here, python in rows:
-        print(f"{name:24} {here:10.2f} {python:9.2f} {here - python:6.2f}")
+        print(f"{name:30} {here:10.2f} {python:9.2f} {here - python:6.2f}")
 
 
 def main() -> None:

@@ -41,6 +41,7 @@ export class Callbacks implements Host {
   }
 
   #arguments(text: string): unknown[] {
+    if (!text.startsWith("[")) return text.split(" ").map((handle) => new this.#link.Tensor(Number(handle)));
     const [args, named] = JSON.parse(text) as [unknown[], Record<string, unknown>];
     const given = args.map((item) => this.#link.plain(item));
     const entries = Object.entries(named);

@@ -1,4 +1,4 @@
-// Values on their way to Python: numbers, text and handles, and a text that says what they are (see torchlite_js.py).
+// Values on their way to Python: numbers, text and handles, and a text that says what they are (see torchlite_js).
 
 /** The key under which wrappers of Python's objects have their handle. */
 export const HANDLE = Symbol("torchlite handle");

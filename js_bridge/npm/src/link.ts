@@ -86,7 +86,7 @@ export class Link {
     }
   }
 
-  /** What `_plain` of torchlite_js.py wrote. */
+  /** What `plain` of torchlite_js wrote. */
   plain(value: unknown): unknown {
     if (typeof value !== "object" || value === null) return value;
     if (Array.isArray(value)) return value.map((item) => this.plain(item));

@@ -1,6 +1,6 @@
-// The functions of torchlite_js.py, as JavaScript sees them.
+// The functions of torchlite_js, as JavaScript sees them.
 
-/** What comes back of a call: a tensor's handle, None, a boolean, or a text (see torchlite_js.py). */
+/** What comes back of a call: a tensor's handle, None, a boolean, or a text (see torchlite_js). */
 export type Raw = number | undefined | boolean | string;
 
 export interface Python {
