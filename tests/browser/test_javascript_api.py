@@ -108,12 +108,14 @@ COSTS = """
     const more = await costs(torch);
     least = least.map(([name, here, python], at) => [name, Math.min(here, more[at][1]), Math.min(python, more[at][2])]);
   }
-  return least.slice(0, -1); // the last is several calls
+  return least.slice(0, -2); // the last are several calls
 """
 
 
 def test_a_call_costs_little_more_than_in_python(driver, served):
     """2 us where nothing else runs; the limit, and some repetitions, leave room for a busy machine."""
+    if driver.name_ != "chromium":
+        pytest.skip("a busy machine's times are too coarse there")
     rows = run(driver, served, COSTS)
     assert {name: round(here - python, 1) for name, here, python in rows if here - python > 12} == {}
 
