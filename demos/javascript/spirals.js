@@ -42,6 +42,9 @@ function spirals(torch, count) {
   const t = torch.linspace(0.08, 1, count);
   const angle = t.mul(3 * Math.PI);
   const arm = torch.stack([angle.cos().mul(t), angle.sin().mul(t)], { dim: 1 });
-  const points = torch.cat([arm, arm.neg()]).add(torch.randn(2 * count, 2).mul(0.02)).mul(0.9);
+  const points = torch
+    .cat([arm, arm.neg()])
+    .add(torch.randn(2 * count, 2).mul(0.02))
+    .mul(0.9);
   return [points, torch.cat([torch.zeros(count), torch.ones(count)])];
 }

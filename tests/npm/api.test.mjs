@@ -253,7 +253,10 @@ describe("functions and classes", () => {
     assert.deepEqual([model.told, model.training], [false, false]);
   });
   test("what Python awaits is a promise", async () => {
-    const python = await torch.run("import asyncio\nasync def later(x):\n    await asyncio.sleep(0)\n    return x.add(1)");
+    const python = await torch.run(`import asyncio
+async def later(x):
+    await asyncio.sleep(0)
+    return x.add(1)`);
     const promise = python.later(torch.ones(2));
     assert.ok(promise instanceof Promise);
     assert.deepEqual((await promise).tolist(), [2, 2]);

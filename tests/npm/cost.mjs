@@ -23,7 +23,8 @@ def costs():
     net = Net()
     nothing = cost(lambda: None)
     calls = [lambda: x.add(y), lambda: x.mul(2), lambda: x.sum(dim=0), lambda: torch.add(x, y), lambda: x.view([2, 64]),
-             lambda: torch.cat([x, y], 0), lambda: x.shape, lambda: x.dtype, lambda: x.dim(), lambda: net.fc(x), lambda: net(x)]
+             lambda: torch.cat([x, y], 0), lambda: x.shape, lambda: x.dtype, lambda: x.dim(),
+             lambda: net.fc(x), lambda: net(x)]
     return [cost(call) - nothing for call in calls]
 `;
 
