@@ -90,6 +90,8 @@ export interface Tensor extends Iterable<any> {
   put(indices: Index | readonly Index[], value: Tensor | Scalar): this;
   /** Lets go of the tensor now. */
   free(): void;
+  /** Nested arrays, for JSON.stringify. */
+  toJSON(): unknown;
   toString(): string;
   /* PyTorch's methods */
 }

@@ -147,6 +147,7 @@ describe("values", () => {
     assert.deepEqual(torch.tensor([[1.5, 2], [3, 4]]).tolist(), [[1.5, 2], [3, 4]]); // prettier-ignore
     const long = Array.from({ length: 50 }, (_, i) => i);
     assert.deepEqual(torch.tensor(long).tolist(), long);
+    assert.equal(JSON.stringify({ x: torch.arange(4).view(2, 2) }), '{"x":[[0,1],[2,3]]}');
     const odd = [NaN, Infinity, -Infinity, -0, ...long];
     assert.deepEqual(torch.tensor(odd).tolist(), odd);
     assert.equal(Object.is(torch.tensor(-0).item(), -0), true);

@@ -118,7 +118,10 @@ class Page {
       const manager = this.#call(place, args.slice(0, -1));
       return this.#within(manager, work as () => unknown) as object;
     }
-    return this.#proxy(this.#send(place.on, "call", place.path, args));
+    // addresses are relative to the page, not to the worker's script
+    const isFile = name === "load_state_dict" || (name === "load" && place.on === 0 && place.path.length === 1);
+    const given = isFile && typeof args[0] === "string" ? [absolute(args[0]).href, ...args.slice(1)] : args;
+    return this.#proxy(this.#send(place.on, "call", place.path, given));
   }
 
   #within(manager: unknown, work: () => unknown): unknown {
@@ -215,6 +218,7 @@ function encode(value: unknown): unknown {
   if (typeof value === "function") {
     throw new TypeError("a function of the page cannot be called by the worker: write it in Python, for torch.run()");
   }
+  if (value instanceof URL) return value.href;
   if (value instanceof Slice) return { torchliteSlice: [value.start, value.stop, value.step] } satisfies SentSlice;
   if (Array.isArray(value)) return value.map(encode);
   if (value instanceof Map) return new Map([...value].map(([key, item]) => [key, encode(item)]));

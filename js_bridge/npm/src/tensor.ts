@@ -56,6 +56,11 @@ export function tensorClass(link: Link) {
       yield* link.iterate(this.handle);
     }
 
+    /** Nested arrays, for JSON.stringify. */
+    toJSON(): unknown {
+      return link.call(this.handle, "tolist", []);
+    }
+
     toString(): string {
       return link.text(this.handle);
     }
