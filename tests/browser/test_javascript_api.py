@@ -110,12 +110,13 @@ def test_in_a_worker_of_the_page(driver, served):
 ON_THE_GPU = """
   const x = torch.arange(6, { dtype: torch.float32 }).view(2, 3);
   const y = x.matmul(x.t()).relu().sub(1);
-  return [String(x.device), await y.data().then((data) => [...data]), y.sum().item()];
+  const data = await y.data();
+  return [String(x.device), [...data], y.sum().item(), torch.memory().bytes > 0];
 """
 
 
 def test_on_the_gpu(driver, served):
-    assert run(driver, served, ON_THE_GPU, ', device: "webgpu"') == ["webgpu:0", [4, 13, 13, 49], 79]
+    assert run(driver, served, ON_THE_GPU, ', device: "webgpu"') == ["webgpu:0", [4, 13, 13, 49], 79, True]
 
 
 COSTS = """
