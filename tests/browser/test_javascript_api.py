@@ -140,7 +140,10 @@ def test_a_call_costs_little_more_than_in_python(driver, served):
 
 WORKER = """
   const x = torch.randn(128, { dtype: torch.float64 });
-  const y = x.add(1).mul(2);
+  const y = x.add(1).mul(2).view([x.size(0), -1]).squeeze(1); // a number that was not awaited
+  const [first] = await torch.arange(4).split(2);
+  const second = await torch.arange(4).split(2)[1].tolist();
+  if ((await first.tolist()).join() + second.join() !== "0,12,3") throw new Error("wrong parts");
   const [shape, data, sum] = [await y.shape, await y.data(), await y.sub(x.mul(2)).sum().item()];
   const { values } = await torch.tensor([1, 3, 2]).max({ dim: 0 });
   const model = torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU());

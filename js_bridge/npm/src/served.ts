@@ -68,7 +68,6 @@ export class Served {
       return { error: tell(error) };
     }
     if (isObject(result)) return { object: true };
-    this.#objects.delete(asked.id);
     return { value: this.#encode(result) };
   }
 
@@ -97,10 +96,10 @@ export class Served {
   }
 
   #object(id: number): unknown {
+    if (!this.#objects.has(id)) throw new Error("this object was freed: the torch.scope() that made it has ended");
     const object = this.#objects.get(id);
     if (object instanceof Failed) throw object.error;
     if (object instanceof Promise) throw new Error("this result is not there yet: await it before it is used");
-    if (object === undefined) throw new Error("this object was freed: the torch.scope() that made it has ended");
     return object;
   }
 
