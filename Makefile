@@ -7,7 +7,8 @@ SECONDS ?= 3600
 SEED ?= $(shell date +%y%j%H%M)
 DEVICE ?= cpu
 
-.PHONY: help setup build test test-all fuzz fuzz-ops coverage check bench bench-gpu soak wheel demo docs format clean
+.PHONY: help setup build test test-all fuzz fuzz-ops coverage check bench bench-gpu soak wheel npm demo docs format
+.PHONY: clean
 
 help:
 	@echo "make build   the native core for this Python, in place (torchlite/_C.abi3.so)"
@@ -19,6 +20,7 @@ help:
 	@echo "make check   formatters, ruff, mypy, tsc, and the C compiler's warnings for the host and for WASM"
 	@echo "make format  the formatters write: ruff for Python, clang-format for C, prettier for TypeScript and JavaScript"
 	@echo "make wheel   the wheels for Pyodide, in wheels/dist, with a package index"
+	@echo "make npm     the npm package of the JavaScript API, in wheels/dist/npm"
 	@echo "make demo    builds the demo site, serves it and prints its address"
 	@echo "make bench   speed of the host and of Pyodide on node; ARGS are handed on"
 	@echo "make bench-gpu  the webgpu device on this machine's GPU"
@@ -52,6 +54,9 @@ format: setup
 
 wheel: setup
 	$(PY) wheels/make.py $(ARGS)
+
+npm: wheel
+	$(PY) wheels/npm.py $(ARGS)
 
 demo:
 	@$(PYTHON) demos/start.py $(ARGS)

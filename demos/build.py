@@ -21,6 +21,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "wheels"), str(HERE / "playground")]
 import names
+import npm
 from runtime import npm_packages
 
 SITE = HERE / "_site"
@@ -30,7 +31,7 @@ DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 
 PAGES = [
     *("sw.js", "index.html", "home.js", "snippet.py", "home.css", "style.css", "icon.svg"),
-    *("shared", "digits", "pyscript", "playground"),
+    *("shared", "digits", "pyscript", "javascript", "playground"),
 ]
 LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor"}  # the editors are bundled
 EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
@@ -60,6 +61,7 @@ def main():
     }
     copy_pages()
     bundle_editors()
+    npm.bundle("index.ts", SITE / "javascript" / "torchlite" / "index.js", wheel.name)
     examples = SITE / "playground" / "examples"
     copy_examples(examples)
     first = html.escape((examples / "tensors.py").read_text(), quote=False)

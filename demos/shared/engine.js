@@ -3,6 +3,8 @@
 // Events: "state" (see `state`), "progress" {stage, done, total}, "output" {text, stream}, "losses" {steps, values},
 // "gpu" (see `gpu`), "ask" (the script waits for answer()), "show" {html, key}, and what the page's extension posts.
 
+// apart from `new Worker`: a bundler then takes the file as it is, and makes no classic worker of it
+const SCRIPT = new URL("worker.js", import.meta.url);
 const PATIENCE = 3000; // ms that Stop waits for Python before it replaces the worker
 
 export class Engine extends EventTarget {
@@ -23,14 +25,18 @@ export class Engine extends EventTarget {
   #predictions = new Map();
   #requests = new Map();
   #extend;
+  #runtime;
   #nextId = 1;
   #timers = [];
 
   /** `files`: what the script finds beside itself, as {name: URL}. `extend`: the URL of a module for the worker, with
    * install({pyodide, folder, post}), which returns the Python module that runs scripts; prepare(source) before a run
-   * and done() after it; and `requests`, see request(). */
-  constructor({ files = {}, extend } = {}) {
+   * and done() after it; and `requests`, see request(). `runtime`: {pyodide, wheel}, the addresses of Pyodide's folder
+   * and of torchlite, where no files.json of a demo site tells them.
+   * @param {{ files?: object, extend?: string, runtime?: { pyodide: string, wheel: string } }} options */
+  constructor({ files = {}, extend, runtime } = {}) {
     super();
+    this.#runtime = runtime;
     this.#extend = extend && new URL(extend, location).href;
     this.#files = Object.fromEntries(Object.entries(files).map(([name, url]) => [name, new URL(url, location).href]));
   }
@@ -45,8 +51,9 @@ export class Engine extends EventTarget {
     this.#set("starting");
     // The fast way to interrupt Python; only a cross-origin isolated page may share memory.
     this.#shared = globalThis.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
-    this.#worker = new Worker(new URL("worker.js", import.meta.url), { type: "module", name: "Python" });
-    this.#worker.postMessage({ type: "start", files: this.#files, shared: this.#shared, extend: this.#extend });
+    this.#worker = new Worker(SCRIPT, { type: "module", name: "Python" });
+    const given = { extend: this.#extend, runtime: this.#runtime };
+    this.#worker.postMessage({ type: "start", files: this.#files, shared: this.#shared, ...given });
     return new Promise((resolve, reject) => {
       const fail = (text) => {
         this.trouble = text;
@@ -130,6 +137,15 @@ export class Engine extends EventTarget {
   restart() {
     if (this.state === "ready") this.#replace();
     return this.#started;
+  }
+
+  /** Ends Python for good. */
+  end() {
+    this.#worker?.terminate();
+    for (const { reject } of this.#requests.values()) reject(new Error("Python was ended"));
+    this.#requests.clear();
+    this.#timers.splice(0).forEach(clearTimeout);
+    this.#set("off");
   }
 
   #later(delay, action) {

@@ -2,8 +2,11 @@
 
 import { Outlet } from "./outlet.js";
 
-const root = new URL("../", import.meta.url);
+const root = new URL("../", location);
 const post = (type, body = {}) => self.postMessage({ type, ...body });
+
+/** What a bundle of this file brings along, where a page names addresses: its extension, and the text of runner.py. */
+export const bundled = { extension: undefined, runner: undefined };
 
 let runner; // the Python module shared/runner.py, or one of the page's that has its functions
 let extension; // what the page adds on this side (see Engine)
@@ -114,15 +117,15 @@ async function stored(url) {
   return Boolean(await globalThis.caches?.match(url).catch(() => undefined));
 }
 
-async function start({ files, shared, extend }) {
+async function start({ files, shared, extend, runtime }) {
   const began = performance.now();
-  const list = await (await fetch(new URL("files.json", root))).json();
-  const restoreFetch = countDownloads(list.sizes);
+  const list = runtime ?? (await (await fetch(new URL("files.json", root))).json());
+  const restoreFetch = countDownloads(list.sizes ?? {});
   post("progress", { stage: "download", done: 0, total: 1 });
 
   const indexURL = new URL(list.pyodide, root).href;
   const wheel = new URL(list.wheel, root).href;
-  const { loadPyodide } = await import(`${indexURL}pyodide.mjs`);
+  const { loadPyodide } = await import(/* webpackIgnore: true */ /* @vite-ignore */ `${indexURL}pyodide.mjs`);
   const pyodide = await loadPyodide({ indexURL, fullStdLib: false });
   post("progress", { stage: "install" });
   await pyodide.loadPackage(wheel, { checkIntegrity: false, messageCallback: () => {} });
@@ -135,11 +138,11 @@ async function start({ files, shared, extend }) {
     if (!response.ok) throw new Error(`${url}: HTTP ${response.status}`);
     pyodide.FS.writeFile(`${folder}/${name}`, new Uint8Array(await response.arrayBuffer()));
   }
-  const source = await (await fetch(new URL("shared/runner.py", root))).text();
+  const source = bundled.runner ?? (await (await fetch(new URL("shared/runner.py", root))).text());
   pyodide.FS.writeFile("/home/pyodide/demo_runner.py", source);
   memory = () => pyodide._module.HEAPU8.length;
-  if (extend) {
-    extension = await import(extend);
+  if (extend || bundled.extension) {
+    extension = bundled.extension ?? (await import(/* webpackIgnore: true */ /* @vite-ignore */ extend));
     runner = await extension.install({ pyodide, folder, post });
   } else {
     runner = pyodide.pyimport("demo_runner");

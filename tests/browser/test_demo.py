@@ -296,3 +296,11 @@ def test_pyscript_page(visit, server, kind):
     server.stop()
     page.open(server.base + "/pyscript/index.html")
     page.wait("document.querySelector('#status').textContent.startsWith('step 600')", 120)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_javascript_page(visit, kind):
+    page = visit(kind, "/javascript/index.html")
+    page.wait("document.querySelector('#status').textContent.startsWith('step 400')", 120)
+    assert float(text(page, "#status").split()[-1]) < 0.1
+    page.screenshot(SHOTS / f"{kind}-javascript.png", whole=True)

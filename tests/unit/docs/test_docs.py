@@ -21,6 +21,8 @@ PAGES = [
         "demos/docs/architecture.md",
         "demos/docs/gpu.md",
         "demos/docs/glossary.md",
+        "demos/docs/javascript.md",
+        "js_bridge/npm/README.md",
     )
 ] + sorted((ROOT / "demos" / "docs" / "decisions").glob("*.md"))
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.M | re.S)
