@@ -130,13 +130,11 @@ def optimize_for_inference(mod, other_methods=None):
 
 @_contextmanager
 def optimized_execution(should_optimize):
-    """A context, or a decorator, that changes nothing."""
     yield
 
 
 @_contextmanager
 def fuser(name):
-    """A context, or a decorator, that changes nothing."""
     yield
 
 
