@@ -49,7 +49,6 @@ def trace_module(
     example_inputs_is_kwarg=False,
     _store_inputs=True,
 ):
-    """The module itself, after one run of each method that `inputs` names."""
     for name, given in inputs.items():
         method = getattr(mod, "__call__" if name == "forward" else name)
         if example_inputs_is_kwarg:
@@ -139,7 +138,6 @@ def fuser(name):
 
 
 def set_fusion_strategy(strategy):
-    """Nothing is fused."""
     return []
 
 
