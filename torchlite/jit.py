@@ -1,7 +1,7 @@
 """torch.jit without a compiler: scripts and traces are the Python code itself."""
 
 import builtins
-from contextlib import nullcontext as _nullcontext
+from contextlib import contextmanager as _contextmanager
 
 from ._core.future import Future as _Future
 from .futures import Future  # noqa: F401
@@ -49,7 +49,6 @@ def trace_module(
     example_inputs_is_kwarg=False,
     _store_inputs=True,
 ):
-    """The module itself, after one run of each method that `inputs` names."""
     for name, given in inputs.items():
         method = getattr(mod, "__call__" if name == "forward" else name)
         if example_inputs_is_kwarg:
@@ -128,16 +127,17 @@ def optimize_for_inference(mod, other_methods=None):
     return mod
 
 
+@_contextmanager
 def optimized_execution(should_optimize):
-    return _nullcontext()
+    yield
 
 
+@_contextmanager
 def fuser(name):
-    return _nullcontext()
+    yield
 
 
 def set_fusion_strategy(strategy):
-    """Nothing is fused."""
     return []
 
 

@@ -30,7 +30,7 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """A module as OptimizedModule, a function itself: every backend runs eagerly here, with the same results."""
+    """A module as OptimizedModule, a function itself: every backend runs eagerly here."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if model is None:
@@ -100,7 +100,6 @@ def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
 
 
 def vitals_enabled() -> bool:
-    """Whether vitals are kept: never."""
     return False
 
 

@@ -89,8 +89,6 @@ def default_stream(device=None):
 
 
 class StreamContext:
-    """Work inside goes to a stream; None, the only one there is, changes nothing."""
-
     def __init__(self, stream):
         set_stream(stream)
         self.stream = stream

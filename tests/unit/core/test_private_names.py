@@ -257,3 +257,14 @@ def test_exceptions_from_other_threads():
             caught = torch._utils.ExceptionWrapper(where="in worker 3")
         with pytest.raises(kind, match=r"^Caught %s in worker 3.\nOriginal Traceback" % type(error).__name__):
             caught.reraise()
+
+
+def test_contexts_of_jit_are_decorators():
+    @torch._dynamo.utils.disable_cache_limit()
+    @torch.jit.optimized_execution(False)
+    @torch.jit.fuser("fuser0")
+    def f(x):
+        return x + 1
+
+    with torch.jit.fuser("fuser1"):
+        assert f(1) == 2
