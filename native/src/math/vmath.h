@@ -2,7 +2,7 @@
  * Chebyshev nodes, iterated to near minimax); the reductions are the textbook ones (Cody and Waite; log by the mantissa
  * around 1). Largest errors found over the tests' points, in units in the last place of the result: exp 1.0, expm1 1.4,
  * log 0.9, log1p 1.3, log2 1.1, log10 0.9, tanh 2.5, sigmoid 2.3, erf 1.3, sin and cos 1.4 (near their zeros far from
- * 0: 2e-11 absolute). */
+ * 0: 2e-11 absolute), x times the normal distribution function 4.6 for positive and 20 for negative x. */
 #ifndef TL_VMATH_H
 #define TL_VMATH_H
 #include <math.h>

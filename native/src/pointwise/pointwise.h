@@ -135,7 +135,11 @@ void pw_by_fours(pw_loop4 loop, int nin, const PwParams *p, void *out, const voi
 #define PW_V(fn, nin, EXPR) \
   static void fn##4(const PwParams *p, float *o, const float *const *in, intptr_t n) { \
     const float *A = in[0], *B = in[nin - 1]; PW_LOCAL; \
-    for (intptr_t i = 0; i < n; i += 4) { v4f a = v4_load(A + i), b = v4_load(B + i); (void)b; v4_store(o + i, EXPR); } \
+    for (intptr_t i = 0; i < n; i += 4) { \
+      v4f a = v4_load(A + i), b = v4_load(B + i); \
+      (void)b; \
+      v4_store(o + i, EXPR); \
+    } \
   } \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
     pw_by_fours(fn##4, nin, p, out, in, n); \
