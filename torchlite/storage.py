@@ -121,6 +121,15 @@ def _attach() -> None:
     def reduce(self: Any) -> Any:
         return _reduce(self)
 
+    def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            if _device_of(self).type == "cpu":
+                memo[id(self)] = UntypedStorage(self.nbytes())
+                memoryview(memo[id(self)])[:] = memoryview(self)
+            else:
+                memo[id(self)] = _as_tensor(self, _dtypes.uint8).clone().untyped_storage()
+        return memo[id(self)]
+
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
         """The bytes of a file."""
         return map_file(filename, shared, nbytes)
@@ -137,6 +146,7 @@ def _attach() -> None:
         "__setitem__": lambda self, i, v: _as_tensor(self, _dtypes.uint8).__setitem__(i, v),
         "__repr__": _storage_repr,
         "__reduce__": reduce,
+        "__deepcopy__": deepcopy,
         "fill_": fill_,
         "copy_": copy_,
         "is_cuda": property(lambda self: False),

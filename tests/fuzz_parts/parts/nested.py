@@ -64,4 +64,4 @@ def draw(r: Random) -> Case:
             "    w = y.values() if y.is_nested and y.layout == torch.jagged else y.to_padded_tensor(0.0) if y.is_nested else y",
             "    out.append(torch.autograd.grad((w * w).sum(), ts, allow_unused=True))",
         ]
-    return code("\n".join(lines))
+    return code("\n".join(lines), texts=False)

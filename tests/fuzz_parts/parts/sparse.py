@@ -77,11 +77,11 @@ def draw(r: Random) -> Case:
         lines.append(f"z = {r.choice(UNARY).replace('s', 'y', 1) if chance(r, 0.2) else 'y'}")
         lines.append(f"y = z if not isinstance(z, torch.Tensor) else {r.choice(['z.to_dense()', 'z * 2', 'z.sum()', 'z + z'])}")
     if not gradients:
-        return code("\n".join([*lines, "out = y"]))
+        return code("\n".join([*lines, "out = y"]), texts=False)
     lines += [
         "out = [y]",
         "if isinstance(y, torch.Tensor) and y.requires_grad:",
         "    w = y if y.layout == torch.strided else torch.sparse.sum(y) if y.layout == torch.sparse_coo else y.to_dense()",
         "    out.append(torch.autograd.grad(w.sum().abs(), [d], allow_unused=True))",
     ]
-    return code("\n".join(lines))
+    return code("\n".join(lines), texts=False)
