@@ -104,7 +104,6 @@ o = torch.autograd.Function
 o = torch.jit.ScriptModule
 o = torch.testing.assert_close
 o = torch.nn.init.ones_
-o = torch.ops.aten.add
 o = torch.ops.aten.add.Tensor
 o = torch.dtype
 o = torch.quantile

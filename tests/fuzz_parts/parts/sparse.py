@@ -61,7 +61,10 @@ def constructed(r: Random) -> str:
 
 def draw(r: Random) -> Case:
     if chance(r, 0.15):
-        return code(constructed(r) + f"\nout = [s, repr(s), {r.choice(['s.to_dense()', 's.coalesce()', 's * 2'])}]")
+        # unchecked, PyTorch reads memory that a wrong index names
+        head = "torch.sparse.check_sparse_tensor_invariants.enable()\ntry: "
+        tail = "\nfinally: torch.sparse.check_sparse_tensor_invariants.disable()\n"
+        return code(head + constructed(r) + tail + f"out = [s, {r.choice(['s.to_dense()', 's.coalesce()', 's * 2'])}]")
     shape = r.choice([(2, 3), (4, 2), (2, 2), (4, 4)])
     layout, dtype = r.choice(list(LAYOUTS)), r.choice(DTYPES)
     lines = [f"N, M = {shape}", f"d = (torch.arange(N * M).reshape(N, M) % 3 - 1).to(torch.{dtype})"]
