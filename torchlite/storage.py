@@ -385,6 +385,11 @@ class TypedStorage:
         memory = core.from_file(filename, shared, size * cls.dtype.itemsize)
         return TypedStorage(wrap_storage=memory, dtype=cls.dtype, _internal=True)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        import copy
+
+        return self._wrap(copy.deepcopy(self._untyped_storage, memo))
+
     def clone(self) -> Any:
         """A copy."""
         return self._wrap(self._tensor().clone().untyped_storage())

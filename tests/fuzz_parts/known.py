@@ -5,7 +5,6 @@ What one op does on purpose otherwise is in fuzz/known.py; these are the parts' 
 from __future__ import annotations
 
 
-
 from fuzz.known_values import Meant
 from fuzz_parts.known_layouts import LAYOUTS
 
@@ -80,6 +79,7 @@ MEANT = [
     ),
     Meant("stride", "^LowRank", "grad of kl", 0, "the layout of a gradient follows from the formula"),
     Meant("text", "^Wishart", "of another shape", 0, "a value without matrices: which function refuses it"),
+    Meant("value", "^VonMises.*float64", "", 1e-6, "PyTorch's log of a Bessel function is a fit"),
     # functions
     Meant("warnings", r"^(linearize|vmap|jvp|hessian|jac|forward)", "PyTorch \\['", 0, "PyTorch's compiler warns"),
     Meant(
@@ -98,14 +98,20 @@ MEANT = [
         "finite differences agree with torchlite",
     ),
     Meant(
-        "value", r"^hessian(?s:.*)norm\(", "torchlite .*nan", 0, "the second derivative of norm at 0, where PyTorch's "
-        "own reverse mode gives NaN too"
+        "value",
+        r"^hessian(?s:.*)norm\(",
+        "torchlite .*nan",
+        0,
+        "the second derivative of norm at 0, where PyTorch's own reverse mode gives NaN too",
     ),
     # the rest
+    Meant("value", r"orthogonal(?s:.*)half\(\)", "PyTorch .nan", 0, "PyTorch's orthogonal weight of float16 is NaN"),
     Meant("raises NotImplementedError, RuntimeError", "^einsum.* of bool", "bmm", 0, "both refuse a product of bool"),
     Meant("value", "unpad_sequence.*batch_first=False", r"out\[0\]", 0, "PyTorch's unpad_sequence turns its argument"),
     Meant("(shape|stride)", "unpad_sequence.*batch_first=False", r"out\[0\]", 0, "as above"),
-    Meant("stride", "pad_sequence", r"out\[[45]\]", 0, "the gradient of a part is a view of the gradient of the whole"),
+    Meant(
+        "stride", "pad_sequence", r"out\[[345]\]", 0, "the gradient of a part is a view of the gradient of the whole"
+    ),
     Meant("text", "pack_sequence", "PackPaddedSequenceBackward0", 0, "the name of the node that packs"),
     Meant(
         "raises RuntimeError, nothing",

@@ -39,4 +39,5 @@ LAYOUTS = [
         "PyTorch pads a jagged tensor only along its ragged dim",
     ),
     Meant("stride", f"{SPARSE}|{NESTED}", r"out\[1\]", 0, "the layout of the gradient of a part"),
+    Meant("stride", SPARSE, "", 0, "a dense product with a sparse matrix on the right is a transposed one"),
 ]

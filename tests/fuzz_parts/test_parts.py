@@ -22,9 +22,7 @@ def findings(name, numbers):
     for n in numbers:
         case = parts.draw(name, SEED, n)
         found += [
-            f"{name} {n}: {d}\n{case.text}"
-            for d in compare.check(real, lite, case)
-            if not skipped.fullmatch(d.kind)
+            f"{name} {n}: {d}\n{case.text}" for d in compare.check(real, lite, case) if not skipped.fullmatch(d.kind)
         ]
     return found
 
@@ -43,8 +41,8 @@ def test_more_cases_of_parts(name):
 @pytest.mark.parametrize("name", parts.NAMES)
 def test_most_cases_succeed(name):
     """A part whose cases mostly raise compares little; wrong arguments are to raise."""
-    errors = [compare.run(real, parts.draw(name, SEED, n))[1] for n in range(40)]
-    assert sum(e is None for e in errors) >= (0 if name == "arguments" else 16)
+    errors = [compare.run(real, parts.draw(name, SEED, n))[1] for n in range(20)]
+    assert sum(e is None for e in errors) >= (0 if name == "arguments" else 7)
 
 
 BROKEN = {

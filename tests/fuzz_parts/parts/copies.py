@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from fuzz_parts.case import Case, chance, code
+from fuzz_parts.case import Case, code
 
 HEAD = """\
 import copy, functools, importlib, pickle

@@ -33,7 +33,13 @@ torch.ones(2, 3).t()|torch.nested.nested_tensor([torch.ones(1)])|torch.tensor([1
 
 def dataset(r: Random) -> str:
     n = r.choice([0, 1, 5, 7, 10])
-    simple = [f"Squares({n})", f"Stream({n})", f"Many({n})", f"list(range({n}))", f"D.TensorDataset(torch.arange({n}.0), torch.arange({n}))"]
+    simple = [
+        f"Squares({n})",
+        f"Stream({n})",
+        f"Many({n})",
+        f"list(range({n}))",
+        f"D.TensorDataset(torch.arange({n}.0), torch.arange({n}))",
+    ]
     if chance(r, 0.7):
         return r.choice(simple)
     a, b = dataset(r), dataset(r)
@@ -62,7 +68,9 @@ def loader(r: Random) -> list[str]:
             )
         )
     elif sampler < 0.6:
-        options.append("batch_sampler=" + r.choice(["[[0, 1], [2]]", f"D.BatchSampler(D.SequentialSampler(d), 2, {chance(r)})"]))
+        options.append(
+            "batch_sampler=" + r.choice(["[[0, 1], [2]]", f"D.BatchSampler(D.SequentialSampler(d), 2, {chance(r)})"])
+        )
     if chance(r, 0.7) and sampler < 0.5 or chance(r, 0.05):
         options.append(f"batch_size={r.choice(['1', '2', '3', 'None', '4', '0', '-1', '2.0'])}")
     if chance(r, 0.3):
@@ -70,10 +78,27 @@ def loader(r: Random) -> list[str]:
     if chance(r, 0.4):
         options.append("generator=g")
     if chance(r, 0.2):
-        options.append("collate_fn=" + r.choice(["list", "len", "lambda b: b[0]", "D.default_convert", "D.default_collate"]))
+        options.append(
+            "collate_fn=" + r.choice(["list", "len", "lambda b: b[0]", "D.default_convert", "D.default_collate"])
+        )
     if chance(r, 0.1):
-        options.append(r.choice(["timeout=-1", "timeout=1", "num_workers=-1", "prefetch_factor=2", "persistent_workers=True", "pin_memory=False", "in_order=False", "foo=1"]))
-    again = r.choice([["out.append(list(l))"], ["it = iter(l)", "out += [len(it), next(it, None), next(it, None)]"], []])
+        options.append(
+            r.choice(
+                [
+                    "timeout=-1",
+                    "timeout=1",
+                    "num_workers=-1",
+                    "prefetch_factor=2",
+                    "persistent_workers=True",
+                    "pin_memory=False",
+                    "in_order=False",
+                    "foo=1",
+                ]
+            )
+        )
+    again = r.choice(
+        [["out.append(list(l))"], ["it = iter(l)", "out += [len(it), next(it, None), next(it, None)]"], []]
+    )
     return [
         f"d = {dataset(r)}",
         f"l = D.DataLoader(d, {', '.join(options)})",
@@ -89,14 +114,34 @@ def draw(r: Random) -> Case:
     if kind < 0.5:
         lines += loader(r)
     elif kind < 0.7:
-        same, f = r.choice(SAMPLES), r.choice(["default_collate", "default_collate", "default_convert", "_utils.collate.collate"])
+        same, f = (
+            r.choice(SAMPLES),
+            r.choice(["default_collate", "default_collate", "default_convert", "_utils.collate.collate"]),
+        )
         given = f"[{same}, {same if chance(r, 0.7) else r.choice(SAMPLES)}]" if chance(r, 0.9) else "[]"
-        more = ", collate_fn_map={int: lambda b, *, collate_fn_map=None: sum(b)}" if f.endswith("collate.collate") else ""
+        more = (
+            ", collate_fn_map={int: lambda b, *, collate_fn_map=None: sum(b)}" if f.endswith("collate.collate") else ""
+        )
         lines.append(f"out = D.{f}({given}{more})")
     elif kind < 0.85:
-        parts = r.choice(["[3, 2]", "[0.5, 0.5]", "[0.3, 0.3, 0.4]", "[5]", "[2, 2]", "[0.5, 0.6]", "[1.0]", "[0.9, 0.05, 0.05]", "[]", "[-1, 6]"])
+        parts = r.choice(
+            [
+                "[3, 2]",
+                "[0.5, 0.5]",
+                "[0.3, 0.3, 0.4]",
+                "[5]",
+                "[2, 2]",
+                "[0.5, 0.6]",
+                "[1.0]",
+                "[0.9, 0.05, 0.05]",
+                "[]",
+                "[-1, 6]",
+            ]
+        )
         lines.append(f"d = {dataset(r)}")
-        lines.append(f"out = [[(len(p), list(p.indices), list(p)) for p in D.random_split(d, {parts}{r.choice(['', ', generator=g'])})]]")
+        lines.append(
+            f"out = [[(len(p), list(p.indices), list(p)) for p in D.random_split(d, {parts}{r.choice(['', ', generator=g'])})]]"
+        )
     else:
         n = r.choice([0, 1, 4, 9])
         makes = [

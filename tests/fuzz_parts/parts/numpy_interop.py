@@ -6,7 +6,19 @@ from random import Random
 
 from fuzz_parts.case import Case, chance, code
 
-NUMPY = ["float64", "float32", "int64", "int32", "bool", "complex64", "float16", "uint8", "int8", "uint16", "complex128"]
+NUMPY = [
+    "float64",
+    "float32",
+    "int64",
+    "int32",
+    "bool",
+    "complex64",
+    "float16",
+    "uint8",
+    "int8",
+    "uint16",
+    "complex128",
+]
 TORCH = ["float32", "float64", "int64", "bool", "complex64", "float16", "bfloat16", "uint8", "int16"]
 OPERATORS = "+ - * / // % ** & | ^ == != < <= > >= @ << >> and or in".split()
 FUNCTIONS = """\

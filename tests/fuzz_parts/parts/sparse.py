@@ -45,9 +45,13 @@ DTYPES = ["float64", "float64", "float32", "int64", "complex64", "bool", "bfloat
 
 
 def constructed(r: Random) -> str:
-    i = r.choice(["[[0, 1, 1], [2, 0, 2]]", "[[0, 0], [1, 1]]", "[[0, 5], [0, 1]]", "[[0, -1], [0, 1]]", "[[], []]", "[0, 1]"])
+    i = r.choice(
+        ["[[0, 1, 1], [2, 0, 2]]", "[[0, 0], [1, 1]]", "[[0, 5], [0, 1]]", "[[0, -1], [0, 1]]", "[[], []]", "[0, 1]"]
+    )
     v = r.choice(["[3., 4, 5]", "[3., 4]", "[1, 2]", "[]", "[[1., 2], [3, 4]]", "[True, False]", "5."])
-    size = r.choice(["", ", (2, 3)", ", (2, 3, 2)", ", (1, 1)", ", (2, 3), dtype=torch.float64", ", check_invariants=True"])
+    size = r.choice(
+        ["", ", (2, 3)", ", (2, 3, 2)", ", (1, 1)", ", (2, 3), dtype=torch.float64", ", check_invariants=True"]
+    )
     if chance(r):
         more = r.choice(["", ", requires_grad=True", ", is_coalesced=True", ", device='cpu'"])
         return f"s = torch.sparse_coo_tensor({r.choice([i, f'torch.tensor({i})'])}, {v}{size}{more})"
@@ -64,7 +68,8 @@ def draw(r: Random) -> Case:
         # unchecked, PyTorch reads memory that a wrong index names
         head = "torch.sparse.check_sparse_tensor_invariants.enable()\ntry: "
         tail = "\nfinally: torch.sparse.check_sparse_tensor_invariants.disable()\n"
-        return code(head + constructed(r) + tail + f"out = [s, {r.choice(['s.to_dense()', 's.coalesce()', 's * 2'])}]")
+        use = r.choice(["s.to_dense()", "s.coalesce()", "s * 2"])
+        return code(head + constructed(r) + tail + f"out = [s, {use}]", texts=False)
     shape = r.choice([(2, 3), (4, 2), (2, 2), (4, 4)])
     layout, dtype = r.choice(list(LAYOUTS)), r.choice(DTYPES)
     lines = [f"N, M = {shape}", f"d = (torch.arange(N * M).reshape(N, M) % 3 - 1).to(torch.{dtype})"]
@@ -78,7 +83,9 @@ def draw(r: Random) -> Case:
     lines.append(f"y = {r.choice([*UNARY, *BINARY, *BINARY])}")
     if chance(r, 0.4):
         lines.append(f"z = {r.choice(UNARY).replace('s', 'y', 1) if chance(r, 0.2) else 'y'}")
-        lines.append(f"y = z if not isinstance(z, torch.Tensor) else {r.choice(['z.to_dense()', 'z * 2', 'z.sum()', 'z + z'])}")
+        lines.append(
+            f"y = z if not isinstance(z, torch.Tensor) else {r.choice(['z.to_dense()', 'z * 2', 'z.sum()', 'z + z'])}"
+        )
     if not gradients:
         return code("\n".join([*lines, "out = y"]), texts=False)
     lines += [

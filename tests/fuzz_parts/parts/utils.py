@@ -42,8 +42,10 @@ def normalised(r: Random, name: str) -> list[str]:
     ]
     lines = r.choice(ways)
     if chance(r, 0.3):
-        undo = "parametrize.remove_parametrizations" if "parametrizations" in lines[0] else (
-            "remove_weight_norm" if "weight_norm" in lines[0] else "remove_spectral_norm"
+        undo = (
+            "parametrize.remove_parametrizations"
+            if "parametrizations" in lines[0]
+            else ("remove_weight_norm" if "weight_norm" in lines[0] else "remove_spectral_norm")
         )
         lines.append(f"nn.utils.{undo}(m, {name!r})")
     elif chance(r, 0.2):
@@ -63,12 +65,16 @@ def parametrized(r: Random, name: str) -> list[str]:
     ]
     for _ in range(r.randint(1, 2)):
         unsafe = r.choice(["", "", ", unsafe=True"])
-        lines.append(f"P.register_parametrization(m, {name!r}, {r.choice(['Double', 'Grow', 'Soft', 'Sum'])}(){unsafe})")
+        lines.append(
+            f"P.register_parametrization(m, {name!r}, {r.choice(['Double', 'Grow', 'Soft', 'Sum'])}(){unsafe})"
+        )
     if chance(r, 0.3):
         lines.append(f"m.{name} = m.{name}.detach() * 0.5")
     if chance(r, 0.3):
         lines.append(f"P.remove_parametrizations(m, {name!r}, leave_parametrized={chance(r)})")
-    lines.append(f"flags = P.is_parametrized(m), P.is_parametrized(m, {name!r}), P.type_before_parametrizations(m).__name__")
+    lines.append(
+        f"flags = P.is_parametrized(m), P.is_parametrized(m, {name!r}), P.type_before_parametrizations(m).__name__"
+    )
     return lines
 
 
@@ -85,7 +91,11 @@ def pruned(r: Random, name: str) -> list[str]:
         f"P.identity(m, {name!r})",
         f"P.global_unstructured([(m, {name!r})], P.L1Unstructured, amount={amount})",
     ]
-    lines = ["import importlib", "P = importlib.import_module(torch.__name__ + '.nn.utils.prune')", *r.sample(ways, r.randint(1, 2))]
+    lines = [
+        "import importlib",
+        "P = importlib.import_module(torch.__name__ + '.nn.utils.prune')",
+        *r.sample(ways, r.randint(1, 2)),
+    ]
     if chance(r, 0.3):
         lines.append(f"P.remove(m, {name!r})")
     return [*lines, "flags = P.is_pruned(m)"]
@@ -136,7 +146,7 @@ def packed(r: Random) -> list[str]:
             f"y = nn.utils.rnn.pad_sequence(seqs, batch_first={first}, padding_value=7.0{side})",
             f"z = nn.utils.rnn.pack_sequence(seqs{ordered})",
             f"u = nn.utils.rnn.unpad_sequence(y, torch.tensor({lengths}), batch_first={first}) if {not side} else ()",
-            f"v = nn.utils.rnn.unpack_sequence(z)",
+            "v = nn.utils.rnn.unpack_sequence(z)",
             "out = [y, z, repr(z), u, v, torch.autograd.grad((y * y).sum(), seqs)]",
         ]
     shape = "3, 4, 2" if first else "4, 3, 2"
