@@ -132,11 +132,11 @@ MEANT = [
     Meant("value", r"torch\.linalg\.(svd|qr)", "", 0, "the phase of singular vectors is free"),
     Meant(
         "type|text|length|raises \\w+Error, nothing",
-        r"uint16|uint32|float8|\.untyped_storage\(\)|\.storage\(\)|torch\.(channels_last|strided)|to_sparse|nn\.\w+Param",
+        r"uint16|uint32|float8|\.untyped_storage\(\)|\.storage\(\)|torch\.(channels_last|strided)|to_sparse|nn\.\w+Par",
         r"has no attribute|not implemented for|NotImplementedError|AttributeError|cannot pickle|TypeError|KeyError"
         r"|PyTorch 2, torchlite|is not recognized|storage of Sparse|uninitialized parameter|Could not run",
         0,
-        "files and copies that PyTorch cannot make: limited dtypes and storages in legacy files, layouts; torchlite can",
+        "files and copies that PyTorch cannot make: limited dtypes and storages in legacy files, layouts",
     ),
     Meant(
         "raises ValueError, nothing",

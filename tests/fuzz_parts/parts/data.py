@@ -23,12 +23,12 @@ class Many(Squares):
     def __getitems__(self, indices): return [(torch.tensor(float(i)), i) for i in indices]
 """
 SAMPLES = """\
-1|1.5|True|'a'|b'b'|None|np.float32(2)|np.int64(3)|np.arange(3)|np.array('a')|torch.arange(2)|torch.tensor(1.0)|torch.ones(2).requires_grad_()
-(1, 2.0)|[torch.ones(1), 3]|{'a': 1, 'b': torch.ones(2)}|Pair(1, torch.ones(2))|collections.OrderedDict(a=1)|[[1, 2], [3, 4]]|()|{}
-torch.eye(2).to_sparse()|np.arange(4)[::2]|{1: (2, {'x': 'y'})}|collections.defaultdict(int, a=1)|range(2)|object()|1j|np.bool_(True)
-torch.ones(2, 3).t()|torch.nested.nested_tensor([torch.ones(1)])|torch.tensor([1, 2], dtype=torch.int8)|[None]|10**20""".replace(
-    "\n", "|"
-).split("|")
+1|1.5|True|'a'|b'b'|None|np.float32(2)|np.int64(3)|np.arange(3)|np.array('a')|torch.arange(2)
+torch.tensor(1.0)|torch.ones(2).requires_grad_()|(1, 2.0)|[torch.ones(1), 3]
+{'a': 1, 'b': torch.ones(2)}|Pair(1, torch.ones(2))|collections.OrderedDict(a=1)|[[1, 2], [3, 4]]|()|{}
+torch.eye(2).to_sparse()|np.arange(4)[::2]|{1: (2, {'x': 'y'})}|collections.defaultdict(int, a=1)
+range(2)|object()|1j|np.bool_(True)|torch.ones(2, 3).t()|torch.nested.nested_tensor([torch.ones(1)])
+torch.tensor([1, 2], dtype=torch.int8)|[None]|10**20""".replace("\n", "|").split("|")
 
 
 def dataset(r: Random) -> str:
@@ -118,7 +118,8 @@ def draw(r: Random) -> Case:
             r.choice(SAMPLES),
             r.choice(["default_collate", "default_collate", "default_convert", "_utils.collate.collate"]),
         )
-        given = f"[{same}, {same if chance(r, 0.7) else r.choice(SAMPLES)}]" if chance(r, 0.9) else "[]"
+        second = same if chance(r, 0.7) else r.choice(SAMPLES)
+        given = f"[{same}, {second}]" if chance(r, 0.9) else "[]"
         more = (
             ", collate_fn_map={int: lambda b, *, collate_fn_map=None: sum(b)}" if f.endswith("collate.collate") else ""
         )
@@ -140,17 +141,22 @@ def draw(r: Random) -> Case:
         )
         lines.append(f"d = {dataset(r)}")
         lines.append(
-            f"out = [[(len(p), list(p.indices), list(p)) for p in D.random_split(d, {parts}{r.choice(['', ', generator=g'])})]]"
+            f"out = [[(len(p), list(p.indices), list(p)) for p in D.random_split(d, "
+            f"{parts}{r.choice(['', ', generator=g'])})]]"
         )
     else:
         n = r.choice([0, 1, 4, 9])
         makes = [
-            f"D.RandomSampler(range({n}), replacement={chance(r)}{r.choice(['', ', generator=g', ', num_samples=3', ', num_samples=25', ', num_samples=0'])})",
+            f"D.RandomSampler(range({n}), "
+            f"replacement={chance(r)}{r.choice(['', ', generator=g', ', num_samples=3', ', num_samples=25'])})",
             f"D.SequentialSampler(range({n}))",
-            f"D.WeightedRandomSampler({r.choice(['[1, 2, 3]', '[0.0, 1.0]', '[-1.0, 2]', '[]'])}, {r.choice(['2', '5', '0', 'True'])}, {chance(r)}, generator=g)",
+            f"D.WeightedRandomSampler({r.choice(['[1, 2, 3]', '[0.0, 1.0]', '[-1.0, 2]', '[]'])}, "
+            f"{r.choice(['2', '5', '0', 'True'])}, {chance(r)}, generator=g)",
             f"D.SubsetRandomSampler(range({n}), g)",
-            f"D.BatchSampler(range({n}), {r.choice(['2', '3', '0', '1.5', 'True'])}, {r.choice(['True', 'False', '1'])})",
-            f"D.distributed.DistributedSampler(range({n}), {r.choice(['2, 0', '2, 1', '3, 2', '2, 2', '1, 0'])}, shuffle={chance(r)}, seed=1, drop_last={chance(r)})",
+            f"D.BatchSampler(range({n}), {r.choice(['2', '3', '0', '1.5', 'True'])}, "
+            f"{r.choice(['True', 'False', '1'])})",
+            f"D.distributed.DistributedSampler(range({n}), "
+            f"{r.choice(['2, 0', '2, 1', '3, 2', '2, 2', '1, 0'])}, shuffle={chance(r)}, drop_last={chance(r)})",
         ]
         lines += [f"s = {r.choice(makes)}", "out = [list(s), list(s), len(s)]"]
     lines.append("out = [out, torch.rand(1), torch.rand(1, generator=g)]")

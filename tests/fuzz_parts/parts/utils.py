@@ -42,11 +42,9 @@ def normalised(r: Random, name: str) -> list[str]:
     ]
     lines = r.choice(ways)
     if chance(r, 0.3):
-        undo = (
-            "parametrize.remove_parametrizations"
-            if "parametrizations" in lines[0]
-            else ("remove_weight_norm" if "weight_norm" in lines[0] else "remove_spectral_norm")
-        )
+        undo = "remove_weight_norm" if "weight_norm" in lines[0] else "remove_spectral_norm"
+        if "parametrizations" in lines[0]:
+            undo = "parametrize.remove_parametrizations"
         lines.append(f"nn.utils.{undo}(m, {name!r})")
     elif chance(r, 0.2):
         lines += ["import copy", "m2 = copy.deepcopy(m)", "m2.load_state_dict(m.state_dict())", "m = m2.eval()"]
@@ -176,7 +174,7 @@ def others(r: Random, made: str, x: str) -> list[str]:
         [
             f"m = {made}",
             "v = nn.utils.parameters_to_vector(m.parameters())",
-            f"nn.utils.vector_to_parameters(v{r.choice([' * 2', '[:-1]', '.double()', '.tolist()', '.detach()'])}, m.parameters())",
+            f"nn.utils.vector_to_parameters(v{r.choice([' * 2', '[:-1]', '.double()', '.tolist()'])}, m.parameters())",
             "out = [v, m.state_dict()]",
         ],
         [
@@ -192,13 +190,16 @@ def others(r: Random, made: str, x: str) -> list[str]:
         [
             f"m = nn.Sequential({made}, nn.ReLU(), nn.Sequential({made}))",
             "m[2][0] = m[0]" if chance(r) else "",
-            f"out = [repr(m), [n for n, _ in m.named_modules(remove_duplicate={chance(r)})], m.state_dict(keep_vars=True), "
-            f"[n for n, _ in m.named_parameters(prefix='p', recurse={chance(r)})], str(m.{r.choice(['half', 'double', 'bfloat16'])}()[0].weight)]",
+            f"out = [repr(m), [n for n, _ in m.named_modules(remove_duplicate={chance(r)})], "
+            f"m.state_dict(keep_vars=True), "
+            f"[n for n, _ in m.named_parameters(prefix='p', recurse={chance(r)})], "
+            f"str(m.{r.choice(['half', 'double', 'bfloat16'])}()[0].weight)]",
         ],
         [
             f"m, x = {made}, {x}",
             "m2 = nn.utils.skip_init(type(m), 3, 4) if isinstance(m, nn.Linear) else m",
-            f"s = m.state_dict(); s.{r.choice(['pop(next(iter(s)))', 'update(extra=torch.ones(1))', 'update({next(iter(s)): torch.ones(7)})', 'clear()'])}",
+            f"s = m.state_dict(); "
+            f"s.{r.choice(['pop(next(iter(s)))', 'update(extra=x)', 'clear()', 'update({next(iter(s)): x})'])}",
             f"y = m2.load_state_dict(s, strict={chance(r)}, assign={chance(r)})",
             "out = [repr(y), y.missing_keys, y.unexpected_keys]",
         ],

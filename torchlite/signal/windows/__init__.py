@@ -58,7 +58,9 @@ def exponential(
             raise ValueError("Center must be None for symmetric windows")
 
     def values(line):
-        middle = (M if not sym and M > 1 else M - 1) / 2.0 if center is None else center
+        middle = center
+        if middle is None:
+            middle = (M if not sym and M > 1 else M - 1) / 2.0
         return torch.exp(-torch.abs(line(-middle * (1 / tau), (-middle + (M - 1)) * (1 / tau))))
 
     return _window("exponential", M, dtype, layout, device, requires_grad, values, check)

@@ -118,8 +118,8 @@ def collate(batch: list[Any] | tuple[Any, Any], *, collate_fn_map: Any = None) -
 
 
 def collate_tensor_fn(batch: list[Tensor], *, collate_fn_map: Any = None) -> Any:
-    kind = "nested" if batch[0].is_nested else "" if batch[0].layout is torch.strided else "sparse"
-    if kind:
+    kind = "nested" if batch[0].is_nested else "sparse"
+    if kind == "nested" or batch[0].layout is not torch.strided:
         raise RuntimeError(
             f"Batches of {kind} tensors are not currently supported by the default collate_fn; please provide a custom "
             "collate_fn to handle them appropriately."
