@@ -37,7 +37,8 @@ def name_version() -> str:
     return f"{p['name']}-{p['version']}"
 
 
-def metadata() -> bytes:
+def metadata(described: bool = True) -> bytes:
+    """described: with what a package index shows."""
     p = project()
     lines = [
         "Metadata-Version: 2.4",
@@ -47,11 +48,12 @@ def metadata() -> bytes:
         f"Requires-Python: {p['requires-python']}",
         f"License-Expression: {p['license']}",
         *(f"License-File: {n}" for n in p["license-files"]),
-        "Keywords: " + ",".join(p.get("keywords", [])),
     ]
-    lines += [f"Classifier: {c}" for c in p.get("classifiers", [])]
     readme = ROOT / p.get("readme", "README.md")
-    if readme.exists():
+    if described:
+        lines += ["Keywords: " + ",".join(p.get("keywords", []))]
+        lines += [f"Classifier: {c}" for c in p.get("classifiers", [])]
+    if described and readme.exists():
         lines += ["Description-Content-Type: text/markdown", "", readme.read_text()]
     return ("\n".join(lines) + "\n").encode()
 
@@ -77,6 +79,7 @@ def write_wheel(
     dist: str | None = None,
     meta: bytes | None = None,
     pure: bool = False,
+    described: bool = True,
     deflate: Callable[[bytes], bytes] = archive.deflate,
 ) -> pathlib.Path:
     """Writes a wheel named by `tags` ("cp312-abi3-plat1.plat2") and returns its path."""
@@ -86,7 +89,7 @@ def write_wheel(
     wheel = ["Wheel-Version: 1.0", "Generator: torchlite-backend", f"Root-Is-Purelib: {str(pure).lower()}"]
     wheel += [f"Tag: {python}-{abi}-{p}" for p in platforms.split(".")]
     everything = dict(sorted(files.items()))
-    everything[f"{info}/METADATA"] = meta or metadata()
+    everything[f"{info}/METADATA"] = meta or metadata(described)
     if not meta:
         everything |= {f"{info}/licenses/{n}": (ROOT / n).read_bytes() for n in project()["license-files"]}
     tops = {name.partition("/")[0] for name in files}

@@ -105,20 +105,6 @@ def _setup():
     _C.register("named_result", of_schema)
 
 
-_setup()
-
-from . import autograd
-from ._core.function_switches import DisableTorchFunction as _DisableTorchFunction
-from ._core.function_switches import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass
-from ._core.tensor import Tensor
-from ._core import absent as _absent, dispatch as _dispatch, homes as _homes, indexing as _indexing
-from ._core.dispatch import explain
-from . import ops
-from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
-from .autograd.grad_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
-from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
-
-
 _IGNORED = frozenset(
     """are_deterministic_algorithms_enabled broadcast_shapes can_cast compiled_with_cxx11_abi from_dlpack
     get_default_device get_default_dtype get_deterministic_debug_mode get_float32_matmul_precision
@@ -276,14 +262,25 @@ def _install():
     )
 
 
-from . import functional
+with _archive.start():
+    _setup()
+    from . import autograd
+    from ._core.function_switches import DisableTorchFunction as _DisableTorchFunction
+    from ._core.function_switches import DisableTorchFunctionSubclass as _DisableTorchFunctionSubclass
+    from ._core.tensor import Tensor
+    from ._core import absent as _absent, dispatch as _dispatch, homes as _homes, indexing as _indexing
+    from ._core.dispatch import explain
+    from . import ops
+    from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+    from .autograd.grad_mode import is_anomaly_check_nan_enabled, is_anomaly_enabled
+    from .random import Generator, default_generator, get_rng_state, initial_seed, manual_seed, seed, set_rng_state
+    from . import functional
 
-_hooked(vars(functional), "")
-from .functional import *  # noqa: F403
+    _hooked(vars(functional), "")
+    from .functional import *  # noqa: F403
 
-_install()
-
-from . import nn, optim, utils
+    _install()
+    from . import nn, utils
 
 if native.sys.platform == "emscripten":
     from ._core import adapter
@@ -313,6 +310,7 @@ _SUBMODULES = {
     "mps",
     "multiprocessing",
     "nested",
+    "optim",
     "overrides",
     "profiler",
     "quasirandom",
@@ -399,7 +397,7 @@ _LAZY_NAMES = {
     "self_test": "_core.self_test",
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
-    "_disable_dynamo": "_core.lazy_names",
+    **dict.fromkeys("_disable_dynamo set_vital read_vitals vitals_enabled".split(), "_core.lazy_names"),
     "Storage": "storage",
     "_storage_classes": "storage",
     **dict.fromkeys(
@@ -475,6 +473,3 @@ def install_as_torch():
     from .compat import alias
 
     return alias.install()
-
-
-_archive.release()

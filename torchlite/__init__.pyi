@@ -134,6 +134,7 @@ from .ops.linalg_derived import pca_lowrank as pca_lowrank
 from ._core.tensor_str import printoptions as printoptions
 from .functional import promote_types as promote_types
 from ._core.device import qscheme as qscheme
+from ._core.lazy_names import read_vitals as read_vitals
 from .webgpu.transport.bridge import ready as ready
 from .functional import result_type as result_type
 from .sparse import saddmm as saddmm
@@ -157,6 +158,7 @@ from ._core.settings import set_num_interop_threads as set_num_interop_threads
 from ._core.settings import set_num_threads as set_num_threads
 from ._core.tensor_str import set_printoptions as set_printoptions
 from .random import set_rng_state as set_rng_state
+from ._core.lazy_names import set_vital as set_vital
 from ._core.settings import set_warn_always as set_warn_always
 from .sparse import smm as smm
 from .sparse._build import sparse_bsc_tensor as sparse_bsc_tensor
@@ -183,6 +185,7 @@ from .functional import typename as typename
 from .ops.sorting import unique as unique
 from .ops.sorting import unique_consecutive as unique_consecutive
 from ._core.settings import use_deterministic_algorithms as use_deterministic_algorithms
+from ._core.lazy_names import vitals_enabled as vitals_enabled
 from .func import vmap as vmap
 from ._higher_order_ops.while_loop import while_loop as while_loop
 

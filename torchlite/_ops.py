@@ -323,7 +323,7 @@ class OpOverload(OperatorBase):
 
     op = property(lambda self: self._op)
     namespace = property(lambda self: self._namespace)
-    overloadpacket = property(lambda self: self._packet)
+    overloadpacket = _overloadpacket = property(lambda self: self._packet)
     tags = property(lambda self: self._tags)
 
     def name(self) -> str:

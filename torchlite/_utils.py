@@ -307,3 +307,11 @@ def _get_device_module(device_type: str) -> Any:
             "Device '%s' does not have a corresponding module registered as 'torch.%s'." % (device_type, device_type)
         )
     return module
+
+
+def __getattr__(name: str) -> Any:
+    if name not in ("ExceptionWrapper", "KeyErrorMessage"):
+        raise AttributeError("module 'torch._utils' has no attribute '%s'" % name)
+    from ._core import caught
+
+    return getattr(caught, name)

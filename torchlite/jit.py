@@ -1,5 +1,8 @@
 """torch.jit without a compiler: scripts and traces are the Python code itself."""
 
+import builtins
+from contextlib import nullcontext as _nullcontext
+
 from ._core.future import Future as _Future
 from .futures import Future  # noqa: F401
 
@@ -27,9 +30,33 @@ def trace(
     if example_kwarg_inputs is not None:
         func(**example_kwarg_inputs)
     elif example_inputs is not None:
-        args = example_inputs if isinstance(example_inputs, (tuple, list)) else (example_inputs,)
+        args = example_inputs if builtins.isinstance(example_inputs, (tuple, list)) else (example_inputs,)
         func(*args)
     return func
+
+
+def trace_module(
+    mod,
+    inputs,
+    optimize=None,
+    check_trace=True,
+    check_inputs=None,
+    check_tolerance=1e-5,
+    strict=True,
+    _force_outplace=False,
+    _module_class=None,
+    _compilation_unit=None,
+    example_inputs_is_kwarg=False,
+    _store_inputs=True,
+):
+    """The module itself, after one run of each method that `inputs` names."""
+    for name, given in inputs.items():
+        method = getattr(mod, "__call__" if name == "forward" else name)
+        if example_inputs_is_kwarg:
+            method(**given)
+        else:
+            method(*(given if builtins.isinstance(given, tuple) else (given,)))
+    return mod
 
 
 def ignore(drop=False, **kwargs):
@@ -53,8 +80,27 @@ def is_scripting():
     return False
 
 
+_tracing: list = []  # the traces that run, see _core.traced_graph
+
+
 def is_tracing():
-    return False
+    return bool(_tracing)
+
+
+def _get_trace_graph(
+    f,
+    args=(),
+    kwargs=None,
+    strict=True,
+    _force_outplace=False,
+    return_inputs=False,
+    _return_inputs_states=False,
+):
+    """The graph of the operators that f(*args, **kwargs) calls, and what it returns."""
+    from ._core import traced_graph
+
+    found = traced_graph.trace(f, args if builtins.isinstance(args, tuple) else (args,), kwargs or {})
+    return (*found, args) if return_inputs else found
 
 
 def interface(obj):
@@ -71,8 +117,6 @@ def _overload_method(fn):
 
 def isinstance(obj, target_type):
     """The builtin isinstance."""
-    import builtins
-
     return builtins.isinstance(obj, target_type)
 
 
@@ -82,6 +126,23 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
 
 def optimize_for_inference(mod, other_methods=None):
     return mod
+
+
+def optimized_execution(should_optimize):
+    return _nullcontext()
+
+
+def fuser(name):
+    return _nullcontext()
+
+
+def set_fusion_strategy(strategy):
+    """Nothing is fused."""
+    return []
+
+
+def script_method(fn):
+    return fn
 
 
 def fork(func, *args, **kwargs):

@@ -529,11 +529,15 @@ def get_kernel(op: Any, dispatch_key: Any) -> Any:
 
 
 def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: Any = None) -> Any:
-    raise NotImplementedError("torchlite has no Triton; use torch.library.custom_op, or a WGSL kernel")
+    raise NotImplementedError(
+        "torchlite has no Triton; write the operator with those of torch, in torch.library.custom_op"
+    )
 
 
 def wrap_triton(triton_kernel: Any, /) -> Any:
-    raise NotImplementedError("torchlite has no Triton; use torch.library.custom_op, or a WGSL kernel")
+    raise NotImplementedError(
+        "torchlite has no Triton; write the operator with those of torch, in torch.library.custom_op"
+    )
 
 
 # ---- custom_op -------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 // node compile_pyc.mjs PYODIDE_DIR SRC OUT SITE < names.json
-// Compiles Python files to bytecode with the very Python that will import them: those that `import torchlite` loads.
-// The rest is compiled when it is first used, since bytecode is three times the size of its source. Prints what it
-// chose as JSON.
+// Compiles Python files to bytecode with the very Python that will import them: those that `import torchlite` loads,
+// and those that most models use. The rest is compiled when it is first used, since bytecode is twice the size of its
+// source. Prints what it chose as JSON.
 import { readFileSync, mkdirSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";

@@ -180,10 +180,27 @@ def _without_comments(source: bytes) -> bytes:
     return b"\n".join(lines)
 
 
-def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str, bytes]:
-    """Bytecode for every .py of `files` that `import torchlite` loads, by the source's name,
-    made by the target's own Python.
-    Where that import fails, so does the recipe."""
+def indented_by_one(source: bytes) -> bytes:
+    """A Python file with one space in place of four before its lines, but for those inside of strings."""
+    inside: set[int] = set()  # rows, from 0
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.JoinedStr) or isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)):
+            inside.update(range(node.lineno, node.end_lineno or node.lineno))
+    lines = source.split(b"\n")
+    for row, line in enumerate(lines):
+        if row not in inside:
+            text = line.lstrip(b" ")
+            lines[row] = b" " * ((len(line) - len(text)) // 4) + text
+    return b"\n".join(lines)
+
+
+# what finds the modules in the files below; torchlite/__init__ imports it
+_OUTSIDE = [f"torchlite/{name}.py" for name in ("__init__", "_core/__init__", "_core/archive")]
+
+
+def compiled(target: Target, files: dict[str, bytes], strict: bool) -> tuple[list[str], dict[str, bytes]]:
+    """Bytecode by the target's own Python: the .py files of `files` that it stands for, and the files that hold it.
+    Where `import torchlite` fails, so does the recipe."""
     sources = {n: b for n, b in files.items() if n.endswith(".py")}
     core = files["torchlite/_C.abi3.so"]
     key = native_build.digest(
@@ -212,7 +229,7 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
         ]
         done = subprocess.run(
             cmd,
-            input=json.dumps(sorted(sources)),
+            input=json.dumps([sorted(sources), _OUTSIDE]),
             text=True,
             check=False,
             env=runtime.environment(),
@@ -222,50 +239,41 @@ def compiled(target: Target, files: dict[str, bytes], strict: bool) -> dict[str,
         answer = [line for line in done.stdout.splitlines() if line.startswith("CHOSEN ")]
         if done.returncode or not answer:
             raise native_build.BuildError(f"compiling the package to bytecode failed:\n{done.stdout}")
-        chosen = json.loads(answer[0].removeprefix("CHOSEN "))
-        if chosen["error"]:
-            message = f"`import torchlite` fails in Pyodide {target.name}:\n{chosen['error']}"
+        found = json.loads(answer[0].removeprefix("CHOSEN "))
+        if found["error"]:
+            message = f"`import torchlite` fails in Pyodide {target.name}:\n{found['error']}"
             if strict:
                 raise native_build.BuildError(message)
             print("warning: " + message, file=sys.stderr)
-        (cache / "done").write_text(json.dumps(chosen["names"]))
+        (cache / "done").write_text(json.dumps(found["chosen"]))
         shutil.rmtree(src)
         for old in sorted((ROOT / ".build" / "pyc").glob(f"{target.name}.*"), key=os.path.getmtime)[:-3]:
             shutil.rmtree(old, ignore_errors=True)
-    out = {}
-    for name in json.loads((cache / "done").read_text()):
-        folder, _, file = name.rpartition("/")
-        out[name] = (
-            cache / "out" / f"{folder}/__pycache__/{file.removesuffix('.py')}.{target.cache_tag}.pyc"
-        ).read_bytes()
-    return out
-
-
-# what finds the modules that are in the two files; torchlite/__init__ imports it
-_OUTSIDE = {f"torchlite/{name}.pyc" for name in ("__init__", "_core/__init__", "_core/archive")}
+    groups = json.loads((cache / "done").read_text())
+    out = {f"torchlite/{group}.bin": (cache / "out" / f"{group}.bin").read_bytes() for group in groups}
+    out |= {name + "c": (cache / "out" / (name + "c")).read_bytes() for name in _OUTSIDE}
+    return [name for names in groups.values() for name in names], out
 
 
 def packed(files: dict[str, bytes]) -> dict[str, bytes]:
-    """The files of a wheel, with the bytecode among them in one file and the sources in another, which
-    torchlite/_core/archive.py reads: a wheel compresses each entry by itself. The `__init__.py` of a folder that holds
-    anything else stays outside: the import system takes a folder without one for a namespace package."""
-    start = {n: b for n, b in files.items() if n.endswith(".pyc") and n not in _OUTSIDE}
-    rest = {n: b for n, b in files.items() if n not in start}
-    folders = {str(f) for n in rest if not n.endswith(".py") for f in pathlib.PurePosixPath(n).parents}
-    others = {
+    """The files of a wheel, with the sources among them in one file, which torchlite/_core/archive.py reads: a wheel
+    compresses each entry by itself. The `__init__.py` of a folder that holds anything else stays outside: the import
+    system takes a folder without one for a namespace package."""
+    folders = {str(f) for n in files if not n.endswith(".py") for f in pathlib.PurePosixPath(n).parents}
+    inside = {
         n: b
-        for n, b in rest.items()
+        for n, b in files.items()
         if n.startswith("torchlite/")
         and n.endswith(".py")
         and not (n.endswith("/__init__.py") and n.removesuffix("/__init__.py") in folders)
     }
-    rest = {n: b for n, b in rest.items() if n not in others}
-    return {**rest, "torchlite/start.bin": _one_file(start), "torchlite/modules.bin": _one_file(others)}
+    rest = {n: b for n, b in files.items() if n not in inside}
+    return {**rest, "torchlite/modules.bin": _one_file(inside)}
 
 
 def _one_file(files: dict[str, bytes]) -> bytes:
     """A line with the names and sizes of files of the package, then these files."""
-    parts = sorted((name.removeprefix("torchlite/"), data) for name, data in files.items())
+    parts = sorted((name.removeprefix("torchlite/"), indented_by_one(data)) for name, data in files.items())
     index = " ".join(f"{name} {len(data)}" for name, data in parts)
     return index.encode() + b"\n" + b"".join(data for _, data in parts)
 
@@ -316,10 +324,9 @@ def make(
     with native_build.locked():
         files |= wasm_files(ROOT / ".build" / "out", strict, progress)
         try:
-            for name, bytecode in compiled(target, files, strict).items():
-                # in place of the source, as in Pyodide's own packages: both would be a quarter more to download
-                del files[name]
-                files[name + "c"] = bytecode
+            names, bytecode = compiled(target, files, strict)
+            # in place of the source, as in Pyodide's own packages: both would be a quarter more to download
+            files = {n: b for n, b in files.items() if n not in names} | bytecode
             has_bytecode = True
         except runtime.Missing as e:
             print(f"warning: the wheel has no bytecode, import will be slower in the page: {e}", file=sys.stderr)
@@ -330,7 +337,7 @@ def make(
     if has_bytecode:
         files = packed(files)
     files |= torch_dist_info(target)
-    return backend.write_wheel(out, tags or target.tags, files, deflate=squeeze)
+    return backend.write_wheel(out, tags or target.tags, files, described=False, deflate=squeeze)
 
 
 def squeeze(data: bytes) -> bytes:

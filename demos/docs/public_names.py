@@ -57,13 +57,23 @@ ASKED = {
     "torch._C._distributed_c10d.Reducer": "lightning",
     "torch._C._distributed_rpc.PyRRef": "torchrl",
     "torch._C._distributed_rpc._is_current_rpc_agent_set": "torch_geometric",
+    "torch.distributed.fsdp._common_utils._FSDPState": "torchtnt",
     "torch.distributed.rpc.api._require_initialized": "torch_geometric",
-    "torch.jit._get_trace_graph": "fvcore",
     "torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE": "transformers",
     "torch.onnx.symbolic_helper.parse_args": "torchvision",
-    "torch.utils.data._utils.worker._generate_state": "tensordict",
+    "torch.utils.data._utils.worker._generate_state": "tensordict, torchdata",
+    "torch.utils.data._utils.worker._IterableDatasetStopIteration": "torchdata",
+    "torch.utils.data._utils.worker._ResumeIteration": "torchdata",
+    "torch.utils.data._utils.worker.ManagerWatchdog": "torchdata",
+    "torch.utils.data.datapipes.datapipe._IterDataPipeSerializationWrapper": "torchdata",
+    "torch.utils.data.datapipes.datapipe._MapDataPipeSerializationWrapper": "torchdata",
+    "torch.utils.data.dataloader._sharding_worker_init_fn": "torchdata",
     "torch.utils.data.dataloader._MultiProcessingDataLoaderIter": "fastai, lightning, tensordict",
 }
+_FSDP = """BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictConfig LocalOptimStateDictConfig
+    LocalStateDictConfig MixedPrecision OptimStateDictConfig ShardedOptimStateDictConfig ShardedStateDictConfig
+    ShardingStrategy StateDictConfig StateDictType""".split()
+ASKED |= {f"torch.distributed.fsdp.fully_sharded_data_parallel.{n}": "accelerate, lightning, torchtnt" for n in _FSDP}
 # namespaces of the core that are no modules here
 SPACES = ("torch._C._VariableFunctions", "torch._C._linalg", "torch._C._special", "torch._C._fft", "torch._C._nn")
 # programs and what they are made of, not names to import; importing some of them starts something
@@ -74,8 +84,9 @@ NO_MODULES = (
     "torch.utils.hipify",
     "torch.utils.bottleneck",
     "torch.utils.benchmark.examples",
-    "torch.distributed.run",
-    "torch.distributed.launch",
+    "torch.distributed.run.",
+    "torch.distributed.launch.",
+    "torch.distributed.flight_recorder.",
     "torch.contrib",
 )
 SIMPLE = (int, float, str, type(None))  # no bool: those tell what a build can do
@@ -88,7 +99,7 @@ def modules(torch: Any) -> list[str]:
     def walk(package: Any) -> None:
         for info in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
             name = info.name
-            if name.rpartition(".")[2].startswith("_") or name.startswith(NO_MODULES):
+            if name.rpartition(".")[2].startswith("_") or (name + ".").startswith(NO_MODULES):
                 continue
             try:
                 module = importlib.import_module(name)
@@ -110,7 +121,8 @@ def public(module: Any) -> list[str]:
         own = [n for n in more if made_in(getattr(module, n), module).startswith("torch")]
         return list(dict.fromkeys(n for n in [*listed, *own] if hasattr(module, n)))
     homes = ("torch",) if hasattr(module, "__path__") else (module.__name__,)
-    return [n for n, v in vars(module).items() if not n.startswith("_") and made_in(v, module).startswith(homes)]
+    own = [n for n, v in vars(module).items() if not n.startswith("_") and made_in(v, module).startswith(homes)]
+    return [n for n in own if n != "TYPE_CHECKING"]
 
 
 def made_in(value: Any, module: Any) -> str:
@@ -163,7 +175,8 @@ def record() -> dict[str, dict[str, list[str]]]:
             found[path][name] = [entry(name, value), *same]
     for asked in ASKED:
         path, _, name = asked.rpartition(".")
-        found.setdefault(path, {})[name] = [entry(name, getattr(importlib.import_module(path), name))]
+        value = getattr(importlib.import_module(path), name)
+        found.setdefault(path, {})[name] = [entry(name, value), *homes.get((id(value), name), ())]
     descriptor = type(torch.Tensor._nnz)  # of the core's methods: private ones count too
     methods = [n for n in dir(torch.Tensor) if n[0] != "_" or core_method(n, getattr(torch.Tensor, n), descriptor)]
     found["torch.Tensor"] = {n: [entry(n, getattr(torch.Tensor, n))] for n in methods}

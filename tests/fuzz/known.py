@@ -50,7 +50,7 @@ MEANT = [
     ),
     Meant(
         "version|value",
-        r"view_as_complex\((?s:.*)autograd\.grad\(",
+        r"view_as_(complex|real)\((?s:.*)autograd\.grad\(",
         "",
         0,
         "whether the gradient of a view of a changed tensor shares the memory of the gradient it was made of",
@@ -78,7 +78,7 @@ MEANT = [
     ),
     Meant(
         "raises RuntimeError, nothing",
-        r"(unfold|as_strided)_?\(|(?m:^(t\d+)\[.*\] = \2$)",
+        r"(unfold|as_strided)_?\(|(?m:^t\d+\[.*\] = t\d+$)",
         "some elements of the input tensor and the written-to tensor refer to a single memory location",
         0,
         "PyTorch takes the stride of a dim of size 1 for overlap, also in a copy of a tensor to itself",
@@ -175,16 +175,17 @@ MEANT = [
     Meant(
         "type|graph",
         r"conv\w*\((?s:.*)\w_\((?s:.*)autograd\.grad\(",
-        "PyTorch None|PyTorch requires_grad=True, is_leaf=True.*torchlite requires_grad=False",
+        "PyTorch None|PyTorch requires_grad=True, is_leaf=True",
         0,
         "PyTorch's convolution without a batch is a view of one with a batch, whose views a write to it replaces",
     ),
     Meant(
         "stride",
-        r"fft(?s:.*)conj\((?s:.*)\] [-+*/]?= (?s:.*)autograd\.grad\(",
+        r"fft(?s:.*)conj\((?s:.*)\] [-+*/]?= (?s:.*)autograd\.grad\(|"
+        r"view_as_complex\((?s:.*)\w_\((?s:.*)autograd\.grad\(",
         "",
         0,
-        "PyTorch replays a conjugate view of what was written to, and takes any other view for one by strides",
+        "PyTorch replays a view of conjugates or pairs of what was written to, and takes others for views by strides",
         order=1,
     ),
     Meant(
@@ -451,7 +452,8 @@ MEANT = [
     Meant(
         "raises RuntimeError, nothing",
         r"\.(real|imag)\n(?s:.*)\.(t|transpose|swapaxes|swapdims|squeeze|unsqueeze)_\(",
-        r"PyTorch (output with shape .* doesn't match the broadcast shape|The size of tensor a)",
+        r"PyTorch (output with shape .* doesn't match the broadcast shape|The size of tensor a|"
+        r"Function \w+ returned an invalid gradient)",
         0,
         "the same, of a part of complex numbers",
     ),

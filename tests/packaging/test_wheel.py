@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import base64
 import hashlib
 import pathlib
@@ -54,12 +55,19 @@ def test_record_agrees_with_the_files(built, target):
                 assert (digest, int(size)) == ("sha256=" + want, len(data)), name
 
 
-def packed_names(data):
-    """Names of the modules in start.bin or modules.bin, whose sizes make up the file."""
+def packed_sources(data):
+    """Names of the modules in modules.bin, whose sizes make up the file."""
     index, _, body = data.partition(b"\n")
     parts = index.decode().split()
     assert sum(map(int, parts[1::2])) == len(body)
-    return ["torchlite/" + n for n in parts[::2]]
+    return {"torchlite/" + n for n in parts[::2]}
+
+
+def packed_codes(data):
+    """Names of the modules in a file of bytecode."""
+    magic, *names = data.partition(b"\n")[0].decode().split()
+    assert len(bytes.fromhex(magic)) == 4
+    return {"torchlite/" + n for n in names}
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -69,14 +77,16 @@ def test_contents(built, target):
         # Pyodide loads every .so when it installs a wheel; only the build that runs everywhere may be one
         assert [n for n in names if ".so" in n] == ["torchlite/_C.abi3.so"]
         assert {"torchlite/_C_relaxed.patch", "torch/__init__.py"} <= names
-        # bytecode in place of the source for what `import torch` loads, in one file; the source of the rest in another
+        # bytecode in place of the source for what `import torch` and most models load; the source of the rest
         outside = {n for n in names if n.endswith((".py", ".pyc"))}
-        start, others = (set(packed_names(z.read(f"torchlite/{n}.bin"))) for n in ("start", "modules"))
+        start, models = (packed_codes(z.read(f"torchlite/{n}.bin")) for n in ("start", "models"))
+        others = packed_sources(z.read("torchlite/modules.bin"))
         assert {"torchlite/__init__.pyc", "torchlite/_core/archive.pyc"} <= outside
-        assert {"torchlite/nn/modules/linear.pyc", "torchlite/_core/native.pyc"} <= start
+        assert {"torchlite/nn/modules/module.pyc", "torchlite/_core/native.pyc"} <= start
+        assert {"torchlite/nn/modules/linear.pyc", "torchlite/optim/sgd.pyc"} <= models
         assert "torchlite/distributions/normal.py" in others
         every = {n for n in backend.package_files() if n.endswith(".py") and not recipe.elsewhere(n)}
-        there = [n.removesuffix("c") for n in (*outside, *start, *others)]
+        there = [n.removesuffix("c") for n in (*outside, *start, *models, *others)]
         assert sorted(there) == sorted(every | {"torch/__init__.py"})  # each once
         # so that micropip.freeze() knows that `import torch` is this wheel
         assert z.read(backend.name_version() + ".dist-info/top_level.txt") == b"torch\ntorchlite\n"
@@ -270,6 +280,15 @@ def test_what_nobody_reads_in_a_page_is_left_out():
     assert names["_declared"].__doc__ == "An op, by another name."
     assert not names["_inside"].__doc__ and not names["_Kept"].__doc__ and not names["shown"]().__doc__
     assert shorter.count("\n") == source.count("\n") and "but this" not in shorter and "why" not in shorter
+
+
+def test_indented_by_one_means_the_same():
+    source = (
+        'def f(x):\n    if x:\n        s = """a\n    b"""\n        return (s,\n                f"""{x}\n        c""")\n'
+    )
+    shorter = recipe.indented_by_one(source.encode()).decode()
+    assert ast.dump(ast.parse(shorter)) == ast.dump(ast.parse(source))
+    assert "\n  return" in shorter and shorter.count("\n") == source.count("\n")
 
 
 @pytest.mark.parametrize(

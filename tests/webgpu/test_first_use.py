@@ -59,7 +59,7 @@ MOST_FRAMES = {
     "softmax": (4, lambda a, b: a.softmax(1)),
     "layer_norm": (6, lambda a, b: torch.nn.functional.layer_norm(a, (8,))),
     "cat": (4, lambda a, b: torch.cat([a, b])),
-    "gather": (3, lambda a, b: a.gather(1, b.long())),
+    "gather": (2, lambda a, b: a.gather(1, b.long())),
     "conv2d": (5, lambda a, b: torch.nn.functional.conv2d(a[None, None], b[None, None, :3, :3])),
 }
 

@@ -19,14 +19,15 @@ The file is read when a name is asked for that is nowhere else.
 
 from __future__ import annotations
 
-import re
 import sys
-from importlib.machinery import ModuleSpec
 from types import MethodType, ModuleType
+
+from .lazy import loaded
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from importlib.machinery import ModuleSpec
     from typing import Any
 
 # why, and what to do, by the beginning of the path; the longest that fits counts
@@ -35,17 +36,15 @@ _REASONS = {
     "torch.ao": "torchlite has no quantized tensors; use float16 or bfloat16 weights to save memory",
     "torch.quantization": "torchlite has no quantized tensors; use float16 or bfloat16 weights to save memory",
     "torch.nn.quantized": "torchlite has no quantized tensors; use float16 or bfloat16 weights to save memory",
-    "torch.distributed": "torchlite runs in one process; torch.distributed.is_available() is False",
-    "torch.multiprocessing": "a page has one process; use the standard library's threading, or run the function here",
+    "torch.distributed": "torchlite runs in one process, a world of one (torch.distributed.init_process_group)",
+    "torch.multiprocessing": "torchlite has one process; torch.multiprocessing.spawn runs functions in it",
     "torch.fx": "torchlite does not have this part of torch.fx",
     "torch.export": "torchlite does not export programs; save the state_dict and the Python code",
     "torch.onnx": "torchlite does not write ONNX; load the state_dict in PyTorch and export there",
     "torch.jit": "torchlite does not compile TorchScript; call the model itself",
     "torch.package": "torchlite does not read packages; save the state_dict and the Python code",
-    "torch.jit._get_trace_graph": "torchlite makes no TorchScript graphs; torch.utils.flop_counter.FlopCounterMode "
-    "counts what a model computes, and torch.fx traces it",
-    "torch._dynamo": "torchlite runs everything eagerly; torch.compile returns the model as it is",
-    "torch.compiler": "torchlite runs everything eagerly; torch.compile returns the model as it is",
+    "torch._dynamo": "torchlite runs everything eagerly; torch.compile runs the model as it is",
+    "torch.compiler": "torchlite runs everything eagerly; torch.compile runs the model as it is",
     "torch.sparse": "torchlite does not have this part of torch.sparse; x.to_dense() makes a dense tensor",
     "torch.cuda": "there is no CUDA; the GPU of a page is device 'webgpu' (torch.webgpu.use_as_cuda())",
     "torch.backends.cuda": "there is no CUDA; the GPU of a page is device 'webgpu'",
@@ -218,7 +217,8 @@ def _make(line: str, name: str, module: str) -> Any:
     if kind == "from":
         from importlib import import_module
 
-        return getattr(import_module(re.sub("^torch", "torchlite", rest.split()[0])), name)
+        source = rest.split()[0]
+        return getattr(import_module("torchlite" + source[5:] if source.startswith("torch") else source), name)
     if kind == "class":
         return _class(name, module)
     if kind == "def":
@@ -286,7 +286,7 @@ def of(module: str, whole: bool = False) -> Callable[[str], Any]:
     whole: nothing of the module is here. What is private in it is not in the table; a module that is being imported
     may ask for it.
     """
-    sys.modules[module].__dict__.setdefault("__path__", [])  # the import system asks a package only for its modules
+    loaded(sys.modules[module]).setdefault("__path__", [])  # the import system asks a package only for its modules
     path = "torch" + module[len("torchlite") :]
 
     def __getattr__(name: str) -> Any:
@@ -353,6 +353,8 @@ class _Finder:
     ) -> ModuleSpec | None:
         if not fullname.startswith("torchlite."):
             return None
+        from importlib.machinery import ModuleSpec
+
         name = "torch" + fullname[len("torchlite") :]
         if name.startswith("torch._C.") and name.count(".") == 2:  # the core's namespaces are no files
             from .c_spaces import SPACES
@@ -365,7 +367,7 @@ class _Finder:
                 made: Any = _Made(space)
                 return ModuleSpec(fullname, made)
         parent, _, own = fullname.rpartition(".")
-        if name not in table() or isinstance(vars(sys.modules[parent]).get(own), type):  # a class with absent methods
+        if name not in table() or isinstance(loaded(sys.modules[parent]).get(own), type):  # a class with absent methods
             return None
         inner = any(other.startswith(name + ".") for other in table())
         loader: Any = self

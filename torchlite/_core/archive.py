@@ -1,13 +1,16 @@
-"""Finds the modules that a wheel for Pyodide keeps in two files.
+"""Finds the modules that a wheel for Pyodide keeps in three files.
 
-`start.bin` has the bytecode of what `import torchlite` loads, `modules.bin` the source of everything else. A zip
-archive compresses each entry by itself: the wheel is a tenth smaller with two entries than with 430, and a page writes
-two files when it installs it. The first line of either file has the name and size of each part, in their order;
-wheels/recipe.py writes it. Elsewhere there are no such files, and nothing is installed.
+`start.bin` has the bytecode of what `import torchlite` loads, `models.bin` that of the layers and optimizers that most
+models use, `modules.bin` the source of everything else. A zip archive compresses each entry by itself: the wheel is a
+tenth smaller with these entries than with 430, and a page writes three files when it installs it. The first line of
+each file has the names of its modules in their order; wheels/recipe.py writes it. Elsewhere there are no such files,
+and nothing is installed.
 """
 
 from __future__ import annotations
 
+import gc
+import marshal
 import os
 import sys
 from importlib.machinery import SourceFileLoader, SourcelessFileLoader
@@ -16,36 +19,25 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
+    from types import CodeType, ModuleType
+    from typing import Any
 
 FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the package's; this file is always one
 _PACKAGE = __package__.partition(".")[0]
 
 
-class Finder:
-    """Finds modules in one of the two files, whose index it reads when it is first asked."""
+class _Finder:
+    """Finds modules in one of the files, whose first line it reads when it is first asked."""
 
-    def __init__(self, name: str, suffix: str) -> None:
+    suffix: str  # of the modules' own files
+    loader: type[SourceFileLoader | SourcelessFileLoader]
+
+    def __init__(self, name: str) -> None:
         self.file = os.path.join(FOLDER, name)
-        self.suffix = suffix  # of the modules' own files
-        self.index: dict[str, tuple[int, int]] = {}  # path -> start and size in the file
-        self.data = b""  # the whole file, while `import torchlite` reads all of it
+        self.index: dict[str, Any] = {}  # by the path that the module's own file would have
 
     def read_index(self) -> None:
-        with open(self.file, "rb") as file:
-            parts = file.readline().decode().split()
-            start = file.tell()
-        for name, size in zip(parts[::2], map(int, parts[1::2])):
-            self.index[os.path.join(FOLDER, name)] = start, size
-            start += size
-
-    def read(self, path: str) -> bytes:
-        start, size = self.index[path]
-        if self.data:
-            return self.data[start : start + size]
-        with open(self.file, "rb") as file:
-            file.seek(start)
-            return file.read(size)
+        raise NotImplementedError
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -60,8 +52,7 @@ class Finder:
         for name, inner in ((folder, None), (os.path.join(folder, "__init__"), [folder])):
             file = name + self.suffix
             if file in self.index:
-                kind = _Source if self.suffix == ".py" else _Bytecode
-                loader = kind(fullname, file)
+                loader: Any = self.loader(fullname, file)
                 loader.finder = self
                 return spec_from_file_location(fullname, file, loader=loader, submodule_search_locations=inner)
         return None
@@ -70,7 +61,7 @@ class Finder:
 class _Source(SourceFileLoader):
     """Reads a module at the path that its own file would have."""
 
-    finder: Finder
+    finder: _Sources
 
     def get_data(self, path: str) -> bytes:
         return self.finder.read(path)
@@ -79,29 +70,85 @@ class _Source(SourceFileLoader):
         raise OSError("%s is in %s" % (path, self.finder.file))  # so nobody looks for its bytecode
 
 
+class _Sources(_Finder):
+    """Files one after the other. The first line has the size of each as well."""
+
+    suffix = ".py"
+    loader = _Source
+
+    def read_index(self) -> None:
+        with open(self.file, "rb") as file:
+            parts = file.readline().decode().split()
+            start = file.tell()
+        for name, size in zip(parts[::2], map(int, parts[1::2])):
+            self.index[os.path.join(FOLDER, name)] = start, size
+            start += size
+
+    def read(self, path: str) -> bytes:
+        start, size = self.index[path]
+        with open(self.file, "rb") as file:
+            file.seek(start)
+            return file.read(size)
+
+
 class _Bytecode(SourcelessFileLoader):
     """The same for bytecode."""
 
-    finder: Finder
+    finder: _Codes
 
-    def get_data(self, path: str) -> bytes:
-        return self.finder.read(path)
+    def get_code(self, fullname: str) -> CodeType:
+        return self.finder.take(self.path)
 
 
-_start = Finder("start.bin", ".pyc")
-_others = Finder("modules.bin", ".py")
+class _Codes(_Finder):
+    """One marshalled tuple of code objects: a name or a constant that several modules have is in it once."""
+
+    suffix = ".pyc"
+    loader = _Bytecode
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.codes: dict[str, CodeType] = {}  # those that nobody has taken
+
+    def read_index(self) -> None:
+        from importlib.util import MAGIC_NUMBER
+
+        with open(self.file, "rb") as file:
+            magic, *names = file.readline().decode().split()
+        if magic != MAGIC_NUMBER.hex():
+            raise ImportError("this wheel of torchlite is for another version of Python: %s" % self.file)
+        self.index = {os.path.join(FOLDER, name): at for at, name in enumerate(names)}
+
+    def take(self, path: str) -> CodeType:
+        if path not in self.codes:
+            with open(self.file, "rb") as file:
+                file.readline()
+                self.codes = dict(zip(self.index, marshal.load(file)))
+        return self.codes.pop(path)
+
+
+_start, _models, _others = _Codes("start.bin"), _Codes("models.bin"), _Sources("modules.bin")
 
 
 def install() -> None:
     """Puts the finder of what import loads first, since the import system would look for each of these modules in
-    the file system, and that of the others last."""
+    the file system, and those of the others last."""
     if os.path.exists(_start.file) and _start not in sys.meta_path:
         sys.meta_path.insert(0, _start)
-        sys.meta_path.append(_others)
-        with open(_start.file, "rb") as file:
-            _start.data = file.read()
+        sys.meta_path += [_models, _others]
 
 
-def release() -> None:
-    """Forgets the bytecode that `import torchlite` has loaded. What is loaded again is read from the file."""
-    _start.data = b""
+class start:
+    """The part of `import torchlite` that reads most of its modules. The garbage collector waits until it is over, and
+    then takes what is new for old: a sixth of the time would go to it, and there is nothing to find."""
+
+    def __enter__(self) -> None:
+        self.collects = gc.isenabled()
+        gc.disable()
+
+    def __exit__(self, *error: object) -> None:
+        if self.collects:
+            if not gc.get_freeze_count():  # nobody froze anything, which unfreeze would undo
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()

@@ -21,8 +21,15 @@ def _get_privateuse1_backend_name() -> str:
     return "privateuseone"
 
 
-def _get_tracing_state() -> None:
-    """No tracer runs."""
+def _get_tracing_state() -> Any:
+    """The trace of torch.jit that runs, or None."""
+    from .. import jit
+
+    return jit._tracing[-1] if jit._tracing else None
+
+
+def _is_tracing() -> bool:
+    return _get_tracing_state() is not None
 
 
 def _is_fwd_grad_enabled() -> bool:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from . import composed_linalg as _linalg
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _aten() -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 
 import functools
-from typing import Any
 
 from .. import _C
 from . import device as _device, dispatch_modes as _modes, out as _out
@@ -13,6 +12,7 @@ from .errors import output_shape
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import Any
     from types import ModuleType
     from .._types import Device, MemoryFormat, Overload, Tensor
 

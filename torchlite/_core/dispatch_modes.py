@@ -8,10 +8,13 @@ Not seen by modes, though PyTorch shows it: the detach of autograd. Classes see 
 
 from __future__ import annotations
 
-from typing import Any, cast
 
 from .. import _C
 from . import composed as _composed
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 stack: list[Any] = []  # the innermost mode last
 batching = False  # whether vmap was ever used
@@ -287,11 +290,10 @@ def _set_bases(source: Any, result: Any) -> None:
     from ..autograd._node import set_view_base
 
     views: Any = result if isinstance(result, (tuple, list)) else (result,)
-    if not (isinstance(source, _C.TensorBase) and source._dispatches):
-        return
-    for t in views:
+    dispatches = isinstance(source, _C.TensorBase) and source._dispatches
+    for t in views if dispatches else ():
         if t is not source and t._dispatches and t._base is None and t._raw_grad_fn is None:
-            set_view_base(t, cast("Any", source))
+            set_view_base(t, source)
 
 
 def _mapped(ov: Any, args: tuple[Any, ...], below: bool) -> tuple[bool, Any]:

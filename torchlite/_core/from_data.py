@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from .. import _C
 from . import device as _device, dispatch_modes as _modes, dtypes as _dtypes, errors as _errors
 from .array_methods import NUMPY_TYPES
 from .tensor import Tensor, plain as _plain
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "as_tensor",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _AT_LEAST = 4
 

@@ -8,6 +8,13 @@ if TYPE_CHECKING:
     from typing import Any
     from .._types import Device
 
+_MODES = (None, "default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+
+_BACKENDS = frozenset(
+    """inductor eager eager_noexcept eager_debug aot_eager aot_eager_decomp_partition aot_ts cudagraphs openxla
+    openxla_eval pre_dispatch_eager ts tvm""".split()
+)
+
 
 def compile(
     model: Any = None,
@@ -23,12 +30,26 @@ def compile(
     isolate_recompiles: bool = False,
     shapes_spec: Any = None,
 ) -> Any:
-    """Returns the model or function itself: every backend runs eagerly here, with the same results."""
+    """A module as OptimizedModule, a function itself: every backend runs eagerly here, with the same results."""
     if mode is not None and options is not None:
         raise RuntimeError("Either mode or options can be specified, but both can't be specified at the same time.")
     if model is None:
-        return lambda m: m
-    return model
+        return lambda m: compile(m, disable=disable)
+    if not callable(model):
+        raise AssertionError("A callable function is expected, but %s is provided." % type(model))
+    import torchlite as torch
+
+    if isinstance(backend, str) and backend not in _BACKENDS:
+        from .._dynamo.exc import InvalidBackend
+
+        raise InvalidBackend(backend)
+    if backend in (None, "inductor") and mode not in _MODES:
+        raise RuntimeError("Unrecognized mode=%s, should be one of: %s" % (mode, ", ".join(_MODES[1:])))
+    if disable or not isinstance(model, torch.nn.Module):
+        return model
+    from .._dynamo.eval_frame import OptimizedModule
+
+    return OptimizedModule(model)
 
 
 def from_file(
@@ -76,3 +97,16 @@ def get_device_module(device: Device | str | int | None = None) -> Any:
 def _disable_dynamo(fn: Any = None, recursive: bool = True) -> Any:
     """Decorator: the function as it is, because nothing compiles it."""
     return fn if fn is not None else lambda f: f
+
+
+def vitals_enabled() -> bool:
+    """Whether vitals are kept: never."""
+    return False
+
+
+def set_vital(vital_name: str, attr_name: str, value: str) -> bool:
+    return False
+
+
+def read_vitals() -> str:
+    return ""

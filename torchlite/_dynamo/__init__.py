@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends
-from . import config
+from . import config, exc, utils
 
 __all__ = [
     "allow_in_graph",

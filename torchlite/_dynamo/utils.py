@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 
 def is_compile_supported(device_type: str) -> bool:
     """Whether torch.compile makes code for a kind of device."""
     return False
+
+
+def disable_cache_limit() -> Any:
+    """A context: nothing is cached."""
+    return contextlib.nullcontext()
 
 
 def clone_input(x: Any, *, dtype: Any = None) -> Any:

@@ -298,6 +298,12 @@ _DYNAMIC = frozenset(
 )
 
 
+@rule("nonzero_static")
+def _of_equal_size(call: Call) -> Any:
+    """Its body has sizes that differ by example, its result has not."""
+    raise NoRule(call.name)
+
+
 def by_example(call: Call, refused: Refused) -> Any:
     """The op on one example after the other; what it cannot do is PyTorch's error."""
     if call.name in _DYNAMIC:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 
 import warnings
-from typing import Any
 
 from .. import _C
 from .._core import errors as _errors
-from . import _engine, _grad_dtype, _inplace, _node, _record, forward_ad, function, grad_mode, graph
+from . import _engine, _grad_dtype, _inplace, _node, _record, grad_mode, graph
 from ._node import as_leaf, edge
-from .function import Function
 from .grad_mode import (
     _force_original_view_tracking,
     detect_anomaly,
@@ -27,8 +25,11 @@ from .grad_mode import (
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
     from types import ModuleType
     from .._types import Node, Tensor
+    from . import forward_ad, function
+    from .function import Function
 
 
 TensorBase: Any = _C.TensorBase
@@ -411,8 +412,11 @@ def __getattr__(name: str) -> Callable[..., Any] | ModuleType:
 
     if name in ("gradcheck", "gradgradcheck", "GradcheckError"):
         return getattr(importlib.import_module(__name__ + "._gradcheck"), name)
-    if name in ("functional", "profiler", "profiler_util"):
+    if name in ("forward_ad", "function", "functional", "profiler", "profiler_util"):
         return importlib.import_module(__name__ + "." + name)
+    if name == "Function":
+        found = globals()[name] = importlib.import_module(__name__ + ".function").Function
+        return found
     if name in ("_profiler_enabled", "_disable_profiler"):
         return getattr(importlib.import_module(__name__ + ".profiler"), name)
     if name == "DeviceType":

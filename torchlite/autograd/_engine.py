@@ -4,7 +4,6 @@ from __future__ import annotations
 
 
 import heapq
-from typing import Any
 from sys import getrefcount
 
 from .. import _C
@@ -14,6 +13,7 @@ from ._node import anomaly, eager
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
     from .._types import DType, Node, Size, Tensor
 
 

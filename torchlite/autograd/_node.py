@@ -8,7 +8,6 @@ from __future__ import annotations
 
 
 import weakref
-from typing import Any
 
 from .. import _C
 from .._core.errors import not_floating
@@ -16,6 +15,7 @@ from .._core.errors import not_floating
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
     from .._types import Tensor
 
 _alias, _requires_grad = _C.alias, _C.requires_grad

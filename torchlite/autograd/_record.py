@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 from .. import _C
 from ..ops import _schema
@@ -12,6 +11,7 @@ from ._node import FREED, Node, edge, freed_error, pack, set_view_base, unpack
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
     from .._types import Overload, Tensor
 
 _call_below, _alias, TensorBase = _C.call_below_autograd, _C.alias, _C.TensorBase
@@ -126,10 +126,13 @@ class Recorder:
             for i, p in enumerate(params)
             if p.type in ("Tensor", "Tensor[]", "Tensor?[]")
         ]
+        grad = spec.grad
+        if isinstance(grad, dict) and all(name in grad for _, _, name in self.inputs):
+            order = list(grad)  # of PyTorch's edges, and so of the hooks of leaves: linear's bias comes first
+            self.inputs.sort(key=lambda part: order.index(part[2]))
         self.many = [n for n, (_, many, _) in enumerate(self.inputs) if many]  # the inputs that are lists
         self.index = {name: n for n, (_, _, name) in enumerate(self.inputs)}
         self.formal = [self.index[name] for name in spec.formal.split()]
-        grad = spec.grad
         self.joint = grad if callable(grad) else None
         refused = () if self.joint else tuple(n for n, fn in (grad or {}).items() if fn is None)
         found = {} if self.joint else {n: fn for n, fn in (grad or {}).items() if fn is not None}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 
-from typing import Any
-
 from .. import _C
 from .._core import dispatch_modes as _modes
 from . import _node
@@ -13,6 +11,7 @@ from ._node import Node, edge
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
     from .._types import Tensor
 
 

@@ -5,11 +5,18 @@ copies, so `isinstance`, pickles and monkey patches agree whichever name they ca
 desktop; the wheel for Pyodide brings a package `torch` that does.
 """
 
+from __future__ import annotations
+
 import importlib
 import sys
-from typing import Any
 from importlib.machinery import ModuleSpec
 from types import FunctionType, ModuleType
+
+from torchlite._core.lazy import loaded
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 REAL = "torchlite"
 ALIAS = "torch"
@@ -72,7 +79,7 @@ _OPS = (REAL + ".ops.", REAL + ".functional", REAL + ".nn.functional")  # _core/
 def _name_members(module):
     """Lets the classes and functions in a module say that they are in torch: packages look at `type(x).__module__`, and
     pickles hold it."""
-    for value in list(vars(module).values()):
+    for value in list(loaded(module).values()):
         if isinstance(value, (type, FunctionType)):
             home = value.__module__
             if home.__class__ is str and (home == REAL or home.startswith(REAL + ".")):

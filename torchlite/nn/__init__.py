@@ -1,11 +1,11 @@
 """Neural network building blocks: modules, parameters, functional forms, initialisers and utilities."""
 
+from .._core import lazy as _lazy
 from . import functional, init, modules
-from .modules import Module, _LAZY
+from .modules import Module
 from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-globals().update((_n, getattr(modules, _n)) for _n in modules._EAGER)
-_SUBMODULES = {"utils", "modules", "parameter", "attention", "parallel", "grad"}
+_LAZY = {name: "modules." + file for name, file in modules._LAZY.items()} | {"DataParallel": "parallel"}
 
 
 def factory_kwargs(kwargs):
@@ -25,18 +25,9 @@ def factory_kwargs(kwargs):
     return out
 
 
-def __getattr__(name):
-    from importlib import import_module
-
-    if name in _LAZY:
-        value = globals()[name] = getattr(modules, name)
-        return value
-    if name == "DataParallel":
-        return import_module(".parallel", __name__).DataParallel
-    if name in _SUBMODULES:
-        return import_module("." + name, __name__)
-    return import_module(".._core.absent", __name__).of(__name__)(name)
+_SUBMODULES = {"utils", "attention", "grad"}
+__getattr__ = _lazy.install(__name__, _SUBMODULES)
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY, *_SUBMODULES} - {"_LAZY", "_SUBMODULES"})
+    return sorted({*globals(), *_LAZY, *_SUBMODULES} - {"_LAZY", "_SUBMODULES", "_lazy"})

@@ -280,45 +280,32 @@ def binary_cross_entropy_with_logits(
     return _op["binary_cross_entropy_with_logits"](input, target, weight, pos_weight, code)
 
 
-def _plain(name, arguments, doc, aten=None):
-    """A loss with `arguments` (name -> default) between its tensors and the reduction, in the op's order."""
-    run = _op[aten or name]
-    tensors, options = arguments
-    head = ", ".join(tensors)
-    opts = "".join(f"{k}={v!r}, " for k, v in options.items())
-    call = ", ".join([*tensors, *options])
-    scope = {"_old": _old, "_enum": _enum, "_run": run}
-    exec(
-        f"def {name}({head}, {opts}size_average=None, reduce=None, reduction='mean'):\n"
-        f"    return _run({call}, _enum(_old(size_average, reduce, reduction)))",
-        scope,
-    )
-    f = scope[name]
-    f.__doc__ = doc
-    f.__module__ = __name__
-    return f
+def hinge_embedding_loss(input, target, margin=1.0, size_average=None, reduce=None, reduction="mean"):
+    """input where target = 1, max(0, margin - input) where target = -1."""
+    return _op["hinge_embedding_loss"](input, target, margin, _enum(_old(size_average, reduce, reduction)))
 
 
-hinge_embedding_loss = _plain(
-    "hinge_embedding_loss",
-    (("input", "target"), {"margin": 1.0}),
-    "input where target = 1, max(0, margin - input) where target = -1.",
-)
-cosine_embedding_loss = _plain(
-    "cosine_embedding_loss",
-    (("input1", "input2", "target"), {"margin": 0}),
-    "1 - cos where target = 1, max(0, cos - margin) where target = -1.",
-)
-soft_margin_loss = _plain("soft_margin_loss", (("input", "target"), {}), "log(1 + exp(-target * input)), reduced.")
-multilabel_margin_loss = _plain(
-    "multilabel_margin_loss", (("input", "target"), {}), "Multi-class multi-label hinge loss."
-)
-triplet_margin_loss = _plain(
-    "triplet_margin_loss",
-    (("anchor", "positive", "negative"), {"margin": 1.0, "p": 2, "eps": 1e-6, "swap": False}),
-    "max(0, d(anchor, positive) - d(anchor, negative) + margin), reduced.",
-)
-_margin_ranking = _plain("margin_ranking_loss", (("input1", "input2", "target"), {"margin": 0}), "")
+def cosine_embedding_loss(input1, input2, target, margin=0, size_average=None, reduce=None, reduction="mean"):
+    """1 - cos where target = 1, max(0, cos - margin) where target = -1."""
+    return _op["cosine_embedding_loss"](input1, input2, target, margin, _enum(_old(size_average, reduce, reduction)))
+
+
+def soft_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """log(1 + exp(-target * input)), reduced."""
+    return _op["soft_margin_loss"](input, target, _enum(_old(size_average, reduce, reduction)))
+
+
+def multilabel_margin_loss(input, target, size_average=None, reduce=None, reduction="mean"):
+    """Multi-class multi-label hinge loss."""
+    return _op["multilabel_margin_loss"](input, target, _enum(_old(size_average, reduce, reduction)))
+
+
+def triplet_margin_loss(
+    anchor, positive, negative, margin=1.0, p=2, eps=1e-6, swap=False, size_average=None, reduce=None, reduction="mean"
+):
+    """max(0, d(anchor, positive) - d(anchor, negative) + margin), reduced."""
+    code = _enum(_old(size_average, reduce, reduction))
+    return _op["triplet_margin_loss"](anchor, positive, negative, margin, p, eps, swap, code)
 
 
 def margin_ranking_loss(
@@ -336,7 +323,7 @@ def margin_ranking_loss(
             "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{input1.size()}, input2: {input2.size()}, target: {target.size()} "
         )
-    return _margin_ranking(input1, input2, target, margin, size_average, reduce, reduction)
+    return _op["margin_ranking_loss"](input1, input2, target, margin, _enum(_old(size_average, reduce, reduction)))
 
 
 def multi_margin_loss(

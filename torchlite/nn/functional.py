@@ -1,7 +1,6 @@
 """torch.nn.functional: what is argument logic over ops; the ops themselves come from torchlite.ops."""
 
 import math
-from typing import Any
 
 import torchlite as torch
 from torchlite import Tensor
@@ -67,6 +66,10 @@ from torchlite.nn._losses import (  # noqa: F401
 )
 
 from torchlite.ops._declare import namespace
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _INPLACE = ("relu_", "elu_", "celu_", "selu_", "leaky_relu_", "rrelu_", "hardtanh_", "threshold_")
 # ops whose arguments are those of torch.nn.functional already

@@ -65,7 +65,7 @@ from ..ops.vision import unfold as unfold
 
 _Number = _int | _float | _complex
 
-Any: Any
+TYPE_CHECKING: Any
 _F: Any
 _INPLACE: Any
 _SAME: Any

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
 
 import torchlite as torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _gradient(dims: int, input: Any, weight: Any, grad_output: Any, options: tuple[Any, ...], which: int) -> Any:

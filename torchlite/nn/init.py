@@ -167,6 +167,9 @@ def zeros_(tensor):
         return tensor.zero_()
 
 
+_no_grad_fill_, _no_grad_zero_, _no_grad_normal_, _no_grad_trunc_normal_ = constant_, zeros_, _normal_, trunc_normal_
+
+
 def eye_(tensor):
     """The identity matrix."""
     if tensor.ndimension() != 2:

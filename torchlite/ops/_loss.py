@@ -26,3 +26,22 @@ def check_floating_pair(x, y, kernel):
 def check_full_precision(x, kernel):
     if x.dtype not in (torch.float32, torch.float64):
         raise not_implemented(kernel, x.dtype)
+
+
+def of_scores(x):
+    """(number of classes, shape of the class numbers) that go with scores (N, C, ...) or (C,)."""
+    shape = tuple(x.shape)
+    if len(shape) > 1:
+        return shape[1], shape[:1] + shape[2:]
+    return shape[0] if shape else 0, ()
+
+
+def weighs(weight, classes, x):
+    """Whether the kernels of webgpu take this weight of each class: None, or a tensor there of the scores' dtype."""
+    return (
+        weight is None
+        or weight.dim() == 1
+        and weight.numel() == classes
+        and weight.dtype is x.dtype
+        and not weight.is_cpu
+    )

@@ -13,14 +13,14 @@ from .. import _C
 from .._core import autocasting, dispatch_modes
 from .._core.errors import output_shape
 from ..nn.parameter import Parameter
+from .recurrent import GRU, LSTM, TANH
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-LSTM, GRU, TANH, RELU = range(4)
-GATES = (4, 3, 1, 1)
+GATES = (4, 3, 1, 1)  # by mode
 
 
 def linear(x: Any, weight: Any, bias: Any) -> Any:
@@ -157,7 +157,9 @@ def layer(x: Any, state: Any, given: Any, batch_sizes: Any, mode: int, reverse: 
     """The body of _rnn_layer."""
     state, params = _checked(mode, state, given)
     if x.is_complex():
-        raise NotImplementedError("_rnn_layer: complex numbers")
+        raise NotImplementedError(
+            "_rnn_layer takes real numbers; the layers of torch.nn take complex ones, step by step"
+        )
     steps, sizes = _sequence(x, batch_sizes)
     _, after, gates, last = walk(mode, steps, state, params, sizes, reverse)
     none = x.new_empty(0)

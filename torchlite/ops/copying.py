@@ -95,7 +95,7 @@ def _to(self, dtype=None, device=None, copy=False, memory_format=None):
         return self.clone(memory_format=memory_format)
     if self.dtype.is_complex and not dtype.is_complex and dtype is not torch.bool:
         _C.warn_once("Casting complex values to real discards the imaginary part", 3)
-    return torch.ops.functions._to_dtype(self, dtype=dtype, memory_format=memory_format)
+    return _to_dtype(self, dtype=dtype, memory_format=memory_format)
 
 
 @op(
@@ -142,7 +142,9 @@ def to_other(self, other, non_blocking, copy, memory_format):
 
 def _dtype_method(name, dtype):
     def body(self, memory_format):
-        return _to(self, dtype, None, False, memory_format)
+        if self.dtype is dtype or self.dtype.is_complex:
+            return _to(self, dtype, None, False, memory_format)
+        return _to_dtype(self, dtype=dtype, memory_format=memory_format)
 
     body.__doc__ = "`self` as %s." % dtype.name
     op("%s(Tensor(a) self, *, MemoryFormat? memory_format=None) -> Tensor(a)" % name, variants="method", tags="python")(

@@ -6,7 +6,7 @@ import torchlite as torch
 from .._core.errors import output_shape
 from .._core.dispatch_modes import all_examples
 from ._declare import op
-from ._loss import check_floating, reduced
+from ._loss import check_floating, of_scores, reduced, weighs
 from ._out import FOUND, Out
 
 
@@ -269,27 +269,15 @@ def _smoothing(x, logp, target, weight, reduction, ignore_index, label_smoothing
 
 def _plain(x, target, weight, reduction, ignore_index, label_smoothing):
     """Whether _cross_entropy's kernel takes these arguments: there is nothing to complain about, and nothing rare."""
-    shape = tuple(x.shape)
-    if len(shape) > 1:
-        classes = shape[1]
-    elif shape:
-        classes = shape[0]
-    else:
-        classes = 0
+    classes, labels = of_scores(x)
     return (
         x.is_floating_point()
         and x.numel() > 0
         and target.dtype is torch.int64
         and not target.is_cpu
-        and tuple(target.shape) == shape[:1] * (len(shape) > 1) + shape[2:]
-        and (
-            weight is None
-            or weight.dim() == 1
-            and weight.numel() == classes
-            and weight.dtype is x.dtype
-            and not weight.is_cpu
-            and not weight.requires_grad
-        )
+        and tuple(target.shape) == labels
+        and weighs(weight, classes, x)
+        and not (weight is not None and weight.requires_grad)
         and reduction in (0, 1, 2)
         and -1 << 31 <= ignore_index < 1 << 31
         and 0 <= label_smoothing <= 1
@@ -297,7 +285,7 @@ def _plain(x, target, weight, reduction, ignore_index, label_smoothing):
 
 
 def _labels(x, target):
-    """Where the class of every row is along `x`: (dim, row of class numbers shaped to broadcast over x)."""
+    """(dim of the classes in x, the target and the numbers of all classes, shaped to broadcast over x)."""
     dim = 1 if x.dim() > 1 else 0
     classes = torch.arange(x.size(dim), device=x.device).view([-1 if d == dim else 1 for d in range(x.dim())])
     return dim, target.reshape([1 if d == dim else n for d, n in enumerate(x.shape)]), classes

@@ -322,7 +322,7 @@ def _linear_node(args):
     module="nn",
     out=Out(EXACT),
     node=_linear_node,
-    grad={"input": _linear_input, "weight": _linear_weight, "bias": _linear_bias},
+    grad={"bias": _linear_bias, "input": _linear_input, "weight": _linear_weight},
     alias=("_nn.linear",),
     samples=lambda t: [(t(3, 4), t(5, 4), t(5)), (t(2, 3, 4), t(5, 4)), (t(4), t(5, 4), t(5))],
 )

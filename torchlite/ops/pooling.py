@@ -344,7 +344,7 @@ def _declare_adaptive(n):
 
     kernel_avg.__name__ = f"_adaptive_avg_pool{n}d"
     avg = _hidden(
-        f"_adaptive_avg_pool{n}d(Tensor self, SymInt[] output_size) -> Tensor",
+        f"_adaptive_avg_pool{n}d(Tensor self, SymInt[{n}] output_size) -> Tensor",
         kernel=f"adaptive_avg_pool{n}d",
         grad={"self": lambda c, g: _adaptive_avg_grad(c, g, n)},
         formal="self",

@@ -4,7 +4,7 @@ import torchlite as torch
 
 from ._declare import op, recurrent as steps
 
-LSTM, GRU, TANH, RELU = range(4)  # modes
+LSTM, GRU, TANH, RELU = range(4)  # modes, as native/src/nn/rnn.h numbers them
 _LAYER = (
     "Tensor input, Tensor h0, Tensor? c0, Tensor w_ih, Tensor w_hh, Tensor? b_ih, Tensor? b_hh, Tensor? w_hr, "
     "%sTensor? batch_sizes, int mode, bool reverse, "

@@ -230,7 +230,7 @@ def trapezoid_dx(y, dx=1, dim=-1):
     _check_integral(y, None, "trapezoid")
     if y.size(dim) == 0:
         return y.new_zeros(y.sum(dim).shape)
-    inner = y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5
+    inner = y.sum(dim) - torch.ops.functions._scaled(y.select(dim, 0) + y.select(dim, -1), 0.5)
     return torch.ops.functions._scaled(inner, dx)
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import torchlite as torch
 from torchlite._core.device import suggested_format
 
 from .._core.errors import not_implemented
 from ._declare import _functions, op
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _MODES = {"nearest": 0, "_nearest_exact": 1, "linear": 2, "bilinear": 2, "trilinear": 2, "bicubic": 3, "lanczos": 4}
 

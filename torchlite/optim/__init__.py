@@ -1,18 +1,15 @@
-"""Optimizers and learning rate schedules; each file is loaded when first used, except the most common."""
+"""Optimizers and learning rate schedules; each file is read when one of its names is first asked for."""
 
-import sys
-from types import ModuleType
-
-from .adam import Adam
-from .adamw import AdamW
+from .._core import lazy as _lazy
 from .optimizer import Optimizer
-from .sgd import SGD
 
 _LAZY = {
     "Adafactor": "_adafactor",
     "Adadelta": "adadelta",
     "Adagrad": "adagrad",
+    "Adam": "adam",
     "Adamax": "adamax",
+    "AdamW": "adamw",
     "ASGD": "asgd",
     "LBFGS": "lbfgs",
     "Muon": "_muon",
@@ -20,9 +17,9 @@ _LAZY = {
     "RAdam": "radam",
     "RMSprop": "rmsprop",
     "Rprop": "rprop",
+    "SGD": "sgd",
     "SparseAdam": "sparse_adam",
 }
-_FILES = {*_LAZY.values(), "lr_scheduler", "swa_utils"}
 
 __all__ = [
     "Adafactor",
@@ -46,29 +43,8 @@ __all__ = [
 ]
 
 
-def __getattr__(name):
-    from importlib import import_module
-
-    if name in _FILES:
-        return import_module("." + name, __name__)
-    if name in _LAZY:
-        value = globals()[name] = getattr(import_module("." + _LAZY[name], __name__), name)
-        return value
-    return import_module(".._core.absent", __name__).of(__name__)(name)
+__getattr__ = _lazy.install(__name__, ("lr_scheduler", "swa_utils"))
 
 
 def __dir__():
     return sorted(__all__)
-
-
-class _Module(ModuleType):
-    """torch.optim as a module whose __dict__ has all optimizers: pyro looks for them there."""
-
-    @property
-    def __dict__(self):  # type: ignore[override]
-        for name in _LAZY:
-            getattr(self, name)
-        return ModuleType.__dict__["__dict__"].__get__(self)  # type: ignore[index]
-
-
-sys.modules[__name__].__class__ = _Module

@@ -1,5 +1,9 @@
 """Lists of tensors sorted by device and dtype."""
 
+import torchlite as torch
+
+_foreach_supported_types = [torch.Tensor, torch.nn.parameter.Parameter]
+
 
 def _group_tensors_by_device_and_dtype(tensorlistlist, with_indices=False):
     """{(device, dtype): (the lists, each with its tensors of that kind, their positions)}; the first list decides."""

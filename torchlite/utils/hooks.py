@@ -1,10 +1,15 @@
 """Handles that remove a hook, and the autograd identity nodes behind module backward hooks."""
 
+from __future__ import annotations
+
 import weakref
-from typing import Any
 from collections import OrderedDict
 
 import torchlite as torch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 
 def _ref(d):

@@ -277,7 +277,7 @@ export class Plans {
       const scratch = Object.entries(planned.scratch ?? {}).filter(([name]) =>
         planned.steps.some((s) => s.buffers.includes(name)),
       );
-      const names = [...plan.buffers.map((b) => b.name)];
+      const names = plan.buffers.map((b) => b.name);
       return {
         entry,
         words: Uint32Array.from(entry.keyed, (at) => words[from + at] ?? 0),

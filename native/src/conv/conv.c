@@ -458,7 +458,6 @@ KERNEL(k_backward)
   if (mask[0]) {
     TlTensor *gx = tl_empty_format(wd, x->ndim, x->shape, last);
     if (!gx) goto fail;
-    int rc = 0;
     if (gx->numel && !tl_meta)
       rc = (a.transposed ? forward_of : data_of)(last)(&c, wd, tl_data(gc), tl_data(wc), NULL, tl_data(gx));
     if (rc) {
@@ -471,7 +470,6 @@ KERNEL(k_backward)
     TlTensor *gw = tl_empty_format(wd, w->ndim, w->shape, last_weight(&a, x, w)), *large = a.transposed ? gc : xc,
              *small = a.transposed ? xc : gc;
     if (!gw) goto fail;
-    int rc = 0;
     if (gw->numel && !tl_meta)
       rc = (last ? tl_conv_last_weight : tl_conv_weight)(&c, wd, tl_data(large), tl_data(small), tl_data(gw));
     if (rc) {

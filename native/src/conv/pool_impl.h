@@ -127,6 +127,23 @@ static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
 static inline int64_t F(lo)(int64_t o, int64_t len, int64_t n) { return o * len / n; }
 static inline int64_t F(hi)(int64_t o, int64_t len, int64_t n) { return ((o + 1) * len + n - 1) / n; }
 
+static ACC F(sum)(const T *x, int64_t n) {
+  ACC s[4] = {0};
+  intptr_t i = 0;
+  for (; i + 32 <= (intptr_t)n; i += 32) { /* eight to a lane, before they are widened */
+    T l[4] = {x[i], x[i + 1], x[i + 2], x[i + 3]};
+    for (int j = 4; j < 32; j += 4)
+      for (int k = 0; k < 4; k++) l[k] += x[i + j + k];
+    for (int k = 0; k < 4; k++) s[k] += l[k];
+  }
+  ACC sum = (s[0] + s[1]) + (s[2] + s[3]), other = 0;
+  for (; i + 2 <= (intptr_t)n; i += 2) {
+    sum += x[i];
+    other += x[i + 1];
+  }
+  return i < (intptr_t)n ? sum + other + x[i] : sum + other;
+}
+
 /* mode 0: mean, 1: gradient of the mean (y to x), 2: maximum with idx */
 static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx) {
   const int64_t in = c->in[0] * c->in[1] * c->in[2];
@@ -141,21 +158,15 @@ static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx
           T n = (T)((z1 - z0) * (y1 - y0) * (x1 - x0)), best = LOWEST, g = mode == 1 ? *y / n : 0;
           ACC sum = 0;
           int64_t at = (z0 * c->in[1] + y0) * c->in[2] + x0;
+          if (x1 - x0 == c->in[2] && mode == 0) { /* whole rows lie side by side */
+            x1 = x0 + (y1 - y0) * c->in[2];
+            y1 = y0 + 1;
+          }
           for (int64_t z = z0; z < z1; z++)
             for (int64_t r = y0; r < y1; r++) {
               T *src = (T *)x + (z * c->in[1] + r) * c->in[2];
-              if (mode == 0) {
-                ACC s0 = 0, s1 = 0, s2 = 0, s3 = 0;
-                int64_t i = x0;
-                for (; i + 4 <= x1; i += 4) {
-                  s0 += src[i];
-                  s1 += src[i + 1];
-                  s2 += src[i + 2];
-                  s3 += src[i + 3];
-                }
-                for (; i < x1; i++) s0 += src[i];
-                sum += (s0 + s1) + (s2 + s3);
-              } else if (mode == 1)
+              if (mode == 0) sum += F(sum)(src + x0, x1 - x0);
+              else if (mode == 1)
                 for (int64_t i = x0; i < x1; i++) src[i] += g;
               else
                 for (int64_t i = x0; i < x1; i++)

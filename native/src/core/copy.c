@@ -5,44 +5,9 @@
 #include "core/core.h"
 #include "core/errors.h"
 #include "core/geometry.h"
+#include "core/rows.h"
 
 enum { CHUNK = 512 };
-
-/* ---- 16-bit floats ---------------------------------------------------------------------------------------------- */
-static inline float half_float(uint16_t h) {
-  uint32_t em = (uint32_t)(h & 0x7fff) << 13, u;
-  float f;
-  /* the half's bits read as a float are 2^-112 times its value; infinities and NaN need the exponent filled up */
-  memcpy(&f, &em, 4);
-  f *= 5.192296858534828e33f;
-  memcpy(&u, &f, 4);
-  u |= (h & 0x7c00) == 0x7c00 ? 0x7f800000u : 0u;
-  u |= (uint32_t)(h & 0x8000) << 16;
-  memcpy(&f, &u, 4);
-  return f;
-}
-
-static inline uint16_t float_half(float f) {
-  uint32_t u, sign, r, s;
-  memcpy(&u, &f, 4);
-  sign = (u >> 16) & 0x8000u;
-  u &= 0x7fffffffu;
-  /* normal: rebias, round to even on the 13 bits cut off; a carry reaches the exponent (and infinity) by itself */
-  r = (u + 0xc8000000u + 0xfffu + ((u >> 13) & 1u)) >> 13;
-  /* below 2^-14: adding 0.5 leaves the subnormal's bits, correctly rounded, at the end of the mantissa */
-  float a;
-  memcpy(&a, &u, 4);
-  a += 0.5f;
-  memcpy(&s, &a, 4);
-  s -= 0x3f000000u;
-  r = u < 0x38800000u ? s : r;
-  r = u >= 0x47800000u ? 0x7c00u : r;
-  r = u > 0x7f800000u ? 0x7e00u : r;
-  return (uint16_t)(r | sign);
-}
-
-float tl_half_to_float(uint16_t h) { return half_float(h); }
-uint16_t tl_float_to_half(float f) { return float_half(f); }
 
 /* ---- casts ------------------------------------------------------------------------------------------------------ */
 /* out of range (and NaN) gives the smallest integer, as x86 does; C leaves it undefined */
@@ -60,7 +25,7 @@ static inline int32_t ff_i32(float x) { return x >= -2147483648.0f && x < 214748
   static void name(void *restrict dst, const void *restrict src, int64_t n) { \
     TO *restrict o = dst; \
     const FROM *restrict s = src; \
-    for (int64_t i = 0; i < n; i++) { FROM x = s[i]; o[i] = (EXPR); } \
+    for (intptr_t i = 0; i < (intptr_t)n; i++) { FROM x = s[i]; o[i] = (EXPR); } \
   }
 
 /* storage -> compute */
@@ -69,18 +34,16 @@ LOOP(load_bool, int32_t, uint8_t, x != 0) /* any byte but 0 is True */
 LOOP(bool_8, uint8_t, uint8_t, x != 0)
 LOOP(load_i8, int32_t, int8_t, x)
 LOOP(load_i16, int32_t, int16_t, x)
-LOOP(load_f16, float, uint16_t, half_float(x))
 LOOP(load_bf16, float, uint16_t, tl_bf16_to_float(x))
 LOOP(load_u16, int32_t, uint16_t, x)
 LOOP(load_u32, int64_t, uint32_t, x)
-LOOP(load_c32, tl_c64, tl_c32, ((tl_c64){half_float(x.re), half_float(x.im)}))
 /* compute -> storage */
 LOOP(store_8, uint8_t, int32_t, (uint8_t)x)
 LOOP(store_16, uint16_t, int32_t, (uint16_t)x)
-LOOP(store_f16, uint16_t, float, float_half(x))
-LOOP(store_bf16, uint16_t, float, tl_float_to_bf16(x))
 LOOP(store_32, uint32_t, int64_t, (uint32_t)x)
-LOOP(store_c32, tl_c32, tl_c64, ((tl_c32){float_half(x.re), float_half(x.im)}))
+/* complex32: pairs of halves */
+static void load_c32(void *restrict dst, const void *restrict src, int64_t n) { tl_load_f16(dst, src, 2 * n); }
+static void store_c32(void *restrict dst, const void *restrict src, int64_t n) { tl_store_f16(dst, src, 2 * n); }
 /* to bool */
 LOOP(bool_i32, uint8_t, int32_t, x != 0)
 LOOP(bool_i64, uint8_t, int64_t, x != 0)
@@ -119,7 +82,7 @@ static tl_cast_fn load_of(tl_dtype d) {
   case TL_U8: return load_u8;
   case TL_I8: return load_i8;
   case TL_I16: return load_i16;
-  case TL_F16: return load_f16;
+  case TL_F16: return tl_load_f16;
   case TL_BF16: return load_bf16;
   case TL_C32: return load_c32;
   case TL_U16: return load_u16;
@@ -133,8 +96,8 @@ static tl_cast_fn store_of(tl_dtype d) {
   case TL_U8:
   case TL_I8: return store_8;
   case TL_I16: return store_16;
-  case TL_F16: return store_f16;
-  case TL_BF16: return store_bf16;
+  case TL_F16: return tl_store_f16;
+  case TL_BF16: return tl_store_bf16;
   case TL_C32: return store_c32;
   case TL_U16: return store_16;
   case TL_U32: return store_32;
@@ -219,21 +182,42 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
 }
 
 /* ---- copy ------------------------------------------------------------------------------------------------------- */
-#define MOVE(T) { T *o = (T *)d; const T *s = (const T *)p; (void)o; (void)s; \
-    for (int64_t i = 0; i < n; i++) *(T *)(d + i * ds) = *(const T *)(p + i * ss); }
+#define MOVE(T) \
+  for (intptr_t i = 0; i < (intptr_t)n; i++) *(T *)(d + i * ds) = *(const T *)(p + i * ss)
+#define FILL(T) do { \
+    T v = *(const T *)p, *o = (T *)d; \
+    for (intptr_t i = 0; i < (intptr_t)n; i++) o[i] = v; \
+  } while (0)
 
-/* n elements of one size, any byte strides */
-static void move_strided(char *d, intptr_t ds, const char *p, intptr_t ss, int64_t n, int size) {
+typedef float v4f_4 __attribute__((vector_size(16), aligned(4), may_alias));
+
+static void move_reversed(char *d, const char *p, int64_t n) { /* of 4 bytes, p is the last in memory */
+  for (; n >= 4; n -= 4, d += 16, p -= 16) {
+    v4f_4 v = *(const v4f_4 *)(p - 12);
+    *(v4f_4 *)d = __builtin_shufflevector(v, v, 3, 2, 1, 0);
+  }
+  for (; n > 0; n--, d += 4, p -= 4) memcpy(d, p, 4);
+}
+
+void tl_move(char *d, intptr_t ds, const char *p, intptr_t ss, int64_t n, int size) {
   if (ds == size && ss == size) {
-    memmove(d, p, (size_t)n * size);
+    tl_copy_row(d, p, (size_t)n * (size_t)size);
     return;
   }
+  const bool fill = ds == size && !ss;
   switch (size) {
-  case 1: MOVE(uint8_t) break;
-  case 2: MOVE(uint16_t) break;
-  case 4: MOVE(uint32_t) break;
-  case 8: MOVE(uint64_t) break;
-  default: MOVE(tl_c128) break;
+  case 1: MOVE(uint8_t); break;
+  case 2: MOVE(uint16_t); break;
+  case 4:
+    if (fill) FILL(uint32_t);
+    else if (ds == 4 && ss == -4) move_reversed(d, p, n);
+    else MOVE(uint32_t);
+    break;
+  case 8:
+    if (fill) FILL(uint64_t);
+    else MOVE(uint64_t);
+    break;
+  default: MOVE(tl_c128); break;
   }
 }
 
@@ -245,7 +229,7 @@ static int copy_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   const CopyCtx *c = ctx;
   int ed = tl_itemsize[c->to], es = tl_itemsize[c->from];
   if (c->to == c->from) {
-    move_strided(ptrs[0], st[0], ptrs[1], st[1], n, ed);
+    tl_move(ptrs[0], st[0], ptrs[1], st[1], n, ed);
     return 0;
   }
   if (st[0] == ed && st[1] == es) {
@@ -258,30 +242,100 @@ static int copy_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
     char *d = ptrs[0] + at * st[0];
     const char *s = ptrs[1] + at * st[1];
     if (st[1] != es) {
-      move_strided(a, es, s, st[1], m, es);
+      tl_move(a, es, s, st[1], m, es);
       s = a;
     }
     tl_cast_contig(c->to, b, c->from, s, m);
-    move_strided(d, st[0], b, ed, m, ed);
+    tl_move(d, st[0], b, ed, m, ed);
   }
   return 0;
 }
 
-/* dst rows are contiguous, src columns are: tiles that fit the first cache level */
-static int copy_transposed(const TlIter *it, int size) {
-  enum { TILE = 32 };
-  int64_t n0 = it->shape[0], n1 = it->shape[1];
-  for (int64_t j = 0; j < n1; j += TILE) {
-    int64_t mj = n1 - j < TILE ? n1 - j : TILE;
-    for (int64_t i = 0; i < n0; i += TILE) {
-      int64_t mi = n0 - i < TILE ? n0 - i : TILE;
-      for (int64_t k = 0; k < mj; k++)
-        move_strided(it->ptrs[0] + (j + k) * it->strides[0][1] + i * size, size,
-                     it->ptrs[1] + (j + k) * it->strides[1][1] + i * it->strides[1][0], it->strides[1][0], mi, size);
-    }
-    if (tl_check_interrupt()) return -1;
+/* A plane of elements: dim 0 is the innermost of dst, dim 1 that of src. */
+typedef struct {
+  int64_t n[2];
+  intptr_t d[2], s[2];
+  int size;
+} Plane;
+
+/* four rows of four elements of 4 bytes become columns */
+static inline void turn_4x4(char *d, intptr_t row, const char *p, intptr_t column) {
+  v4f_4 a = *(const v4f_4 *)p, b = *(const v4f_4 *)(p + column), c = *(const v4f_4 *)(p + 2 * column),
+        e = *(const v4f_4 *)(p + 3 * column);
+  v4f_4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), ce = __builtin_shufflevector(c, e, 0, 4, 1, 5);
+  *(v4f_4 *)d = __builtin_shufflevector(ab, ce, 0, 1, 4, 5);
+  *(v4f_4 *)(d + row) = __builtin_shufflevector(ab, ce, 2, 3, 6, 7);
+  ab = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  ce = __builtin_shufflevector(c, e, 2, 6, 3, 7);
+  *(v4f_4 *)(d + 2 * row) = __builtin_shufflevector(ab, ce, 0, 1, 4, 5);
+  *(v4f_4 *)(d + 3 * row) = __builtin_shufflevector(ab, ce, 2, 3, 6, 7);
+}
+
+/* m0 times m1 elements, by rows of whichever dim is longer */
+static void move_tile(const Plane *q, char *d, const char *p, int64_t m0, int64_t m1) {
+  int64_t a = 0, b = 0;
+  if (q->size == 4 && q->d[0] == 4 && q->s[1] == 4) {
+    for (; b + 4 <= m1; b += 4)
+      for (a = 0; a + 4 <= m0; a += 4) turn_4x4(d + b * q->d[1] + a * 4, q->d[1], p + a * q->s[0] + b * 4, q->s[0]);
+    for (; a < m0 && b; a++) tl_move(d + a * 4, q->d[1], p + a * q->s[0], 4, b, 4);
+    d += b * q->d[1];
+    p += b * 4;
+    m1 -= b;
   }
+  const int inner = m1 > m0; /* the longer one */
+  const int64_t rows = inner ? m0 : m1, n = inner ? m1 : m0;
+  for (int64_t r = 0; r < rows; r++)
+    tl_move(d + r * q->d[!inner], q->d[inner], p + r * q->s[!inner], q->s[inner], n, q->size);
+}
+
+/* tiles that fit the first cache level */
+static int plane_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
+  const Plane *q = ctx;
+  const int64_t tile0 = 32, tile1 = q->n[0] < 16 ? 512 : 32;
+  for (int64_t k = 0; k < n; k++)
+    for (int64_t j = 0; j < q->n[1]; j += tile1) {
+      const int64_t m1 = q->n[1] - j < tile1 ? q->n[1] - j : tile1;
+      for (int64_t i = 0; i < q->n[0]; i += tile0) {
+        const int64_t m0 = q->n[0] - i < tile0 ? q->n[0] - i : tile0;
+        move_tile(q, ptrs[0] + k * st[0] + j * q->d[1] + i * q->d[0], ptrs[1] + k * st[1] + j * q->s[1] + i * q->s[0],
+                  m0, m1);
+      }
+      if (q->n[0] * tile1 >= 1 << 14 && tl_check_interrupt()) return -1;
+    }
   return 0;
+}
+
+/* Where src lies side by side along another dim than dst does: takes these dims out of `it`, or returns false. */
+static bool take_plane(TlIter *it, int size, Plane *q) {
+  intptr_t first = it->strides[1][0], least = first < 0 ? -first : first;
+  int dim = 0;
+  for (int d = 1; d < it->ndim; d++) {
+    const intptr_t s = it->strides[1][d] < 0 ? -it->strides[1][d] : it->strides[1][d];
+    if (!s || s >= least) continue;
+    least = s;
+    dim = d;
+  }
+  /* a row of dst that is long, of elements that are near to each other, is read well as it is */
+  if (!dim || it->shape[dim] < 4 || (it->shape[0] >= 16 && (first < 0 ? -first : first) <= 128)) return false;
+  q->size = size;
+  for (int k = 0; k < 2; k++) {
+    q->n[k] = it->shape[k ? dim : 0];
+    q->d[k] = it->strides[0][k ? dim : 0];
+    q->s[k] = it->strides[1][k ? dim : 0];
+  }
+  int n = 0;
+  for (int d = 1; d < it->ndim; d++) {
+    if (d == dim) continue;
+    it->shape[n] = it->shape[d];
+    for (int k = 0; k < 2; k++) it->strides[k][n] = it->strides[k][d];
+    n++;
+  }
+  if (!n) {
+    it->shape[n++] = 1;
+    it->strides[0][0] = it->strides[1][0] = 0;
+  }
+  it->ndim = n;
+  return true;
 }
 
 static void span(const TlTensor *t, const char **lo, const char **hi) {
@@ -437,9 +491,8 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   TlIter it;
   TlTensor *ops[2] = {dst, src};
   tl_iter_init(&it, 2, ops, dst->ndim, dst->shape);
-  if (ctx.to == ctx.from && it.ndim == 2 && it.strides[0][0] == size && it.strides[1][1] == size &&
-      it.strides[1][0] > 128 && it.shape[0] >= 16 && it.shape[1] >= 16)
-    rc = copy_transposed(&it, size);
+  Plane plane;
+  if (ctx.to == ctx.from && take_plane(&it, size, &plane)) rc = tl_iter_run(&it, plane_loop, &plane);
   else rc = tl_iter_run(&it, copy_loop, &ctx);
 done:
   Py_XDECREF((PyObject *)tmp);
@@ -465,7 +518,7 @@ static int fill_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
     uint32_t v, *o = (uint32_t *)ptrs[0];
     memcpy(&v, c->value, 4);
     for (int64_t i = 0; i < n; i++) o[i] = v;
-  } else move_strided(ptrs[0], st[0], c->value, 0, n, c->size);
+  } else tl_move(ptrs[0], st[0], c->value, 0, n, c->size);
   return 0;
 }
 

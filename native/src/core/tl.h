@@ -198,6 +198,10 @@ static inline uint16_t tl_float_to_bf16(float f) {
 /* float8.c: loops between an 8-bit float type and float, NULL for other dtypes */
 typedef void (*tl_cast_fn)(void *restrict dst, const void *restrict src, int64_t n);
 tl_cast_fn tl_float8_load(tl_dtype d), tl_float8_store(tl_dtype d);
+/* half.c: the same of 16-bit floats */
+void tl_load_f16(void *restrict dst, const void *restrict src, int64_t n);
+void tl_store_f16(void *restrict dst, const void *restrict src, int64_t n);
+void tl_store_bf16(void *restrict dst, const void *restrict src, int64_t n);
 
 /* ---- storage and tensor ----------------------------------------------------------------------------------------- */
 /* TL_WRAPPED + d: a wrapper without memory that reports the device d. */

@@ -146,7 +146,7 @@ static PyObject *f_join_parts(PyObject *m, PyObject *const *a, Py_ssize_t nargs)
 }
 
 /* ---- gather ----------------------------------------------------------------------------------------------------- */
-/* None: the CPU has an error to raise for this dim and these shapes */
+/* None: the CPU has an error to raise for this dim and these shapes, or a tensor is not on webgpu */
 static PyObject *f_gather_words(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
   if (nargs != 3 || !TL_CHECK(a[0]) || !TL_CHECK(a[2]))
@@ -154,7 +154,9 @@ static PyObject *f_gather_words(PyObject *m, PyObject *const *a, Py_ssize_t narg
   const TlTensor *t = (const TlTensor *)a[0], *index = (const TlTensor *)a[2];
   int64_t own[TL_MAX_DIMS] = {0}, sizes[TL_MAX_DIMS];
   int keep[TL_MAX_DIMS], nd = t->ndim ? t->ndim : 1;
-  if (!PyLong_CheckExact(a[1])) Py_RETURN_NONE;
+  PyObject *source = t->storage->owner, *picks = index->storage->owner;
+  if (!PyLong_CheckExact(a[1]) || !source || !picks || Py_TYPE(source) != tl_Buffer || Py_TYPE(picks) != tl_Buffer)
+    Py_RETURN_NONE;
   long long dim = PyLong_AsLongLong(a[1]);
   if (dim == -1 && PyErr_Occurred()) return NULL;
   if (dim < -nd || dim >= nd) Py_RETURN_NONE;
@@ -174,7 +176,8 @@ static PyObject *f_gather_words(PyObject *m, PyObject *const *a, Py_ssize_t narg
   if (words && tl_append_int(words, t->offset) == 0 && tl_append_kept(words, n, keep, own) == 0 &&
       tl_append_int(words, index->offset) == 0 && tl_append_kept(words, n, keep, index->strides) == 0 &&
       tl_append_int(words, step) == 0 && tl_append_int(words, extent) == 0)
-    r = Py_BuildValue("(LiLO)", (long long)dim, n ? n : 1, (long long)extent, words);
+    r = Py_BuildValue("(LiLOOON)", (long long)dim, n ? n : 1, (long long)extent, words, source, picks,
+                      tl_ints_tuple(index->ndim, index->shape));
   Py_XDECREF(words);
   return r;
 }
@@ -188,7 +191,7 @@ static PyMethodDef functions[] = {
    "next "
    "group starts, handles, words) of a kernel that writes parts side by side along dim of a result of this shape."},
   {"gather_words", (PyCFunction)(void *)f_gather_words, METH_FASTCALL,
-   "gather_words(tensor, dim, index): (dim from 0 on, dims of the grid, extent of dim, words); None where dim or the "
-   "shapes are wrong."},
+   "gather_words(tensor, dim, index): (dim from 0 on, dims of the grid, extent of dim, words, buffers of the tensor "
+   "and of the index, shape of the result); None where dim or the shapes are wrong, or one is not on webgpu."},
   {0}};
 int gpu_index_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }

@@ -43,6 +43,24 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
   return r;
 }
 
+/* A cast that Python (torchlite/webgpu/tensors.py) would make of these parts too, in five times as long. */
+int tl_gpu_cast(TlTensor *dst, TlTensor *src) {
+  tl_dtype to = (tl_dtype)dst->dtype, from = (tl_dtype)src->dtype;
+  PyObject *a = dst->storage->owner, *b = src->storage->owner;
+  if (to == from || tl_is_limited(to) || tl_is_limited(from) || tl_is_complex(to) || tl_is_complex(from) ||
+      dst->device != TL_WEBGPU || src->device != TL_WEBGPU || a == b || !a || Py_TYPE(a) != tl_Buffer || !b ||
+      Py_TYPE(b) != tl_Buffer || src->ndim > dst->ndim)
+    return 0;
+  static int id = -1;
+  if (id < 0 && (id = gpu_op_named("cast")) < 0) return -1;
+  PyObject *part = gpu_operand(src, dst->ndim, dst->shape, NULL);
+  TlNode *node = part ? gpu_expression(id, &part, 1, to, NO_COMPUTE, dst->ndim, dst->shape) : NULL;
+  int r = node && assign(dst, node, NULL) == 0 ? 1 : -1;
+  Py_XDECREF(part);
+  Py_XDECREF(node);
+  return r;
+}
+
 /* Writes the strides of a new result and the order of its dims in memory, outermost first, as the CPU chooses them for
  * these operands. False if the result is contiguous. numbers_count, common: as in pw_layout. */
 static bool result_layout(PyObject *const *a, int n, bool numbers_count, const tl_dtype *common, int ndim,

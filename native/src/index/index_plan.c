@@ -1,4 +1,5 @@
 /* index_plan.c: row operations per dtype and the plan shared by index, index_put and the index_* family. */
+#include "core/rows.h"
 #include "core/check.h"
 #include "core/errors.h"
 #include "index/index.h"
@@ -55,30 +56,8 @@ ROW_FAST(add_f64, double, double, ID, ID, a + b)
 CROWS(c64, tl_c64, float)
 CROWS(c128, tl_c128, double)
 
-/* Short rows: a loop, since memory.copy costs more than the row in WASM. The empty asm keeps it from becoming memcpy.
- */
-typedef uint32_t bytes16 __attribute__((vector_size(16), aligned(1), may_alias));
-static inline void copy_row(char *d, const char *s, size_t n) {
-  if (n > 512) {
-    memcpy(d, s, n);
-    return;
-  }
-  for (; n >= 16; n -= 16, d += 16, s += 16) {
-    bytes16 v = *(const bytes16 *)s;
-    *(bytes16 *)d = v;
-    __asm__ volatile("" ::: "memory");
-  }
-  for (; n; n--) {
-    *d++ = *s++;
-    __asm__ volatile("" ::: "memory");
-  }
-}
-
 #define COPY(NAME, T) \
-  static void NAME(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
-    if (ds == (intptr_t)sizeof(T) && ss == (intptr_t)sizeof(T)) { copy_row(d, s, (size_t)n * sizeof(T)); return; } \
-    for (; n > 0; n--, d += ds, s += ss) *(T *)d = *(const T *)s; \
-  }
+  static void NAME(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { tl_move(d, ds, s, ss, n, sizeof(T)); }
 COPY(copy1, uint8_t)
 COPY(copy2, uint16_t)
 COPY(copy4, uint32_t)

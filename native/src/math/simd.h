@@ -2,6 +2,7 @@
  * in WASM and relaxed SIMD (fused multiply-add) when built with -mrelaxed-simd. */
 #ifndef TL_SIMD_H
 #define TL_SIMD_H
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -15,6 +16,23 @@ static inline v4f v4_load(const float *p) { return *(const v4f_u *)p; }
 static inline void v4_store(float *p, v4f v) { *(v4f_u *)p = v; }
 static inline v4f v4_set1(float x) { return (v4f){x, x, x, x}; }
 static inline v4i v4i_set1(int32_t x) { return (v4i){x, x, x, x}; }
+/* Constants of long formulas. V8 makes a vector constant of three or four instructions at each use, in a loop too.
+ * Hidden from the compiler it is made before the loop, and read from a register or the stack. */
+#if defined(__wasm__)
+static inline v4f v4_const(float x) {
+  v4f v = v4_set1(x);
+  __asm__("" : "+r"(v));
+  return v;
+}
+static inline v4i v4i_const(int32_t x) {
+  v4i v = v4i_set1(x);
+  __asm__("" : "+r"(v));
+  return v;
+}
+#else
+static inline v4f v4_const(float x) { return v4_set1(x); }
+static inline v4i v4i_const(int32_t x) { return v4i_set1(x); }
+#endif
 
 /* a * b + c, fused where the hardware has it for free */
 #if defined(__wasm_relaxed_simd__)
@@ -24,6 +42,28 @@ static inline v4f v4_madd(v4f a, v4f b, v4f c) { return __builtin_wasm_relaxed_m
 static inline v4f v4_madd(v4f a, v4f b, v4f c) { return (v4f)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c); }
 #else
 static inline v4f v4_madd(v4f a, v4f b, v4f c) { return a * b + c; }
+#endif
+
+/* the larger, the smaller of x and a bound, which is no NaN; a NaN of x stays */
+#if defined(__wasm_simd128__)
+static inline v4f v4_at_least(v4f x, v4f low) { return (v4f)__builtin_wasm_pmax_f32x4(x, low); }
+static inline v4f v4_at_most(v4f x, v4f high) { return (v4f)__builtin_wasm_pmin_f32x4(x, high); }
+static inline bool v4_any(v4i mask) { return __builtin_wasm_any_true_v128(mask); }
+#elif defined(__SSE2__)
+#include <emmintrin.h>
+static inline v4f v4_at_least(v4f x, v4f low) { return (v4f)_mm_max_ps((__m128)low, (__m128)x); }
+static inline v4f v4_at_most(v4f x, v4f high) { return (v4f)_mm_min_ps((__m128)high, (__m128)x); }
+static inline bool v4_any(v4i mask) { return _mm_movemask_ps((__m128)mask) != 0; }
+#else
+static inline v4f v4_at_least(v4f x, v4f low) {
+  v4i m = (v4i)(x < low);
+  return (v4f)((m & (v4i)low) | (~m & (v4i)x));
+}
+static inline v4f v4_at_most(v4f x, v4f high) {
+  v4i m = (v4i)(x > high);
+  return (v4f)((m & (v4i)high) | (~m & (v4i)x));
+}
+static inline bool v4_any(v4i m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #endif
 
 static inline v4f v4_select(v4i mask, v4f a, v4f b) { return (v4f)((mask & (v4i)a) | (~mask & (v4i)b)); }

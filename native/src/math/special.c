@@ -34,7 +34,7 @@ double sp_trigamma(double x) {
   return sp_zeta(2, x);
 }
 
-/* sum over k >= 0 of (q + k)^-s: direct terms, then Euler and Maclaurin */
+/* sum over k >= 0 of (q + k)^-s: direct terms, then the Euler-Maclaurin formula */
 double sp_zeta(double s, double q) {
   static const double b2k[] = {1.0 / 6,       -1.0 / 30, 1.0 / 42,      -1.0 / 30,    5.0 / 66,
                                -691.0 / 2730, 7.0 / 6,   -3617.0 / 510, 43867.0 / 798};

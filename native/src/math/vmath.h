@@ -7,109 +7,123 @@
 #define TL_VMATH_H
 #include <math.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include "math/simd.h"
 
-#define VM_INF v4_set1(__builtin_inff())
-#define VM_NAN v4_set1(__builtin_nanf(""))
+/* polynomials by Horner's rule, the highest coefficient first */
+#define VM_POLY(y, x, ...) \
+  static const float y##_c[] = {__VA_ARGS__}; \
+  v4f y = v4_const(y##_c[0]); \
+  for (size_t i_ = 1; i_ < sizeof y##_c / sizeof *y##_c; i_++) y = v4_madd(y, x, v4_const(y##_c[i_]))
 
-static inline v4f vm_abs(v4f x) { return (v4f)((v4i)x & v4i_set1(0x7fffffff)); }
-static inline v4i vm_sign(v4f x) { return (v4i)x & v4i_set1((int32_t)0x80000000u); }
+#define VM_INF v4_const(__builtin_inff())
+#define VM_NAN v4_const(__builtin_nanf(""))
+
+static inline v4f vm_abs(v4f x) { return (v4f)((v4i)x & v4i_const(0x7fffffff)); }
+static inline v4i vm_sign(v4f x) { return (v4i)x & v4i_const((int32_t)0x80000000u); }
 static inline v4f vm_copysign(v4f x, v4f s) { return (v4f)((v4i)vm_abs(x) | vm_sign(s)); }
-/* nearest integer as float, for |x| < 2^22 */
-static inline v4f vm_round_small(v4f x) {
-  const v4f m = v4_set1(12582912.0f);
-  return (x + m) - m;
-}
-static inline v4i vm_int(v4f x) { return __builtin_convertvector(x, v4i); }
 static inline v4f vm_float(v4i x) { return __builtin_convertvector(x, v4f); }
+/* x is the nearest integer of a * b, and t has it at the end of its mantissa: adding 1.5 * 2^23 leaves no room for a
+ * fraction. |a * b| < 2^22. A conversion to integers would cost WASM eight instructions. */
+#define VM_ROUND_PRODUCT(t, x, a, b) v4f t = v4_madd(a, b, v4_const(12582912.0f)), x = t - v4_const(12582912.0f)
+/* the integer in t, which may be any for NaN */
+static inline v4i vm_int(v4f t) { return (v4i)((v4u)t - (v4u)v4i_const(0x4b400000)); }
 /* 2^n for -126 <= n <= 127 */
-static inline v4f vm_pow2(v4i n) { return (v4f)((n + v4i_set1(127)) << 23); }
-static inline v4f vm_clamp(v4f x, float lo, float hi) {
-  v4f l = v4_set1(lo), h = v4_set1(hi);
-  x = v4_select((v4i)(x < l), l, x); /* NaN stays */
-  return v4_select((v4i)(x > h), h, x);
-}
-static inline bool vm_any(v4i m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
+static inline v4f vm_pow2(v4i n) { return (v4f)(((v4u)n + (v4u)v4i_const(127)) << 23); }
+static inline v4f vm_clamp(v4f x, float lo, float hi) { return v4_at_most(v4_at_least(x, v4_const(lo)), v4_const(hi)); }
 
-static inline v4f vm_reduce_ln2(v4f x, v4f *n) {
-  *n = vm_round_small(x * v4_set1(1.44269504088896341f));
-  v4f r = v4_madd(*n, v4_set1(-0.693359375f), x);
-  return v4_madd(*n, v4_set1(2.12194440e-4f), r);
+/* r = x - n ln 2, for n = t - 1.5 * 2^23 */
+static inline v4f vm_reduce_ln2(v4f x, v4f *t) {
+  VM_ROUND_PRODUCT(m, n, x, v4_const(1.44269504088896341f));
+  *t = m;
+  v4f r = v4_madd(n, v4_const(-0.693359375f), x);
+  return v4_madd(n, v4_const(2.12194440e-4f), r);
+}
+/* exp(r) for |r| <= ln(2) / 2 */
+static inline v4f vm_exp_near_0(v4f r) {
+  VM_POLY(q, r, 1.395156310e-03f, 8.369530970e-03f, 4.166619042e-02f, 1.666651363e-01f, 5.000000099e-01f);
+  return v4_madd(q, r * r, r) + v4_const(1.0f);
 }
 
 static inline v4f vm_exp(v4f x) {
-  v4f n, c = vm_clamp(x, -104.0f, 89.0f), r = vm_reduce_ln2(c, &n);
-  v4f q = v4_madd(v4_set1(1.395156310e-03f), r, v4_set1(8.369530970e-03f));
-  q = v4_madd(q, r, v4_set1(4.166619042e-02f));
-  q = v4_madd(q, r, v4_set1(1.666651363e-01f));
-  q = v4_madd(q, r, v4_set1(5.000000099e-01f));
-  q = v4_madd(q, r * r, r) + v4_set1(1.0f);
+  v4f t, r = vm_reduce_ln2(vm_clamp(x, -104.0f, 89.0f), &t), q = vm_exp_near_0(r);
   /* 2^n in two factors, so that overflow and subnormal results come out right */
-  v4i k = vm_int(v4_select((v4i)(n == n), n, v4_set1(0.0f))), h = k >> 1;
-  return q * vm_pow2(h) * vm_pow2(k - h);
+  v4i k = vm_int(t), h = k >> 1;
+  return q * vm_pow2(h) * vm_pow2((v4i)((v4u)k - (v4u)h));
+}
+/* exp(-x) / 2 for x >= -87; infinity from -89.1 down: its power of 2 is one factor, which may be 2^-127 = 0 */
+static inline v4f vm_half_exp_minus(v4f x) {
+  v4f t, r = vm_reduce_ln2(vm_clamp(-x, -87.0f, 89.4f), &t), q = vm_exp_near_0(r);
+  return q * (v4f)(((v4u)t << 23) + (v4u)v4i_const(126 << 23));
 }
 
 static inline v4f vm_expm1(v4f x) {
-  v4f n, c = vm_clamp(x, -20.0f, 89.0f), r = vm_reduce_ln2(c, &n);
-  v4f q = v4_madd(v4_set1(1.991499944e-04f), r, v4_set1(1.394202076e-03f));
-  q = v4_madd(q, r, v4_set1(8.333271787e-03f));
-  q = v4_madd(q, r, v4_set1(4.166634254e-02f));
-  q = v4_madd(q, r, v4_set1(1.666666682e-01f));
-  q = v4_madd(q, r, v4_set1(5.000000049e-01f));
+  v4f t, r = vm_reduce_ln2(vm_clamp(x, -20.0f, 89.0f), &t);
+  VM_POLY(q, r, 1.991499944e-04f, 1.394202076e-03f, 8.333271787e-03f, 4.166634254e-02f, 1.666666682e-01f,
+          5.000000049e-01f);
   v4f e = v4_madd(q, r * r, r);
-  v4i k = vm_int(v4_select((v4i)(n == n), n, v4_set1(0.0f)));
-  v4i big = k > v4i_set1(126); /* 2^128 does not exist: half of it, doubled */
-  v4f s = vm_pow2(k + big), one = v4_select(big, v4_set1(0.5f), v4_set1(1.0f));
+  v4i k = vm_int(t);
+  v4i big = k > v4i_const(126); /* 2^128 does not exist: half of it, doubled */
+  v4f s = vm_pow2(k + big), one = v4_select(big, v4_const(0.5f), v4_const(1.0f));
   v4f y = v4_madd(s, e, s - one);
   y = v4_select(big, y + y, y);
-  return v4_select((v4i)(vm_abs(x) < v4_set1(1e-7f)), x, y);
+  return v4_select((v4i)(vm_abs(x) < v4_const(1e-7f)), x, y);
 }
 
 /* x = m * 2^e with m in [sqrt(1/2), sqrt(2)); returns m - 1. x > 0 and normal, or subnormal */
 static inline v4f vm_split(v4f x, v4f *e) {
-  v4i sub = (v4i)(x < v4_set1(1.17549435e-38f));
-  x = v4_select(sub, x * v4_set1(8388608.0f), x);
-  v4i u = (v4i)((v4u)x - (v4u)v4i_set1(0x3f3504f3)); /* may wrap */
+  v4i sub = (v4i)(x < v4_const(1.17549435e-38f));
+  x = v4_select(sub, x * v4_const(8388608.0f), x);
+  v4i u = (v4i)((v4u)x - (v4u)v4i_const(0x3f3504f3)); /* may wrap */
   v4i k = u >> 23;
-  v4f m = (v4f)((u & v4i_set1(0x7fffff)) + v4i_set1(0x3f3504f3));
-  *e = vm_float(k + (sub & v4i_set1(-23)));
-  return m - v4_set1(1.0f);
+  v4f m = (v4f)((u & v4i_const(0x7fffff)) + v4i_const(0x3f3504f3));
+  *e = vm_float(k + (sub & v4i_const(-23)));
+  return m - v4_const(1.0f);
 }
 
 /* log1p(f) - f for f in (-0.3, 0.42) */
 static inline v4f vm_log_tail(v4f f) {
-  v4f q = v4_madd(v4_set1(6.929491306e-02f), f, v4_set1(-1.179790942e-01f));
-  q = v4_madd(q, f, v4_set1(1.187058336e-01f));
-  q = v4_madd(q, f, v4_set1(-1.238321261e-01f));
-  q = v4_madd(q, f, v4_set1(1.421903551e-01f));
-  q = v4_madd(q, f, v4_set1(-1.666930709e-01f));
-  q = v4_madd(q, f, v4_set1(2.000219415e-01f));
-  q = v4_madd(q, f, v4_set1(-2.499998551e-01f));
-  q = v4_madd(q, f, v4_set1(3.333331129e-01f));
+  VM_POLY(q, f, 6.929491306e-02f, -1.179790942e-01f, 1.187058336e-01f, -1.238321261e-01f, 1.421903551e-01f,
+          -1.666930709e-01f, 2.000219415e-01f, -2.499998551e-01f, 3.333331129e-01f);
   v4f z = f * f;
-  return v4_madd(q * z, f, z * v4_set1(-0.5f));
+  return v4_madd(q * z, f, z * v4_const(-0.5f));
 }
 
 static inline v4f vm_log_edges(v4f x, v4f y) {
   y = v4_select((v4i)(x == VM_INF), x, y);
-  y = v4_select((v4i)(x == v4_set1(0.0f)), -VM_INF, y);
-  return v4_select((v4i)(x >= v4_set1(0.0f)), y, VM_NAN);
+  y = v4_select((v4i)(x == v4_const(0.0f)), -VM_INF, y);
+  return v4_select((v4i)(x >= v4_const(0.0f)), y, VM_NAN);
 }
 
+/* x = m * 2^e as vm_split has it, of a normal x */
+static inline v4f vm_split_normal(v4f x, v4f *e) {
+  v4i u = (v4i)((v4u)x - (v4u)v4i_const(0x3f3504f3)); /* may wrap */
+  *e = vm_float(u >> 23);
+  return (v4f)((u & v4i_const(0x7fffff)) + v4i_const(0x3f3504f3)) - v4_const(1.0f);
+}
+static inline v4f vm_log_parts(v4f e, v4f f) {
+  v4f y = v4_madd(e, v4_const(-2.12194440e-4f), vm_log_tail(f)) + f;
+  return v4_madd(e, v4_const(0.693359375f), y);
+}
+/* of any x; out of line, as it is rarely needed */
+__attribute__((noinline, unused)) static v4f vm_log_any(v4f x) {
+  v4f e, f = vm_split(x, &e);
+  return vm_log_edges(x, vm_log_parts(e, f));
+}
 static inline v4f vm_log(v4f x) {
-  v4f e, f = vm_split(x, &e), t = vm_log_tail(f);
-  v4f y = v4_madd(e, v4_set1(-2.12194440e-4f), t) + f;
-  return vm_log_edges(x, v4_madd(e, v4_set1(0.693359375f), y));
+  v4f e, f = vm_split_normal(x, &e);
+  v4u odd = (v4u)x - (v4u)v4i_const(0x00800000); /* but for positive normal x 0x7f000000 or more, without a sign */
+  return v4_any((v4i)(odd >= (v4u)v4i_const(0x7f000000))) ? vm_log_any(x) : vm_log_parts(e, f);
 }
 
 /* log(m) / log(base) with the constant in two parts, so that powers of the base come out exact or nearly so */
 static inline v4f vm_log_base(v4f x, float hi, float lo, float ehi, float elo) {
   v4f e, f = vm_split(x, &e), t = vm_log_tail(f);
   /* f is cut to 12 bits so that f * hi is exact */
-  v4f fh = (v4f)((v4i)f & v4i_set1((int32_t)0xfffff000u)), fl = (f - fh) + t;
-  v4f y = v4_madd(fl, v4_set1(hi), (fl + fh) * v4_set1(lo)) + e * v4_set1(elo);
-  y = y + fh * v4_set1(hi);
-  return vm_log_edges(x, v4_madd(e, v4_set1(ehi), y));
+  v4f fh = (v4f)((v4i)f & v4i_const((int32_t)0xfffff000u)), fl = (f - fh) + t;
+  v4f y = v4_madd(fl, v4_const(hi), (fl + fh) * v4_const(lo)) + e * v4_const(elo);
+  y = y + fh * v4_const(hi);
+  return vm_log_edges(x, v4_madd(e, v4_const(ehi), y));
 }
 static inline v4f vm_log2(v4f x) { return vm_log_base(x, 1.4423828125f, 3.1222839e-4f, 1.0f, 0.0f); }
 static inline v4f vm_log10(v4f x) {
@@ -117,60 +131,70 @@ static inline v4f vm_log10(v4f x) {
 }
 
 static inline v4f vm_log1p(v4f x) {
-  v4f u = v4_set1(1.0f) + x, d = x - (u - v4_set1(1.0f));
-  v4f y = vm_log(u) + v4_select((v4i)(u < VM_INF) & (v4i)(u > v4_set1(0.0f)), d / u, v4_set1(0.0f));
-  return v4_select((v4i)(vm_abs(x) < v4_set1(1e-7f)), x, y);
+  v4f u = v4_const(1.0f) + x, d = x - (u - v4_const(1.0f));
+  v4f y = vm_log(u) + v4_select((v4i)(u < VM_INF) & (v4i)(u > v4_const(0.0f)), d / u, v4_const(0.0f));
+  return v4_select((v4i)(vm_abs(x) < v4_const(1e-7f)), x, y);
+}
+
+/* log(1 + e) for 0 <= e <= 1 */
+static inline v4f vm_log1p_unit(v4f e) {
+  const v4f one = v4_const(1.0f);
+  v4f u = one + e, v = u - one, d = e - v, k, f = vm_split_normal(u, &k);
+  /* d / u, for which d (1 - v + v^2 / 2) is near enough: it is d where u is 1, and else below the last bit */
+  return v4_madd(d, v4_madd(v, v4_madd(v, v4_const(0.5f), -one), one), vm_log_parts(k, f));
 }
 
 static inline v4f vm_tanh(v4f x) {
-  v4f a = vm_abs(x), t = vm_expm1(v4_set1(-2.0f) * vm_clamp(a, 0.0f, 10.0f));
-  return vm_copysign(-t / (t + v4_set1(2.0f)), x);
+  v4f a = vm_abs(x), t = vm_expm1(v4_const(-2.0f) * vm_clamp(a, 0.0f, 10.0f));
+  return vm_copysign(-t / (t + v4_const(2.0f)), x);
 }
 
-static inline v4f vm_sigmoid(v4f x) { return v4_set1(1.0f) / (v4_set1(1.0f) + vm_exp(-x)); }
+static inline v4f vm_sigmoid(v4f x) { return v4_const(0.5f) / (v4_const(0.5f) + vm_half_exp_minus(x)); }
+
+/* the normal distribution function, where e = exp(-x^2 / 2): e times a quotient of polynomials from the nearer side */
+static inline v4f vm_normal_cdf(v4f x, v4f e) {
+  v4f a = v4_at_most(vm_abs(x), v4_const(1e4f)); /* its powers stay finite */
+  VM_POLY(p, a, 3.557897425e-03f, 3.678262633e-02f, 1.716473266e-01f, 4.223507598e-01f, 5.000000009e-01f);
+  VM_POLY(q, a, 8.918001645e-03f, 9.221416330e-02f, 4.389112031e-01f, 1.153887023f, 1.642586226f, 1.0f);
+  v4f h = e * p / q;
+  return v4_select((v4i)(x > v4_const(0.0f)), v4_const(1.0f) - h, h);
+}
+static inline v4f vm_normal_exp(v4f x) { /* exp(-x^2 / 2), 0 where it would be subnormal */
+  v4f s = v4_const(-0.5f) * x * x, t, r = vm_reduce_ln2(s, &t), q = vm_exp_near_0(r);
+  q = (v4f)((v4u)q + ((v4u)t << 23)); /* times 2^n */
+  return (v4f)((v4i)q & ~(v4i)(s < v4_const(-87.0f)));
+}
 
 static inline v4f vm_erf(v4f x) {
   v4f a = vm_clamp(vm_abs(x), 0.0f, 4.0f), z = a * a;
-  v4f p = v4_madd(v4_set1(-9.680137303e-06f), z, v4_set1(1.127054480e-04f));
-  p = v4_madd(p, z, v4_set1(-8.484711491e-04f));
-  p = v4_madd(p, z, v4_set1(5.221074881e-03f));
-  p = v4_madd(p, z, v4_set1(-2.686544582e-02f));
-  p = v4_madd(p, z, v4_set1(1.128378275e-01f));
-  p = v4_madd(p, z, v4_set1(-3.761263848e-01f));
-  p = v4_madd(p, z, v4_set1(1.283791671e-01f));
+  VM_POLY(p, z, -9.680137303e-06f, 1.127054480e-04f, -8.484711491e-04f, 5.221074881e-03f, -2.686544582e-02f,
+          1.128378275e-01f, -3.761263848e-01f, 1.283791671e-01f);
   p = v4_madd(p, a, a);
   /* from 1 on, by -log(1 - erf), which is nearly a parabola */
-  v4f q = v4_madd(v4_set1(2.168332533e-05f), a, v4_set1(-4.412950394e-04f));
-  q = v4_madd(q, a, v4_set1(4.204358111e-03f));
-  q = v4_madd(q, a, v4_set1(-2.520770934e-02f));
-  q = v4_madd(q, a, v4_set1(1.084177114e-01f));
-  q = v4_madd(q, a, v4_set1(6.332207002e-01f));
-  q = v4_madd(q, a, v4_set1(1.129578014e+00f));
-  q = v4_madd(q, a, v4_set1(-1.879522147e-04f));
-  q = v4_set1(1.0f) - vm_exp(-q);
-  return vm_copysign(v4_select((v4i)(a < v4_set1(1.0f)), p, q), x);
+  VM_POLY(q, a, 2.168332533e-05f, -4.412950394e-04f, 4.204358111e-03f, -2.520770934e-02f, 1.084177114e-01f,
+          6.332207002e-01f, 1.129578014e+00f, -1.879522147e-04f);
+  q = v4_const(1.0f) - vm_exp(-q);
+  return vm_copysign(v4_select((v4i)(a < v4_const(1.0f)), p, q), x);
 }
 
 /* sin (phase 0) or cos (phase 1) of |x| <= 8192; beyond, lane by lane in double */
 static inline v4f vm_sincos(v4f x, int phase) {
-  v4i far = ~(v4i)(vm_abs(x) <= v4_set1(8192.0f));
-  v4f c = v4_select(far, v4_set1(0.0f), x);
-  v4f n = vm_round_small(c * v4_set1(0.636619772f));
-  v4f r = v4_madd(n, v4_set1(-1.5703125f), c);
-  r = v4_madd(n, v4_set1(-4.837512969970703e-4f), r);
-  r = v4_madd(n, v4_set1(-7.549789948768648e-8f), r);
-  v4i q = vm_int(n) + v4i_set1(phase);
+  v4i far = ~(v4i)(vm_abs(x) <= v4_const(8192.0f));
+  v4f c = v4_select(far, v4_const(0.0f), x);
+  VM_ROUND_PRODUCT(t, n, c, v4_const(0.636619772f));
+  v4f r = v4_madd(n, v4_const(-1.5703125f), c);
+  r = v4_madd(n, v4_const(-4.837512969970703e-4f), r);
+  r = v4_madd(n, v4_const(-7.549789948768648e-8f), r);
+  v4i q = (v4i)t + v4i_const(phase); /* its last bits count */
   v4f z = r * r;
-  v4f s = v4_madd(v4_set1(-1.951113193e-04f), z, v4_set1(8.332134253e-03f));
-  s = v4_madd(s, z, v4_set1(-1.666665429e-01f));
+  VM_POLY(s, z, -1.951113193e-04f, 8.332134253e-03f, -1.666665429e-01f);
   s = v4_madd(s * z, r, r);
-  v4f k = v4_madd(v4_set1(2.443221339e-05f), z, v4_set1(-1.388731641e-03f));
-  k = v4_madd(k, z, v4_set1(4.166664591e-02f));
-  k = v4_madd(k * z, z, v4_madd(z, v4_set1(-0.5f), v4_set1(1.0f)));
-  v4f y = v4_select((q & v4i_set1(1)) != v4i_set1(0), k, s);
-  y = (v4f)((v4i)y ^ ((q & v4i_set1(2)) << 30));
-  if (phase == 0) y = v4_select((v4i)(x == v4_set1(0.0f)), x, y); /* keeps -0 */
-  if (vm_any(far))
+  VM_POLY(k, z, 2.443221339e-05f, -1.388731641e-03f, 4.166664591e-02f);
+  k = v4_madd(k * z, z, v4_madd(z, v4_const(-0.5f), v4_const(1.0f)));
+  v4f y = v4_select((q & v4i_const(1)) != v4i_const(0), k, s);
+  y = (v4f)((v4i)y ^ ((q & v4i_const(2)) << 30));
+  if (phase == 0) y = v4_select((v4i)(x == v4_const(0.0f)), x, y); /* keeps -0 */
+  if (v4_any(far))
     for (int i = 0; i < 4; i++)
       if (far[i]) y[i] = (float)(phase ? cos((double)x[i]) : sin((double)x[i]));
   return y;
@@ -178,7 +202,7 @@ static inline v4f vm_sincos(v4f x, int phase) {
 static inline v4f vm_sin(v4f x) { return vm_sincos(x, 0); }
 static inline v4f vm_cos(v4f x) { return vm_sincos(x, 1); }
 static inline v4f vm_sinc(v4f x) {
-  v4f p = x * v4_set1(3.14159265f);
-  return v4_select((v4i)(x == v4_set1(0.0f)), v4_set1(1.0f), vm_sin(p) / p);
+  v4f p = x * v4_const(3.14159265f);
+  return v4_select((v4i)(x == v4_const(0.0f)), v4_const(1.0f), vm_sin(p) / p);
 }
 #endif

@@ -28,17 +28,24 @@ static bool batch_last(const TlTensor *t, const TlTensor *g) {
                                                                                                : suggested;
 }
 
+/* results overlap nothing; 32 bits count in WASM */
+#if defined(__clang__)
+#define EACH(i, n) _Pragma("clang loop vectorize(assume_safety)") for (intptr_t i = 0; i < n; i++)
+#else
+#define EACH(i, n) for (intptr_t i = 0; i < n; i++)
+#endif
 #define BATCH(S, T) \
   static void map_##S(const T *x, T *y, Batch b, const T *m, const T *alpha, const T *beta) { \
+    const intptr_t s = (intptr_t)b.s, channels = (intptr_t)b.c; /* in locals, or no loop becomes vectors */ \
     for (int64_t o = 0; o < b.outer; o++) { \
       if (b.s == 1) { \
-        for (int64_t c = 0; c < b.c; c++) y[c] = (x[c] - m[c]) * alpha[c] + beta[c]; \
+        EACH(c, channels) y[c] = (x[c] - m[c]) * alpha[c] + beta[c]; \
         x += b.c; \
         y += b.c; \
       } else { \
         for (int64_t c = 0; c < b.c; c++, x += b.s, y += b.s) { \
           T p = alpha[c], q = beta[c], c0 = m[c]; \
-          for (int64_t i = 0; i < b.s; i++) y[i] = (x[i] - c0) * p + q; \
+          EACH(i, s) y[i] = (x[i] - c0) * p + q; \
         } \
       } \
     } \
@@ -71,16 +78,17 @@ static bool batch_last(const TlTensor *t, const TlTensor *g) {
   } \
   /* dx = p * g + q * (x - m) + r, per channel */ \
   static void back_##S(const T *g, const T *x, T *dx, Batch b, const T *m, const T *p, const T *q, const T *r) { \
+    const intptr_t s = (intptr_t)b.s, channels = (intptr_t)b.c; /* in locals, or no loop becomes vectors */ \
     for (int64_t o = 0; o < b.outer; o++) { \
       if (b.s == 1) { \
-        for (int64_t c = 0; c < b.c; c++) dx[c] = p[c] * g[c] + q[c] * (x[c] - m[c]) + r[c]; \
+        EACH(c, channels) dx[c] = p[c] * g[c] + q[c] * (x[c] - m[c]) + r[c]; \
         g += b.c; \
         x += b.c; \
         dx += b.c; \
       } else { \
         for (int64_t c = 0; c < b.c; c++, g += b.s, x += b.s, dx += b.s) { \
           T mc = m[c], pc = p[c], qc = q[c], rc = r[c]; \
-          for (int64_t i = 0; i < b.s; i++) dx[i] = pc * g[i] + qc * (x[i] - mc) + rc; \
+          EACH(i, s) dx[i] = pc * g[i] + qc * (x[i] - mc) + rc; \
         } \
       } \
     } \

@@ -8,6 +8,7 @@ static PyObject *tables[3]; /* "_parameters", "_modules", "_buffers" */
 /* An instance attribute or anything on the class is found as usual (a registered name is never also a class attribute:
  * the registration refuses it). */
 static PyObject *module_getattro(PyObject *self, PyObject *name) {
+  static PyObject *getattr_name;
   PyObject *dict = PyObject_GenericGetDict(self, NULL);
   if (!dict) {
     PyErr_Clear();
@@ -24,7 +25,13 @@ static PyObject *module_getattro(PyObject *self, PyObject *name) {
   Py_DECREF(dict);
   if (found) return found;
   if (PyErr_Occurred()) return NULL;
-  return PyObject_GenericGetAttr(self, name);
+  found = PyObject_GenericGetAttr(self, name);
+  if (!getattr_name) getattr_name = PyUnicode_InternFromString("__getattr__");
+  if (!found && name == getattr_name && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyErr_Clear(); /* a method of that name in the class would make each lookup slower */
+    found = PyObject_GetAttrString(self, "_own_getattr");
+  }
+  return found;
 }
 
 static PyObject *hook_names[4], *compiled_name, *forward_name, *slow_name;

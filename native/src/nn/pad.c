@@ -1,5 +1,6 @@
 /* pad.c: padding. Constant padding copies into a filled result; the other modes map every output index of the padded
  * (last) dims to an input index. */
+#include "core/rows.h"
 #include "index/index.h"
 #include "core/errors.h"
 #include "core/geometry.h"
@@ -142,7 +143,18 @@ static int plan_pad(pad_plan *p, int mode, int ndim, const int64_t *shape, const
 }
 
 /* one row of elements of a size */
-#define PAD_ROW(T) for (int64_t x = 0; x < p.out[2]; x++) ((T *)dst)[x] = ((const T *)(src + base * isz))[mx[x]]
+#define PAD_ROW(T) for (int64_t x = from; x < to; x++) ((T *)dst)[x] = ((const T *)(src + base * isz))[mx[x]]
+
+static void pad_part(char *dst, const char *src, int64_t base, const int64_t *mx, int64_t from, int64_t to,
+                     int64_t isz) {
+  switch (isz) {
+  case 1: PAD_ROW(uint8_t); break;
+  case 2: PAD_ROW(uint16_t); break;
+  case 4: PAD_ROW(uint32_t); break;
+  case 8: PAD_ROW(uint64_t); break;
+  default: PAD_ROW(tl_c128);
+  }
+}
 
 /* images and volumes, reflected or replicated, are channels last where the input asks for it */
 static bool pads_last(int mode, const TlTensor *t, int n) {
@@ -187,17 +199,15 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
     const char *src = tl_data(c);
     char *dst = tl_data(r);
     const int64_t *mx = p.map[2];
+    int64_t first = pad[0] > 0 ? pad[0] : 0, end = p.out[2] - (pad[1] > 0 ? pad[1] : 0); /* between them, as in src */
+    if (end < first) end = first;
     for (int64_t o = 0; o < p.outer; o++, src += p.in[0] * p.in[1] * p.in[2] * isz)
       for (int64_t z = 0; z < p.out[0]; z++)
         for (int64_t y = 0; y < p.out[1]; y++, dst += p.out[2] * isz) {
           int64_t base = (p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2];
-          switch (isz) {
-          case 1: PAD_ROW(uint8_t); break;
-          case 2: PAD_ROW(uint16_t); break;
-          case 4: PAD_ROW(uint32_t); break;
-          case 8: PAD_ROW(uint64_t); break;
-          default: PAD_ROW(tl_c128);
-          }
+          pad_part(dst, src, base, mx, 0, first, isz);
+          tl_copy_row(dst + first * isz, src + (base + mx[first]) * isz, (size_t)((end - first) * isz));
+          pad_part(dst, src, base, mx, end, p.out[2], isz);
         }
   }
   if (k->id != TL_PAD_CIRCULAR && n == 6 && self->ndim == 4 && tl_suggests_channels_last(self)) r = as_images(r);

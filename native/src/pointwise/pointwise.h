@@ -116,44 +116,30 @@ PyObject *pw_parts(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
 #define PW_L1(fn, TO, T, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
     TO *o = out; const T *A = in[0]; PW_LOCAL; \
-    PW_VEC for (int64_t i = 0; i < n; i++) { T a = A[i]; o[i] = (EXPR); } \
+    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) { T a = A[i]; o[i] = (EXPR); } \
   }
 #define PW_L2(fn, TO, T, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
     TO *o = out; const T *A = in[0], *B = in[1]; PW_LOCAL; \
-    PW_VEC for (int64_t i = 0; i < n; i++) { T a = A[i], b = B[i]; o[i] = (EXPR); } \
+    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) { T a = A[i], b = B[i]; o[i] = (EXPR); } \
   }
 #define PW_L3(fn, TO, T, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
     TO *o = out; const T *A = in[0], *B = in[1], *C = in[2]; PW_LOCAL; \
-    PW_VEC for (int64_t i = 0; i < n; i++) { T a = A[i], b = B[i], c = C[i]; o[i] = (EXPR); } \
+    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) { T a = A[i], b = B[i], c = C[i]; o[i] = (EXPR); } \
   }
-/* four lanes at a time; the rest goes through the same code in a padded vector, so position does not change a result */
-#define PW_V1(fn, EXPR) \
+/* Four lanes at a time; pw_by_fours puts the rest through the same code in a padded vector, so position does not change
+ * a result. */
+typedef void (*pw_loop4)(const PwParams *p, float *out, const float *const *in, intptr_t n);
+void pw_by_fours(pw_loop4 loop, int nin, const PwParams *p, void *out, const void *const *in, int64_t n);
+#define PW_V(fn, nin, EXPR) \
+  static void fn##4(const PwParams *p, float *o, const float *const *in, intptr_t n) { \
+    const float *A = in[0], *B = in[nin - 1]; PW_LOCAL; \
+    for (intptr_t i = 0; i < n; i += 4) { v4f a = v4_load(A + i), b = v4_load(B + i); (void)b; v4_store(o + i, EXPR); } \
+  } \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
-    float *o = out; const float *A = in[0]; PW_LOCAL; \
-    int64_t i = 0; \
-    for (; i + 4 <= n; i += 4) { v4f a = v4_load(A + i); v4_store(o + i, (EXPR)); } \
-    if (i < n) { \
-      float t[4] = {0}; \
-      memcpy(t, A + i, (size_t)(n - i) * 4); \
-      v4f a = v4_load(t); \
-      v4_store(t, (EXPR)); \
-      memcpy(o + i, t, (size_t)(n - i) * 4); \
-    } \
+    pw_by_fours(fn##4, nin, p, out, in, n); \
   }
-#define PW_V2(fn, EXPR) \
-  static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
-    float *o = out; const float *A = in[0], *B = in[1]; PW_LOCAL; \
-    int64_t i = 0; \
-    for (; i + 4 <= n; i += 4) { v4f a = v4_load(A + i), b = v4_load(B + i); v4_store(o + i, (EXPR)); } \
-    if (i < n) { \
-      float t[4] = {0}, u[4] = {0}; \
-      memcpy(t, A + i, (size_t)(n - i) * 4); \
-      memcpy(u, B + i, (size_t)(n - i) * 4); \
-      v4f a = v4_load(t), b = v4_load(u); \
-      v4_store(t, (EXPR)); \
-      memcpy(o + i, t, (size_t)(n - i) * 4); \
-    } \
-  }
+#define PW_V1(fn, EXPR) PW_V(fn, 1, (EXPR))
+#define PW_V2(fn, EXPR) PW_V(fn, 2, (EXPR))
 #endif

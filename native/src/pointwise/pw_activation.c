@@ -11,9 +11,9 @@
 #define F1(f, E) PW_L1(f##_f32, float, float, E(float)) PW_L1(f##_f64, double, double, E(double))
 #define F2(f, E) PW_L2(f##_f32, float, float, E(float)) PW_L2(f##_f64, double, double, E(double))
 #define REALS2(f, E) PW_L2(f##_i32, int32_t, int32_t, E(int32_t)) PW_L2(f##_i64, int64_t, int64_t, E(int64_t)) F2(f, E)
-#define VX v4_set1((float)p->x)
-#define VY v4_set1((float)p->y)
-#define V(c) v4_set1(c)
+#define VX v4_const((float)p->x)
+#define VY v4_const((float)p->y)
+#define V(c) v4_const(c)
 #define SEL(m, a, b) v4_select((v4i)(m), a, b)
 
 /* NaN passes through all of these */
@@ -42,16 +42,19 @@ F1(a_hardshrink, HARDSHRINK)
 #define SQRT1_2 0.70710678118654752440
 #define INV_SQRT_2PI 0.39894228040143267794
 #define SQRT_2_PI 0.79788456080286535588
-static inline v4f cdf4(v4f a) { return V(0.5f) * (V(1.0f) + vm_erf(a * V((float)SQRT1_2))); }
 static inline double cdf1(double a) { return 0.5 * (1 + erf(a * SQRT1_2)); }
 static inline v4f tanh_arg4(v4f a) { return V((float)SQRT_2_PI) * v4_madd(a * a * a, V(0.044715f), a); }
 static inline double tanh_arg1(double a) { return SQRT_2_PI * (a + 0.044715 * a * a * a); }
-PW_V1(a_gelu_f32, a *cdf4(a))
+PW_V1(a_gelu_f32, a *vm_normal_cdf(a, vm_normal_exp(a)))
 PW_L1(a_gelu_f64, double, double, a *cdf1(a))
 /* 0.5 (1 + tanh(t)) is sigmoid(2t) */
 PW_V1(a_gelu_tanh_f32, a *vm_sigmoid(V(2.0f) * tanh_arg4(a)))
 PW_L1(a_gelu_tanh_f64, double, double, 0.5 * a * (1 + tanh(tanh_arg1(a))))
-PW_V2(a_gelu_backward_f32, a *(cdf4(b) + b * V((float)INV_SQRT_2PI) * vm_exp(V(-0.5f) * b * b)))
+static inline v4f gelu_grad4(v4f b) {
+  v4f e = vm_normal_exp(b);
+  return vm_normal_cdf(b, e) + b * V((float)INV_SQRT_2PI) * e;
+}
+PW_V2(a_gelu_backward_f32, a *gelu_grad4(b))
 PW_L2(a_gelu_backward_f64, double, double, a *(cdf1(b) + b * INV_SQRT_2PI * exp(-0.5 * b * b)))
 static inline v4f gelu_tanh_grad4(v4f b) {
   v4f s = vm_sigmoid(V(2.0f) * tanh_arg4(b)), d = V((float)SQRT_2_PI) * v4_madd(b * b, V(0.134145f), V(1.0f));
@@ -66,7 +69,7 @@ PW_L2(a_gelu_tanh_backward_f64, double, double, a *gelu_tanh_grad1(b))
 
 /* ---- functions of exp ---- */
 #define SIG1(x) (1 / (1 + exp(-(x))))
-PW_V1(a_silu_f32, a / (V(1.0f) + vm_exp(-a)))
+PW_V1(a_silu_f32, a *V(0.5f) / (V(0.5f) + vm_half_exp_minus(a)))
 PW_L1(a_silu_f64, double, double, a / (1 + exp(-a)))
 PW_L1(a_silu_c128, tl_c128, tl_c128, cz_div(a, cz_add(cz_of(1, 0), cz_exp(cz_neg(a)))))
 static inline v4f silu_grad4(v4f x) {
@@ -128,7 +131,7 @@ static inline double mish_grad1(double x) {
 }
 PW_V2(a_mish_backward_f32, a *mish_grad4(b))
 PW_L2(a_mish_backward_f64, double, double, a *mish_grad1(b))
-PW_V1(a_log_sigmoid_f32, SEL(a < V(0.0f), a, V(0.0f)) - vm_log1p(vm_exp(-vm_abs(a))))
+PW_V1(a_log_sigmoid_f32, v4_at_most(a, V(0.0f)) - vm_log1p_unit(vm_exp(-vm_abs(a))))
 PW_L1(a_log_sigmoid_f64, double, double, (a < 0 ? a : 0) - log1p(exp(-fabs(a))))
 PW_V2(a_log_sigmoid_backward_f32, a *vm_sigmoid(-b))
 PW_L2(a_log_sigmoid_backward_f64, double, double, a *SIG1(-b))

@@ -4,7 +4,7 @@
 #include "core/core.h"
 #include "pointwise/pointwise.h"
 #include "math/special.h"
-#include "math/vmath.h"
+#include "math/vdouble.h"
 
 /* integers wrap around: arithmetic in the unsigned type */
 #define UINTS(f, E) PW_L2(f##_i32, uint32_t, uint32_t, E) PW_L2(f##_i64, uint64_t, uint64_t, E)
@@ -79,24 +79,24 @@ CZ(b_addalpha, cz_add(a, cz_mul(p->c, b)))
 INT_DIVISIONS(int32_t, uint32_t, i32)
 INT_DIVISIONS(int64_t, uint64_t, i64)
 
-/* Python's floor division: from the remainder, so that it agrees with it */
-#define FLOAT_DIVISIONS(T, S, F) \
-  static inline T rem_##S(T a, T b) { T m = fmod##F(a, b); return m != 0 && (b < 0) != (m < 0) ? m + b : m; } \
-  static inline T floor_##S(T a, T b) { \
-    if (b == 0) return a / b; \
-    T m = fmod##F(a, b), d = (a - m) / b; \
-    if (m != 0 && (b < 0) != (m < 0)) d -= 1; \
-    if (d == 0) return copysign##F(0, a / b); \
-    T f = floor##F(d); \
-    return d - f > (T)0.5 ? f + 1 : f; \
-  }
-FLOAT_DIVISIONS(float, f32, f)
-FLOAT_DIVISIONS(double, f64, )
+static inline double rem_f64(double a, double b) {
+  double m = fmod(a, b);
+  return m != 0 && (b < 0) != (m < 0) ? m + b : m;
+}
+static inline double floor_f64(double a, double b) { /* as vm_floor_divide */
+  if (b == 0) return a / b;
+  double m = fmod(a, b), d = (a - m) / b;
+  if (m != 0 && (b < 0) != (m < 0)) d -= 1;
+  if (d == 0) return copysign(0, a / b);
+  double f = floor(d);
+  return d - f > 0.5 ? f + 1 : f;
+}
+#define FLOAT4_AND_DOUBLE(f, EF, ED) PW_V2(f##_f32, EF) DBL(f, ED)
 #define EACH(f, g) PW_L2(f##_i32, int32_t, int32_t, g##_i32(p, a, b)) PW_L2(f##_i64, int64_t, int64_t, g##_i64(p, a, b))
 EACH(b_div_trunc, trunc)
 FLOATS(b_div_trunc, truncf(a / b), trunc(a / b))
 EACH(b_floor_divide, floor)
-FLOATS(b_floor_divide, floor_f32(a, b), floor_f64(a, b))
+FLOAT4_AND_DOUBLE(b_floor_divide, vm_floor_divide(a, b), floor_f64(a, b))
 
 /* The same of 16-bit floats, where PyTorch rounds after each step: 53 / 1 may be 52.9 before. */
 static float f16_of(float x) { return tl_half_to_float(tl_float_to_half(x)); }
@@ -115,12 +115,12 @@ static float bf16_of(float x) { return tl_bf16_to_float(tl_float_to_bf16(x)); }
 HALF_DIVISIONS(f16)
 HALF_DIVISIONS(bf16)
 EACH(b_remainder, rem)
-FLOATS(b_remainder, rem_f32(a, b), rem_f64(a, b))
+FLOAT4_AND_DOUBLE(b_remainder, vm_remainder(a, b), rem_f64(a, b))
 EACH(b_fmod, fmod)
-FLOATS(b_fmod, fmodf(a, b), fmod(a, b))
+FLOAT4_AND_DOUBLE(b_fmod, vm_fmod(a, b), fmod(a, b))
 PW_L2(b_pow_i32, int32_t, int32_t, pow_i32(a, b))
 PW_L2(b_pow_i64, int64_t, int64_t, pow_i64(a, b))
-FLOATS(b_pow, powf(a, b), pow(a, b))
+FLOAT4_AND_DOUBLE(b_pow, vm_pow(a, b), pow(a, b))
 CZ(b_pow, cz_pow(a, b))
 CZ(b_pow_number, cz_pow_number(a, b))
 PW_L2(b_gcd_i32, int32_t, int32_t, gcd_i32(a, b))
@@ -137,7 +137,7 @@ INTS(b_fmax, a > b ? a : b)
 FLOATS(b_fmax, a != a || b > a ? b : a, a != a || b > a ? b : a)
 INTS(b_fmin, a < b ? a : b)
 FLOATS(b_fmin, a != a || b < a ? b : a, a != a || b < a ? b : a)
-FLOATS(b_atan2, atan2f(a, b), atan2(a, b))
+FLOAT4_AND_DOUBLE(b_atan2, vm_atan2(a, b), atan2(a, b))
 FLOATS(b_hypot, hypotf(a, b), hypot(a, b))
 FLOATS(b_copysign, copysignf(a, b), copysign(a, b))
 FLOATS(b_nextafter, nextafterf(a, b), nextafter(a, b))
@@ -213,6 +213,11 @@ PW_L3(b_lerp_f32, float, float, LERP(fabsf))
 PW_L3(b_lerp_f64, double, double, LERP(fabs))
 PW_L3(b_lerp_c128, tl_c128, tl_c128,
       cz_abs(c) < 0.5 ? cz_add(a, cz_mul(c, cz_sub(b, a))) : cz_sub(b, cz_mul(cz_sub(b, a), cz_sub(cz_of(1, 0), c))))
+/* the same where the weight is a number, p->x */
+#define LERPS(S, T) \
+  PW_L2(b_lerp_near_##S, T, T, a + (T)p->x * (b - a)) PW_L2(b_lerp_far_##S, T, T, b - (b - a) * (1 - (T)p->x))
+LERPS(f32, float)
+LERPS(f64, double)
 /* NaN in any operand gives NaN; when min > max, max wins */
 #define CLAMP_LO(x, b) ((((x) < (b)) | ((b) != (b))) ? (b) : (x))
 #define CLAMP_HI(x, c) ((((x) > (c)) | ((c) != (c))) ? (c) : (x))
@@ -245,6 +250,13 @@ static void b_where_c128(const PwParams *p, void *out, const void *const *in, in
   for (int64_t i = 0; i < n; i++) o[i] = M[i] ? A[i] : B[i];
 }
 
+#define CUBES(S, T) PW_L1(b_cube_##S, T, T, a *a *a) PW_L1(b_square_reciprocal_##S, T, T, 1 / (a * a))
+CUBES(f32, float)
+CUBES(f64, double)
+static const PwRow cube_row = {PW_SAME, 0, 1, "pow", PW_SET_F(b_cube)};
+static const PwRow square_reciprocal_row = {PW_SAME, 0, 1, "pow", PW_SET_F(b_square_reciprocal)};
+static const PwRow lerp_near_row = {PW_SAME, 0, 2, "lerp_kernel_scalar", PW_SET_F(b_lerp_near)};
+static const PwRow lerp_far_row = {PW_SAME, 0, 2, "lerp_kernel_scalar", PW_SET_F(b_lerp_far)};
 static const PwRow addalpha_row = {PW_SAME, 0, 2, "add_cpu/sub_cpu", PW_SET_REALC(b_addalpha)};
 static const PwRow pow_number_row = {PW_SAME, PW_PARAM, 2, "pow", {[PW_C128] = b_pow_number_c128}};
 static const PwRow clamp_min_row = {PW_SAME, PW_PARAM, 2, "clamp_min|clamp is not supported for complex types",
@@ -429,6 +441,8 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
       else if (v == 0.5 && d != TL_F16) row = &pw_row_sqrt;
       else if (v == -1) row = &pw_row_reciprocal;
       else if (v == -0.5 && tl_is_float(d)) row = &pw_row_rsqrt;
+      else if (v == 3 && (d == TL_F32 || d == TL_F64)) row = &cube_row;
+      else if (v == -2 && (d == TL_F32 || d == TL_F64)) row = &square_reciprocal_row;
     } else if (tl_is_integral(d) && a.i == 2 && d != TL_BOOL) row = &pw_row_square;
     if (row) return pw_run(row, NULL, 1, args, (int)d, out);
     if (tl_is_complex(d)) return pw_run(&pow_number_row, NULL, 2, args, (int)d, out);
@@ -522,6 +536,12 @@ PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
                           tl_cpp_type[((TlTensor *)args[i])->dtype]);
   if (tl_is_integral(d)) return pw_not_implemented(TL_CHECK(args[2]) ? "lerp_kernel_tensor" : "lerp_kernel_scalar", d);
   if (tl_check_real(args[2], d)) return NULL;
+  PwParams p = {0};
+  if (!TL_CHECK(args[2]) && (d == TL_F32 || d == TL_F64)) {
+    if (tl_double(args[2], &p.x) < 0) return NULL;
+    const bool near = d == TL_F32 ? fabsf((float)p.x) < 0.5f : fabs(p.x) < 0.5;
+    return pw_run(near ? &lerp_near_row : &lerp_far_row, &p, 2, args, (int)d, out);
+  }
   return pw_run(k->data, NULL, 3, args, lone ? -1 : (int)d, out);
 }
 

@@ -2,6 +2,7 @@
 #include "pointwise/pointwise.h"
 #include "core/errors.h"
 #include "core/geometry.h"
+#include "core/rows.h"
 
 enum { CHUNK_BYTES = 4096, DIRECT_CHUNK = 1 << 18 };
 
@@ -76,6 +77,19 @@ static void repeat(void *buf, int size, int64_t n) {
   }
 }
 
+void pw_by_fours(pw_loop4 loop, int nin, const PwParams *p, void *out, const void *const *in, int64_t n) {
+  float pad[2][4] = {{0}};
+  const float *ptr[2];
+  int64_t whole = n & ~(int64_t)3;
+  size_t rest = (size_t)(n - whole) * sizeof(float);
+  for (int k = 0; k < nin; k++) ptr[k] = in[k];
+  if (whole) loop(p, out, ptr, (intptr_t)whole);
+  if (!rest) return;
+  for (int k = 0; k < nin; k++) ptr[k] = memcpy(pad[k], ptr[k] + whole, rest);
+  loop(p, pad[0], ptr, 4);
+  memcpy((float *)out + whole, pad[0], rest);
+}
+
 /* ---- cursors: the elements of an operand in the order of the iteration ------------------------------------------ */
 typedef struct {
   char *base;
@@ -119,8 +133,13 @@ static bool cursor_linear(const Cursor *c) { return c->nd == 1 && c->s[0] == c->
 
 static inline void run(char *p, intptr_t s, char *buf, int64_t n, int size, bool scatter) {
   if (s == size) {
-    if (scatter) memcpy(p, buf, (size_t)n * size);
-    else memcpy(buf, p, (size_t)n * size);
+    if (scatter) tl_copy_row(p, buf, (size_t)n * size);
+    else tl_copy_row(buf, p, (size_t)n * size);
+    return;
+  }
+  if (!s && !scatter && size == 4) {
+    uint32_t v = *(const uint32_t *)p, *o = (uint32_t *)buf;
+    PW_VEC for (int64_t i = 0; i < n; i++) o[i] = v;
     return;
   }
   switch (size) {
@@ -132,6 +151,18 @@ static inline void run(char *p, intptr_t s, char *buf, int64_t n, int size, bool
   }
 }
 
+static void cursor_advance(Cursor *c, int64_t m) { /* m: at most what is left of the innermost dim */
+  c->at[0] += m;
+  c->base += m * c->s[0];
+  for (int d = 0; d < c->nd && c->at[d] == c->n[d]; d++) {
+    c->at[d] = 0;
+    c->base -= c->n[d] * c->s[d];
+    if (d + 1 == c->nd) break;
+    c->at[d + 1]++;
+    c->base += c->s[d + 1];
+  }
+}
+
 /* moves the next n elements into buf (or out of it) */
 static void cursor_move(Cursor *c, char *buf, int64_t n, bool scatter) {
   while (n > 0) {
@@ -140,15 +171,7 @@ static void cursor_move(Cursor *c, char *buf, int64_t n, bool scatter) {
     run(c->base, c->s[0], buf, m, c->size, scatter);
     buf += m * c->size;
     n -= m;
-    c->at[0] += m;
-    c->base += m * c->s[0];
-    for (int d = 0; d < c->nd && c->at[d] == c->n[d]; d++) {
-      c->at[d] = 0;
-      c->base -= c->n[d] * c->s[d];
-      if (d + 1 == c->nd) break;
-      c->at[d + 1]++;
-      c->base += c->s[d + 1];
-    }
+    cursor_advance(c, m);
   }
 }
 
@@ -211,7 +234,8 @@ static int check_overlaps(const TlTensor *out, int nin, const PwArg *in) {
 typedef struct {
   bool constant, direct;
   Cursor cur;
-  const char *ptr;
+  const char *ptr, *filled; /* filled: the element that the buffer repeats, `count` times */
+  int64_t count;
 } Operand;
 
 static int run_direct(pw_loop loop, const PwParams *p, int nin, const char **ptr, const int *size, char *o, int osize,
@@ -250,8 +274,18 @@ static const void *next_elements(Operand *op, tl_dtype d, tl_dtype via, tl_dtype
                                  Scratch *scratch) {
   bool straight = d == type && via == d;
   const char *src = op->ptr;
+  Cursor *c = &op->cur;
   if (op->direct) op->ptr += m * tl_itemsize[d];
-  else {
+  else if (straight && c->n[0] - c->at[0] >= m && (c->s[0] == c->size || !c->s[0])) { /* within a row */
+    src = c->s[0] ? c->base : buf;
+    if (!c->s[0] && (op->filled != c->base || op->count < m)) {
+      run(c->base, 0, buf, m, c->size, false);
+      op->filled = c->base;
+      op->count = m;
+    }
+    cursor_advance(c, m);
+  } else {
+    op->filled = NULL;
     char *to = straight ? buf : scratch->raw;
     cursor_move(&op->cur, to, m, false);
     src = to;
@@ -263,6 +297,12 @@ static const void *next_elements(Operand *op, tl_dtype d, tl_dtype via, tl_dtype
     tl_cast_contig(type, buf, via, scratch->tmp, m);
   }
   return buf;
+}
+
+static bool is_one_element(const TlTensor *t) { /* as expand makes it of one, too */
+  for (int d = 0; d < t->ndim; d++)
+    if (t->shape[d] != 1 && t->strides[d]) return false;
+  return true;
 }
 
 static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it,
@@ -285,21 +325,26 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
   if (chunk > n) chunk = n;
   for (int k = 0; k < nin; k++) {
     const TlTensor *t = in[k].t;
-    op[k].constant = !t || t->numel == 1;
+    op[k].constant = !t || is_one_element(t);
     if (op[k].constant) {
       fill_constant(&in[k], via[k], it[k], chunk, buf[k], &scratch);
       continue;
     }
     cursor_init(&op[k].cur, t, out, order, ordered);
     op[k].direct = cursor_linear(&op[k].cur);
+    op[k].filled = NULL;
     op[k].ptr = op[k].cur.base;
   }
   bool olinear = cursor_linear(&oc);
   char *optr = oc.base;
   int count = 0;
-  for (int64_t at = 0; at < n; at += chunk) {
-    int64_t m = n - at < chunk ? n - at : chunk;
+  for (int64_t at = 0, m; at < n; at += m) {
     const void *q[PW_MAX_IN];
+    m = n - at < chunk ? n - at : chunk;
+    for (int k = 0; k < nin; k++) { /* to the end of a long row: within it operands need no copy */
+      int64_t left = op[k].constant || op[k].direct ? 0 : op[k].cur.n[0] - op[k].cur.at[0];
+      if (left >= 128 && left < m) m = left;
+    }
     for (int k = 0; k < nin; k++) {
       q[k] = buf[k];
       if (op[k].constant) continue;

@@ -3,6 +3,7 @@
  */
 #include "core/check.h"
 #include "core/geometry.h"
+#include "products/gemm.h"
 #include <math.h>
 
 /* Long loops report their work; true: stop, the kernel will raise what is set (interrupted() says so and starts anew).
@@ -22,6 +23,59 @@ static bool interrupted(void) {
   return r;
 }
 
+enum { BLOCK = 32 }; /* of what is left to the plain loops */
+
+/* c -= a b: c m x n and a with their row strides, element (l, j) of b at l * bk + j * bj */
+static void subtract_r(double *c, int64_t lc, const double *a, int64_t la, const double *b, int64_t bk, int64_t bj,
+                       int64_t m, int64_t n, int64_t k) {
+  TlGemm g = {.m = m, .n = n, .k = k, .a = {.p = a, .is = la, .ks = 1}, .b = {.p = b, .is = bj, .ks = bk}};
+  g.c = c;
+  g.c_rs = lc;
+  g.c_cs = 1;
+  g.accumulate = true;
+  if (!m || !n || stopped) return;
+  for (int sign = 0; sign < 2; sign++) { /* -(-c + a b) */
+    for (intptr_t i = 0; i < (intptr_t)m; i++)
+      for (intptr_t j = 0; j < (intptr_t)n; j++) c[i * lc + j] = -c[i * lc + j];
+    if (!sign && tl_gemm_f64(&g)) stopped = true;
+  }
+}
+
+/* t (w x w, upper) with H0 H1 ... = I - v t v^T, for the unit lower trapezoid v (m x w, w <= 16) */
+static void block_factor_r(const double *v, intptr_t m, intptr_t w, const double *tau, double *t) {
+  for (intptr_t j = 0; j < w; j++) {
+    double z[16] = {0};
+    for (intptr_t i = j; i < m; i++)
+      for (intptr_t l = 0; l < j; l++) z[l] += v[i * w + l] * v[i * w + j];
+    for (intptr_t i = 0; i < w; i++) {
+      double s = 0;
+      for (intptr_t l = i; l < j; l++) s += t[i * w + l] * z[l];
+      t[i * w + j] = i < j ? -tau[j] * s : 0;
+    }
+    t[j * w + j] = tau[j];
+  }
+}
+/* c := (I - v t v^T) c, or with t^T; x: room for w x n */
+static void reflect_block_r(const double *v, intptr_t m, intptr_t w, const double *t, bool back, double *x, double *c,
+                            intptr_t n, intptr_t lc) {
+  TlGemm g = {.m = w, .n = n, .k = m, .a = {.p = v, .is = 1, .ks = w}, .b = {.p = c, .is = 1, .ks = lc}};
+  g.c = x;
+  g.c_rs = n;
+  g.c_cs = 1;
+  if (tl_gemm_f64(&g)) stopped = true;
+  for (intptr_t s = 0; s < w; s++) { /* x := t x from its first row on, t^T x from its last */
+    const intptr_t i = back ? w - 1 - s : s;
+    double *row = x + i * n;
+    for (intptr_t j = 0; j < n; j++) row[j] *= t[i * w + i];
+    for (intptr_t l = back ? 0 : i + 1; l < (back ? i : w); l++) {
+      const double f = back ? t[l * w + i] : t[i * w + l];
+      for (intptr_t j = 0; j < n; j++) row[j] += f * x[l * n + j];
+    }
+  }
+  subtract_r(c, lc, v, w, x, n, 1, m, n, w);
+}
+
+#define PRODUCTS 1
 #define T double
 #define F(name) name##_r
 #define ADD(a, b) ((a) + (b))
@@ -69,6 +123,17 @@ static inline cd cinv(cd a) { /* scaled against overflow */
   double r = a.re / a.im, d = a.re * r + a.im;
   return (cd){r / d, -1 / d};
 }
+static void subtract_c(cd *c, int64_t lc, const cd *a, int64_t la, const cd *b, int64_t bk, int64_t bj, int64_t m,
+                       int64_t n, int64_t k) {
+  for (int64_t i = 0; i < m && !tick(n * k); i++)
+    for (int64_t l = 0; l < k; l++)
+      for (int64_t j = 0; j < n; j++) c[i * lc + j] = csub(c[i * lc + j], cmul(a[i * la + l], b[l * bk + j * bj]));
+}
+static void block_factor_c(const cd *v, intptr_t m, intptr_t w, const cd *tau, cd *t) {}
+static void reflect_block_c(const cd *v, intptr_t m, intptr_t w, const cd *t, bool back, cd *x, cd *c, intptr_t n,
+                            intptr_t lc) {}
+#undef PRODUCTS
+#define PRODUCTS 0
 #define T cd
 #define F(name) name##_c
 #define ADD cadd
@@ -207,8 +272,8 @@ KERNEL(k_trsm)
   TlTensor *x = copy_of(ARG(1), w);
   bool ok = x && (ac = tl_contiguous_as(a, w)), upper = TRUE(2), unit = TRUE(3);
   for (int64_t b = 0; ok && b < nb && x->numel; b++) {
-    if (w == TL_F64) trsm_r(P(ac, double, b * n * n), n, n, upper, unit, P(x, double, b * n * r), r);
-    else trsm_c(P(ac, cd, b * n * n), n, n, upper, unit, P(x, cd, b * n * r), r);
+    if (w == TL_F64) trsm_r(P(ac, double, b * n * n), n, n, upper, unit, P(x, double, b * n * r), r, r);
+    else trsm_c(P(ac, cd, b * n * n), n, n, upper, unit, P(x, cd, b * n * r), r, r);
     ok = !interrupted();
   }
   Py_XDECREF(ac);
@@ -243,11 +308,11 @@ KERNEL(k_solve)
         *q = v;
       }
     if (w == TL_F64) {
-      trsm_r((double *)lu, n, n, false, true, (double *)x, r);
-      trsm_r((double *)lu, n, n, true, false, (double *)x, r);
+      trsm_r((double *)lu, n, n, false, true, (double *)x, r, r);
+      trsm_r((double *)lu, n, n, true, false, (double *)x, r, r);
     } else {
-      trsm_c((cd *)lu, n, n, false, true, (cd *)x, r);
-      trsm_c((cd *)lu, n, n, true, false, (cd *)x, r);
+      trsm_c((cd *)lu, n, n, false, true, (cd *)x, r, r);
+      trsm_c((cd *)lu, n, n, true, false, (cd *)x, r, r);
     }
     ok = !interrupted();
   }

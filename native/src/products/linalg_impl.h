@@ -1,18 +1,21 @@
 /* linalg_impl.h: matrix factorisations in double precision for elements T, real or complex; linalg.c includes it twice
  * and defines the arithmetic: ADD SUB MUL CONJ SCALE(a, real) RE ABS PIVOT NORM2 (|a|^2) FROM(real) INV, ISZERO.
- * Row-major, leading dimension = number of columns. Textbook algorithms in LAPACK's conventions. A factor of zero is
+ * Row-major, leading dimension = number of columns. Textbook algorithms in LAPACK's conventions, counting in
+ * pointers' width: in WASM no loop of 64-bit counts becomes vectors. A factor of zero is
  * multiplied like any other: a NaN beside it spreads, as in LAPACK, and no determinant or solution hides it. */
 
-/* LU with partial pivoting, in place; piv counts from 1; returns 0 or the 1-based index of the first zero pivot */
-static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
+/* LU with partial pivoting of an m x n panel with row stride lda, in place; piv counts from 1, whole rows of `width`
+ * elements from a - left on are exchanged; returns 0 or the 1-based index of the first zero pivot */
+static int F(lu_panel)(T *a, intptr_t m, intptr_t n, intptr_t lda, int32_t *piv, bool pivot, intptr_t left,
+                       intptr_t width) {
   int info = 0;
-  for (int64_t k = 0; k < (m < n ? m : n); k++) {
-    int64_t p = k;
-    double best = PIVOT(a[k * n + k]);
+  for (intptr_t k = 0; k < (m < n ? m : n); k++) {
+    intptr_t p = k;
+    double best = PIVOT(a[k * lda + k]);
     if (tick((m - k) * (n - k))) return info;
     if (pivot)
-      for (int64_t i = k + 1; i < m; i++) {
-        double v = PIVOT(a[i * n + k]);
+      for (intptr_t i = k + 1; i < m; i++) {
+        double v = PIVOT(a[i * lda + k]);
         if (v > best) {
           best = v;
           p = i;
@@ -21,154 +24,225 @@ static int F(lu)(T *a, int64_t m, int64_t n, int32_t *piv, bool pivot) {
     piv[k] = (int32_t)p + 1;
     if (best == 0 && !info) info = (int)k + 1;
     if (p != k)
-      for (int64_t j = 0; j < n; j++) {
-        T t = a[k * n + j];
-        a[k * n + j] = a[p * n + j];
-        a[p * n + j] = t;
+      for (intptr_t j = -left; j < width - left; j++) {
+        T t = a[k * lda + j];
+        a[k * lda + j] = a[p * lda + j];
+        a[p * lda + j] = t;
       }
-    T inv = best == 0 ? FROM(1) : INV(a[k * n + k]); /* below a zero: zeros, or NaN that spreads */
-    for (int64_t i = k + 1; i < m; i++) {
-      T f = a[i * n + k] = MUL(a[i * n + k], inv);
-      for (int64_t j = k + 1; j < n; j++) a[i * n + j] = SUB(a[i * n + j], MUL(f, a[k * n + j]));
+    T inv = best == 0 ? FROM(1) : INV(a[k * lda + k]); /* below a zero: zeros, or NaN that spreads */
+    for (intptr_t i = k + 1; i < m; i++) {
+      T f = a[i * lda + k] = MUL(a[i * lda + k], inv);
+      for (intptr_t j = k + 1; j < n; j++) a[i * lda + j] = SUB(a[i * lda + j], MUL(f, a[k * lda + j]));
     }
   }
   return info;
 }
 
-/* x := op(a)^-1 x for triangular a (n x n, row stride lda), x n x r; unit: ones on the diagonal */
-static void F(trsm)(const T *a, int64_t n, int64_t lda, bool upper, bool unit, T *x, int64_t r) {
-  for (int64_t s = 0; s < n && !tick(s * r); s++) {
-    int64_t i = upper ? n - 1 - s : s;
-    for (int64_t k = upper ? i + 1 : 0; k < (upper ? n : i); k++) {
+/* x := op(a)^-1 x for triangular a (n x n, row stride lda), x n x r with row stride ldx; unit: ones on the diagonal. In
+ * halves, so that most of it is a product. */
+static void F(trsm)(const T *a, intptr_t n, intptr_t lda, bool upper, bool unit, T *x, intptr_t r, intptr_t ldx) {
+  if (n > BLOCK && r >= 8) {
+    const intptr_t h = n / 2, from = upper ? h : 0, to = upper ? 0 : h, nf = upper ? n - h : h;
+    F(trsm)(a + from * (lda + 1), nf, lda, upper, unit, x + from * ldx, r, ldx);
+    F(subtract)(x + to * ldx, ldx, a + to * lda + from, lda, x + from * ldx, ldx, 1, n - nf, r, nf);
+    F(trsm)(a + to * (lda + 1), n - nf, lda, upper, unit, x + to * ldx, r, ldx);
+    return;
+  }
+  for (intptr_t s = 0; s < n && !tick(s * r); s++) {
+    intptr_t i = upper ? n - 1 - s : s;
+    for (intptr_t k = upper ? i + 1 : 0; k < (upper ? n : i); k++) {
       T f = a[i * lda + k];
-      for (int64_t j = 0; j < r; j++) x[i * r + j] = SUB(x[i * r + j], MUL(f, x[k * r + j]));
+      for (intptr_t j = 0; j < r; j++) x[i * ldx + j] = SUB(x[i * ldx + j], MUL(f, x[k * ldx + j]));
     }
     if (!unit) {
       T d = INV(a[i * lda + i]);
-      for (int64_t j = 0; j < r; j++) x[i * r + j] = MUL(x[i * r + j], d);
+      for (intptr_t j = 0; j < r; j++) x[i * ldx + j] = MUL(x[i * ldx + j], d);
     }
   }
 }
 
-/* lower Cholesky factor from the lower triangle, zeros above; 0 or the 1-based order of the minor that fails */
-static int F(cholesky)(T *a, int64_t n) {
-  for (int64_t j = 0; j < n && !tick((n - j) * j); j++) {
-    double d = RE(a[j * n + j]);
-    for (int64_t k = 0; k < j; k++) d -= NORM2(a[j * n + k]);
-    if (!(d > 0)) return (int)j + 1;
-    d = sqrt(d);
-    a[j * n + j] = FROM(d);
-    for (int64_t i = j + 1; i < n; i++) {
-      T s = a[i * n + j];
-      for (int64_t k = 0; k < j; k++) s = SUB(s, MUL(a[i * n + k], CONJ(a[j * n + k])));
-      a[i * n + j] = SCALE(s, 1 / d);
-    }
-    for (int64_t i = j + 1; i < n; i++) a[j * n + i] = FROM(0);
+/* the same of a whole matrix, in panels */
+static int F(lu)(T *a, intptr_t m, intptr_t n, int32_t *piv, bool pivot) {
+  const intptr_t r = m < n ? m : n, most = r < 2 * BLOCK ? r : BLOCK;
+  int info = 0;
+  for (intptr_t k = 0; k < r && !stopped; k += most) {
+    const intptr_t w = r - k < most ? r - k : most, right = n - k - w;
+    T *d = a + k * (n + 1);
+    const int i = F(lu_panel)(d, m - k, w, n, piv + k, pivot, k, n);
+    if (i && !info) info = (int)k + i;
+    for (intptr_t j = k; j < k + w && k; j++) piv[j] += (int32_t)k;
+    if (!right) continue;
+    F(trsm)(d, w, n, false, true, d + w, right, n);
+    F(subtract)(d + w * (n + 1), n, d + w * n, n, d + w, n, 1, m - k - w, right, w);
   }
+  return info;
+}
+
+/* lower Cholesky factor from the lower triangle, zeros above; 0 or the 1-based order of the minor that fails. Columns
+ * in blocks, from which the product of those before is taken at once. */
+static int F(cholesky)(T *a, intptr_t n) {
+  const intptr_t most = PRODUCTS && n > BLOCK ? 16 : n;
+  for (intptr_t b = 0; b < n; b += most) {
+    const intptr_t end = n - b < most ? n : b + most;
+    if (b) F(subtract)(a + b * n + b, n, a + b * n, n, a + b * n, 1, n, n - b, end - b, b);
+    for (intptr_t j = b; j < end && !tick((n - j) * (j - b)); j++) {
+      double d = RE(a[j * n + j]);
+      for (intptr_t k = b; k < j; k++) d -= NORM2(a[j * n + k]);
+      if (!(d > 0)) return (int)j + 1;
+      d = sqrt(d);
+      a[j * n + j] = FROM(d);
+      for (intptr_t i = j + 1; i < n; i++) {
+        T s = a[i * n + j];
+        for (intptr_t k = b; k < j; k++) s = SUB(s, MUL(a[i * n + k], CONJ(a[j * n + k])));
+        a[i * n + j] = SCALE(s, 1 / d);
+      }
+    }
+    if (stopped) return 0;
+  }
+  for (intptr_t j = 0; j < n; j++)
+    for (intptr_t i = j + 1; i < n; i++) a[j * n + i] = FROM(0);
   return 0;
 }
 
 /* Householder vector of x (n elements, distance s): x becomes (beta, v1, ...), returns tau; v0 = 1, beta real */
-static T F(reflector)(T *x, int64_t n, int64_t s) {
+static T F(reflector)(T *x, intptr_t n, intptr_t s) {
   double tail = 0;
-  for (int64_t i = 1; i < n; i++) tail += NORM2(x[i * s]);
+  for (intptr_t i = 1; i < n; i++) tail += NORM2(x[i * s]);
   T alpha = x[0];
   if (tail == 0 && IM(alpha) == 0) return FROM(0);
   double beta = sqrt(NORM2(alpha) + tail);
   if (RE(alpha) >= 0) beta = -beta;
   T tau = SCALE(SUB(FROM(beta), alpha), 1 / beta), f = INV(SUB(alpha, FROM(beta)));
-  for (int64_t i = 1; i < n; i++) x[i * s] = MUL(x[i * s], f);
+  for (intptr_t i = 1; i < n; i++) x[i * s] = MUL(x[i * s], f);
   x[0] = FROM(beta);
   return tau;
 }
 
-/* c := (I - tau v v^H) c for c m x n (row stride lc) with v0 = 1 implied, v1.. at distance s */
-static void F(reflect)(const T *v, int64_t s, T tau, T *c, int64_t m, int64_t n, int64_t lc) {
-  for (int64_t j = 0; j < n; j++) {
-    T w = c[j];
-    for (int64_t i = 1; i < m; i++) w = ADD(w, MUL(CONJ(v[i * s]), c[i * lc + j]));
-    w = MUL(tau, w);
-    c[j] = SUB(c[j], w);
-    for (int64_t i = 1; i < m; i++) c[i * lc + j] = SUB(c[i * lc + j], MUL(v[i * s], w));
+/* c := (I - tau v v^H) c for c m x n (row stride lc) with v0 = 1 implied, v1.. at distance s; by rows of some columns
+ */
+static void F(reflect)(const T *v, intptr_t s, T tau, T *c, intptr_t m, intptr_t n, intptr_t lc) {
+  T w[128];
+  for (intptr_t at = 0; at < n; at += 128, c += 128) {
+    const intptr_t r = n - at < 128 ? n - at : 128;
+    for (intptr_t j = 0; j < r; j++) w[j] = c[j];
+    for (intptr_t i = 1; i < m; i++) {
+      T f = CONJ(v[i * s]);
+      for (intptr_t j = 0; j < r; j++) w[j] = ADD(w[j], MUL(f, c[i * lc + j]));
+    }
+    for (intptr_t j = 0; j < r; j++) {
+      w[j] = MUL(tau, w[j]);
+      c[j] = SUB(c[j], w[j]);
+    }
+    for (intptr_t i = 1; i < m; i++) {
+      T f = v[i * s];
+      for (intptr_t j = 0; j < r; j++) c[i * lc + j] = SUB(c[i * lc + j], MUL(f, w[j]));
+    }
   }
 }
 
-static void F(geqrf)(T *a, int64_t m, int64_t n, T *tau) {
-  for (int64_t k = 0; k < (m < n ? m : n) && !tick((m - k) * (n - k)); k++) {
-    tau[k] = F(reflector)(a + k * n + k, m - k, n);
-    F(reflect)(a + k * n + k, n, CONJ(tau[k]), a + k * n + k + 1, m - k, n - k - 1, n);
+/* c := H0 H1 ... c, or of `back` ... H1 H0 c (the conjugate factors), for the w reflections from column k of a on: one
+ * by one, or at once as I - V t V^H where products are fast and there is memory for it */
+static void F(reflect_all)(const T *a, intptr_t m, intptr_t na, intptr_t k, intptr_t w, const T *tau, bool back, T *c,
+                           intptr_t n, intptr_t lc) {
+  T *v = PRODUCTS && w > 4 && n >= 8 ? tl_malloc((uint64_t)(m * w + w * w + w * n) * sizeof(T)) : NULL, *t = v + m * w;
+  if (v) {
+    for (intptr_t i = 0; i < m; i++)
+      for (intptr_t j = 0; j < w; j++) v[i * w + j] = i > j ? a[(k + i) * na + k + j] : FROM(i == j);
+    F(block_factor)(v, m, w, tau + k, t);
+    F(reflect_block)(v, m, w, t, back, t + w * w, c, n, lc);
+    tl_free(v);
+    return;
+  }
+  if (PyErr_Occurred()) PyErr_Clear(); /* no memory: it goes without */
+  for (intptr_t s = 0; s < w; s++) {
+    const intptr_t j = back ? s : w - 1 - s;
+    F(reflect)(a + (k + j) * (na + 1), na, back ? CONJ(tau[k + j]) : tau[k + j], c + j * lc, m - j, n, lc);
+  }
+}
+
+static void F(geqrf)(T *a, intptr_t m, intptr_t n, T *tau) {
+  const bool blocked = PRODUCTS && m > BLOCK && n > BLOCK;
+  const intptr_t r = m < n ? m : n, most = blocked ? 16 : r;
+  for (intptr_t b = 0; b < r; b += most) {
+    const intptr_t end = r - b < most ? r : b + most, last = blocked ? end : n;
+    for (intptr_t k = b; k < end && !tick((m - k) * (last - k)); k++) {
+      tau[k] = F(reflector)(a + k * n + k, m - k, n);
+      F(reflect)(a + k * n + k, n, CONJ(tau[k]), a + k * n + k + 1, m - k, last - k - 1, n);
+    }
+    if (stopped) return;
+    if (last < n) F(reflect_all)(a, m - b, n, b, end - b, tau, true, a + b * n + end, n - end, n);
   }
 }
 
 /* first n columns of H0 H1 ... from vectors stored below the diagonal of a (m x n, n <= m) */
-static void F(orgqr)(T *a, int64_t m, int64_t n, const T *tau, int64_t k, T *q) {
-  for (int64_t i = 0; i < m * n; i++) q[i] = FROM(0);
-  for (int64_t i = 0; i < n; i++) q[i * n + i] = FROM(1);
-  for (int64_t i = k - 1; i >= 0 && !tick((m - i) * (n - i)); i--)
-    F(reflect)(a + i * n + i, n, tau[i], q + i * n + i, m - i, n - i, n);
+static void F(orgqr)(T *a, intptr_t m, intptr_t n, const T *tau, intptr_t k, T *q) {
+  for (intptr_t i = 0; i < m * n; i++) q[i] = FROM(0);
+  for (intptr_t i = 0; i < n; i++) q[i * n + i] = FROM(1);
+  for (intptr_t b = (k - 1) / 16 * 16; b >= 0 && k && !tick(16 * (m - b) * (n - b)); b -= 16)
+    F(reflect_all)(a, m - b, n, b, k - b < 16 ? k - b : 16, tau, false, q + b * (n + 1), n - b, n);
 }
 
 /* A Hermitian matrix (its lower triangle) to a real tridiagonal one: diagonal w, below it e. Reflections stay in a.
  * false: interrupted. */
-static bool F(tridiagonal)(T *a, int64_t n, double *w, double *e, T *v, T *p) {
-  for (int64_t i = 0; i < n; i++) {
+static bool F(tridiagonal)(T *a, intptr_t n, double *w, double *e, T *v, T *p) {
+  for (intptr_t i = 0; i < n; i++) {
     a[i * n + i] = FROM(RE(a[i * n + i]));
-    for (int64_t j = i + 1; j < n; j++) a[i * n + j] = CONJ(a[j * n + i]);
+    for (intptr_t j = i + 1; j < n; j++) a[i * n + j] = CONJ(a[j * n + i]);
   }
-  for (int64_t k = 0; k + 1 < n; k++) {
-    int64_t r = n - k - 1;
+  for (intptr_t k = 0; k + 1 < n; k++) {
+    intptr_t r = n - k - 1;
     if (tick(2 * r * r)) return false;
     T tau = F(reflector)(a + (k + 1) * n + k, r, n);
     e[k] = RE(a[(k + 1) * n + k]);
     a[k * n + k + 1] = tau; /* kept in the unused upper triangle */
     if (ISZERO(tau)) continue;
     v[0] = FROM(1);
-    for (int64_t i = 1; i < r; i++) v[i] = a[(k + 1 + i) * n + k];
+    for (intptr_t i = 1; i < r; i++) v[i] = a[(k + 1 + i) * n + k];
     T dot = FROM(0);
-    for (int64_t i = 0; i < r; i++) {
+    for (intptr_t i = 0; i < r; i++) {
       T s = FROM(0);
-      for (int64_t j = 0; j < r; j++)
+      for (intptr_t j = 0; j < r; j++)
         s = ADD(s, MUL(j <= i ? a[(k + 1 + i) * n + k + 1 + j] : CONJ(a[(k + 1 + j) * n + k + 1 + i]), v[j]));
       p[i] = MUL(tau, s);
       dot = ADD(dot, MUL(CONJ(p[i]), v[i]));
     }
     T half = SCALE(MUL(tau, dot), -0.5);
-    for (int64_t i = 0; i < r; i++) p[i] = ADD(p[i], MUL(half, v[i]));
-    for (int64_t i = 0; i < r; i++)
-      for (int64_t j = 0; j <= i; j++)
+    for (intptr_t i = 0; i < r; i++) p[i] = ADD(p[i], MUL(half, v[i]));
+    for (intptr_t i = 0; i < r; i++)
+      for (intptr_t j = 0; j <= i; j++)
         a[(k + 1 + i) * n + k + 1 + j] =
           SUB(a[(k + 1 + i) * n + k + 1 + j], ADD(MUL(v[i], CONJ(p[j])), MUL(p[i], CONJ(v[j]))));
   }
-  for (int64_t i = 0; i < n; i++) w[i] = RE(a[i * n + i]);
+  for (intptr_t i = 0; i < n; i++) w[i] = RE(a[i * n + i]);
   if (n) e[n - 1] = 0;
   return true;
 }
 
 /* z = Q transposed, of the reflections that tridiagonal() left in a. false: interrupted. */
-static bool F(reflections)(const T *a, int64_t n, T *z) {
-  for (int64_t i = 0; i < n * n; i++) z[i] = FROM(0);
-  for (int64_t i = 0; i < n; i++) z[i * n + i] = FROM(1);
-  for (int64_t k = n - 2; k >= 0; k--) {
+static bool F(reflections)(const T *a, intptr_t n, T *z) {
+  for (intptr_t i = 0; i < n * n; i++) z[i] = FROM(0);
+  for (intptr_t i = 0; i < n; i++) z[i * n + i] = FROM(1);
+  for (intptr_t k = n - 2; k >= 0; k--) {
     T tau = a[k * n + k + 1];
-    int64_t r = n - k - 1;
+    intptr_t r = n - k - 1;
     if (tick(2 * r * r)) return false;
     if (ISZERO(tau)) continue;
-    for (int64_t c = k + 1; c < n; c++) { /* column c of Q is row c of z */
+    for (intptr_t c = k + 1; c < n; c++) { /* column c of Q is row c of z */
       T *q = z + c * n + k + 1, s = q[0];
-      for (int64_t i = 1; i < r; i++) s = ADD(s, MUL(CONJ(a[(k + 1 + i) * n + k]), q[i]));
+      for (intptr_t i = 1; i < r; i++) s = ADD(s, MUL(CONJ(a[(k + 1 + i) * n + k]), q[i]));
       s = MUL(tau, s);
       q[0] = SUB(q[0], s);
-      for (int64_t i = 1; i < r; i++) q[i] = SUB(q[i], MUL(a[(k + 1 + i) * n + k], s));
+      for (intptr_t i = 1; i < r; i++) q[i] = SUB(q[i], MUL(a[(k + 1 + i) * n + k], s));
     }
   }
   return true;
 }
 
 /* One sweep of implicit QL with Wilkinson's shift over rows l to m of a tridiagonal matrix; z's rows turn with it. */
-static void F(ql_sweep)(double *w, double *e, T *z, int64_t n, int64_t l, int64_t m) {
+static void F(ql_sweep)(double *w, double *e, T *z, intptr_t n, intptr_t l, intptr_t m) {
   double g = (w[l + 1] - w[l]) / (2 * e[l]), r = hypot(g, 1), s = 1, c = 1, sub = 0;
   g = w[m] - w[l] + e[l] / (g + (g >= 0 ? r : -r));
-  for (int64_t i = m - 1; i >= l; i--) {
+  for (intptr_t i = m - 1; i >= l; i--) {
     double f = s * e[i], b = c * e[i];
     e[i + 1] = r = hypot(f, g);
     if (r == 0) {
@@ -183,7 +257,7 @@ static void F(ql_sweep)(double *w, double *e, T *z, int64_t n, int64_t l, int64_
     w[i + 1] = g + (sub = s * r);
     g = c * r - b;
     T *x = z + i * n, *y = x + n;
-    for (int64_t k = 0; k < n; k++) {
+    for (intptr_t k = 0; k < n; k++) {
       T t = y[k];
       y[k] = ADD(SCALE(x[k], s), SCALE(t, c));
       x[k] = SUB(SCALE(x[k], c), SCALE(t, s));
@@ -196,84 +270,84 @@ static void F(ql_sweep)(double *w, double *e, T *z, int64_t n, int64_t l, int64_
 
 /* Hermitian a (lower triangle read) to eigenvalues w, ascending, and vectors as the columns of a; false: no convergence
  */
-static bool F(eigh)(T *a, int64_t n, double *w, T *work, double *e) {
+static bool F(eigh)(T *a, intptr_t n, double *w, T *work, double *e) {
   T *z = work + 2 * n; /* n x n, eigenvectors in rows */
   if (!F(tridiagonal)(a, n, w, e, work, work + n) || !F(reflections)(a, n, z)) return true;
-  for (int64_t l = 0; l < n; l++)
+  for (intptr_t l = 0; l < n; l++)
     for (int iter = 0;; iter++) {
-      int64_t m = l;
+      intptr_t m = l;
       while (m + 1 < n && fabs(e[m]) > 2.3e-16 * (fabs(w[m]) + fabs(w[m + 1]))) m++;
       if (m == l) break;
       if (iter == 60) return false;
       if (tick((m - l) * n)) return true;
       F(ql_sweep)(w, e, z, n, l, m);
     }
-  for (int64_t k = 0; k < n; k++) { /* ascending; vectors to the columns of a */
-    int64_t best = k;
-    for (int64_t i = k + 1; i < n; i++)
+  for (intptr_t k = 0; k < n; k++) { /* ascending; vectors to the columns of a */
+    intptr_t best = k;
+    for (intptr_t i = k + 1; i < n; i++)
       if (w[i] < w[best]) best = i;
     double t = w[k];
     w[k] = w[best];
     w[best] = t;
     if (best != k)
-      for (int64_t j = 0; j < n; j++) {
+      for (intptr_t j = 0; j < n; j++) {
         T u = z[k * n + j];
         z[k * n + j] = z[best * n + j];
         z[best * n + j] = u;
       }
-    for (int64_t j = 0; j < n; j++) a[j * n + k] = z[k * n + j];
+    for (intptr_t j = 0; j < n; j++) a[j * n + k] = z[k * n + j];
   }
   return true;
 }
 
 /* makes row k of q (rows of length m) orthonormal to the rows before it, starting from unit vectors */
-static void F(complete)(T *q, int64_t k, int64_t m) {
+static void F(complete)(T *q, intptr_t k, intptr_t m) {
   double best = -1;
-  int64_t pick = 0;
+  intptr_t pick = 0;
   T *row = q + k * m;
-  for (int64_t pass = 0; pass < 2; pass++)
-    for (int64_t u = 0; u < m; u++) {
+  for (intptr_t pass = 0; pass < 2; pass++)
+    for (intptr_t u = 0; u < m; u++) {
       double left = 1;
       if (pass == 0) {
-        for (int64_t i = 0; i < k; i++) left -= NORM2(q[i * m + u]);
+        for (intptr_t i = 0; i < k; i++) left -= NORM2(q[i * m + u]);
         if (left > best) {
           best = left;
           pick = u;
         }
         continue;
       }
-      for (int64_t i = 0; i < m; i++) row[i] = FROM(i == pick);
+      for (intptr_t i = 0; i < m; i++) row[i] = FROM(i == pick);
       for (int again = 0; again < 2; again++)
-        for (int64_t i = 0; i < k; i++) {
+        for (intptr_t i = 0; i < k; i++) {
           T d = FROM(0);
-          for (int64_t j = 0; j < m; j++) d = ADD(d, MUL(CONJ(q[i * m + j]), row[j]));
-          for (int64_t j = 0; j < m; j++) row[j] = SUB(row[j], MUL(d, q[i * m + j]));
+          for (intptr_t j = 0; j < m; j++) d = ADD(d, MUL(CONJ(q[i * m + j]), row[j]));
+          for (intptr_t j = 0; j < m; j++) row[j] = SUB(row[j], MUL(d, q[i * m + j]));
         }
       double norm = 0;
-      for (int64_t j = 0; j < m; j++) norm += NORM2(row[j]);
+      for (intptr_t j = 0; j < m; j++) norm += NORM2(row[j]);
       norm = 1 / sqrt(norm);
-      for (int64_t j = 0; j < m; j++) row[j] = SCALE(row[j], norm);
+      for (intptr_t j = 0; j < m; j++) row[j] = SCALE(row[j], norm);
       return;
     }
 }
 
 /* one-sided Jacobi: a holds n columns of length m (m >= n) as rows; on return u rows (nu of them) are left singular
  * vectors, v rows the right ones, s descending */
-static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s, int64_t *order) {
-  for (int64_t i = 0; i < n * n; i++) v[i] = FROM(0);
-  for (int64_t i = 0; i < n; i++) v[i * n + i] = FROM(1);
+static bool F(svd)(T *a, intptr_t m, intptr_t n, T *u, intptr_t nu, T *v, double *s, int64_t *order) {
+  for (intptr_t i = 0; i < n * n; i++) v[i] = FROM(0);
+  for (intptr_t i = 0; i < n; i++) v[i * n + i] = FROM(1);
   bool done = false;
   double all = 0,
          noise = 0; /* the squared norm below which a column is what rounding left of one that depends on others */
-  for (int64_t i = 0; i < m * n; i++) all += NORM2(a[i]);
+  for (intptr_t i = 0; i < m * n; i++) all += NORM2(a[i]);
   for (int sweep = 0; sweep < 60 && !done && !stopped; sweep++) {
     done = true;
     if (sweep == 12) noise = all * 1e-28; /* such a column never settles */
-    for (int64_t p = 0; p < n && !tick(2 * (n - p) * m); p++)
-      for (int64_t q = p + 1; q < n; q++) {
+    for (intptr_t p = 0; p < n && !tick(2 * (n - p) * m); p++)
+      for (intptr_t q = p + 1; q < n; q++) {
         T *x = a + p * m, *y = a + q * m, dot = FROM(0);
         double aa = 0, bb = 0;
-        for (int64_t i = 0; i < m; i++) {
+        for (intptr_t i = 0; i < m; i++) {
           aa += NORM2(x[i]);
           bb += NORM2(y[i]);
           dot = ADD(dot, MUL(CONJ(x[i]), y[i]));
@@ -284,13 +358,13 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
         double th = (bb - aa) / (2 * g), t = (th >= 0 ? 1 : -1) / (fabs(th) + sqrt(th * th + 1)),
                c = 1 / sqrt(t * t + 1), sn = c * t;
         T ph = SCALE(dot, 1 / g), phc = CONJ(ph); /* y * conj(phase) makes the product real */
-        for (int64_t i = 0; i < m; i++) {
+        for (intptr_t i = 0; i < m; i++) {
           T yy = MUL(y[i], phc), xx = x[i];
           x[i] = SUB(SCALE(xx, c), SCALE(yy, sn));
           y[i] = ADD(SCALE(xx, sn), SCALE(yy, c));
         }
         T *vx = v + p * n, *vy = v + q * n;
-        for (int64_t i = 0; i < n; i++) {
+        for (intptr_t i = 0; i < n; i++) {
           T yy = MUL(vy[i], phc), xx = vx[i];
           vx[i] = SUB(SCALE(xx, c), SCALE(yy, sn));
           vy[i] = ADD(SCALE(xx, sn), SCALE(yy, c));
@@ -298,27 +372,27 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
       }
   }
   double top = 0;
-  for (int64_t i = 0; i < n; i++) {
+  for (intptr_t i = 0; i < n; i++) {
     double t = 0;
-    for (int64_t j = 0; j < m; j++) t += NORM2(a[i * m + j]);
+    for (intptr_t j = 0; j < m; j++) t += NORM2(a[i * m + j]);
     s[i] = sqrt(t);
     if (s[i] > top) top = s[i];
     order[i] = i;
   }
-  for (int64_t i = 1; i < n; i++)
-    for (int64_t j = i; j > 0 && s[order[j]] > s[order[j - 1]]; j--) {
-      int64_t t = order[j];
+  for (intptr_t i = 1; i < n; i++)
+    for (intptr_t j = i; j > 0 && s[order[j]] > s[order[j - 1]]; j--) {
+      intptr_t t = order[j];
       order[j] = order[j - 1];
       order[j - 1] = t;
     }
-  int64_t rank = 0;
-  for (int64_t i = 0; i < n; i++) {
-    int64_t o = order[i];
+  intptr_t rank = 0;
+  for (intptr_t i = 0; i < n; i++) {
+    intptr_t o = order[i];
     if (s[o] <= top * 1e-300 || s[o] * s[o] <= noise) break;
-    for (int64_t j = 0; j < m; j++) u[i * m + j] = SCALE(a[o * m + j], 1 / s[o]);
+    for (intptr_t j = 0; j < m; j++) u[i * m + j] = SCALE(a[o * m + j], 1 / s[o]);
     rank++;
   }
-  for (int64_t i = rank; i < nu && !tick(4 * i * m); i++) F(complete)(u, i, m);
+  for (intptr_t i = rank; i < nu && !tick(4 * i * m); i++) F(complete)(u, i, m);
   return done;
 }
 
@@ -326,14 +400,14 @@ static bool F(svd)(T *a, int64_t m, int64_t n, T *u, int64_t nu, T *v, double *s
  * triangle in place. piv counts from 1, negative twice for a 2 x 2 block. 0, or the first zero block from 1. */
 #define CJ(v) (herm ? CONJ(v) : (v))
 #define SWAP(x, y) do { T swap_ = x; x = y; y = swap_; } while (0)
-static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
+static int F(ldl)(T *a, intptr_t n, int32_t *piv, bool herm) {
   const double alpha = (1 + sqrt(17.0)) / 8;
   int info = 0;
 #define A(i, j) a[(i) * n + (j)]
-  for (int64_t k = 0; k < n && !tick((n - k) * (n - k));) {
-    int64_t step = 1, kp = k, imax = k;
+  for (intptr_t k = 0; k < n && !tick((n - k) * (n - k));) {
+    intptr_t step = 1, kp = k, imax = k;
     double akk = PIVOT(A(k, k)), col = 0;
-    for (int64_t i = k + 1; i < n; i++)
+    for (intptr_t i = k + 1; i < n; i++)
       if (PIVOT(A(i, k)) > col) {
         col = PIVOT(A(i, k));
         imax = i;
@@ -346,8 +420,8 @@ static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
     }
     if (akk < alpha * col) {
       double row = 0;
-      for (int64_t j = k; j < imax; j++) row = fmax(row, PIVOT(A(imax, j)));
-      for (int64_t i = imax + 1; i < n; i++) row = fmax(row, PIVOT(A(i, imax)));
+      for (intptr_t j = k; j < imax; j++) row = fmax(row, PIVOT(A(imax, j)));
+      for (intptr_t i = imax + 1; i < n; i++) row = fmax(row, PIVOT(A(i, imax)));
       if (akk >= alpha * col * (col / row)) kp = k;
       else if (PIVOT(A(imax, imax)) >= alpha * row) kp = imax;
       else {
@@ -355,10 +429,10 @@ static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
         step = 2;
       }
     }
-    const int64_t kk = k + step - 1;
+    const intptr_t kk = k + step - 1;
     if (kp != kk) {
-      for (int64_t i = kp + 1; i < n; i++) SWAP(A(i, kk), A(i, kp));
-      for (int64_t i = kk + 1; i < kp; i++) {
+      for (intptr_t i = kp + 1; i < n; i++) SWAP(A(i, kk), A(i, kp));
+      for (intptr_t i = kk + 1; i < kp; i++) {
         T t = CJ(A(i, kk));
         A(i, kk) = CJ(A(kp, i));
         A(kp, i) = t;
@@ -370,18 +444,18 @@ static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
     if (step == 1) {
       if (herm) A(k, k) = FROM(RE(A(k, k)));
       T r = INV(A(k, k));
-      for (int64_t j = k + 1; j < n; j++) {
+      for (intptr_t j = k + 1; j < n; j++) {
         T f = MUL(r, CJ(A(j, k)));
-        for (int64_t i = j; i < n; i++) A(i, j) = SUB(A(i, j), MUL(A(i, k), f));
+        for (intptr_t i = j; i < n; i++) A(i, j) = SUB(A(i, j), MUL(A(i, k), f));
       }
-      for (int64_t i = k + 1; i < n; i++) A(i, k) = MUL(A(i, k), r);
+      for (intptr_t i = k + 1; i < n; i++) A(i, k) = MUL(A(i, k), r);
       piv[k] = (int32_t)kp + 1;
     } else {
       T e = A(k + 1, k), ec = CJ(e), d = A(k, k), d1 = A(k + 1, k + 1), det = INV(SUB(MUL(d, d1), MUL(e, ec)));
-      for (int64_t j = k + 2; j < n; j++) { /* rows of [a_jk a_jk+1] times the block's inverse */
+      for (intptr_t j = k + 2; j < n; j++) { /* rows of [a_jk a_jk+1] times the block's inverse */
         T x = A(j, k), y = A(j, k + 1);
         T wk = MUL(det, SUB(MUL(d1, x), MUL(e, y))), wk1 = MUL(det, SUB(MUL(d, y), MUL(ec, x)));
-        for (int64_t i = j; i < n; i++) A(i, j) = SUB(A(i, j), ADD(MUL(A(i, k), CJ(wk)), MUL(A(i, k + 1), CJ(wk1))));
+        for (intptr_t i = j; i < n; i++) A(i, j) = SUB(A(i, j), ADD(MUL(A(i, k), CJ(wk)), MUL(A(i, k + 1), CJ(wk1))));
         A(j, k) = wk;
         A(j, k + 1) = wk1;
       }
@@ -392,20 +466,20 @@ static int F(ldl)(T *a, int64_t n, int32_t *piv, bool herm) {
   return info;
 }
 
-static void F(ldl_solve)(const T *a, int64_t n, const int32_t *piv, bool herm, T *b, int64_t r) {
+static void F(ldl_solve)(const T *a, intptr_t n, const int32_t *piv, bool herm, T *b, intptr_t r) {
 #define B(i) (b + (i) * r)
-  for (int64_t k = 0; k < n;) {
-    int64_t step = piv[k] > 0 ? 1 : 2, kp = (piv[k] > 0 ? piv[k] : -piv[k]) - 1, kk = k + step - 1;
-    for (int64_t j = 0; j < r && kp != kk; j++) SWAP(B(kk)[j], B(kp)[j]);
-    for (int64_t i = k + step; i < n; i++)
-      for (int64_t s = 0; s < step; s++)
-        for (int64_t j = 0; j < r; j++) B(i)[j] = SUB(B(i)[j], MUL(A(i, k + s), B(k + s)[j]));
+  for (intptr_t k = 0; k < n;) {
+    intptr_t step = piv[k] > 0 ? 1 : 2, kp = (piv[k] > 0 ? piv[k] : -piv[k]) - 1, kk = k + step - 1;
+    for (intptr_t j = 0; j < r && kp != kk; j++) SWAP(B(kk)[j], B(kp)[j]);
+    for (intptr_t i = k + step; i < n; i++)
+      for (intptr_t s = 0; s < step; s++)
+        for (intptr_t j = 0; j < r; j++) B(i)[j] = SUB(B(i)[j], MUL(A(i, k + s), B(k + s)[j]));
     if (step == 1) {
       T d = INV(A(k, k));
-      for (int64_t j = 0; j < r; j++) B(k)[j] = MUL(B(k)[j], d);
+      for (intptr_t j = 0; j < r; j++) B(k)[j] = MUL(B(k)[j], d);
     } else {
       T e = A(k + 1, k), ec = CJ(e), det = INV(SUB(MUL(A(k, k), A(k + 1, k + 1)), MUL(e, ec)));
-      for (int64_t j = 0; j < r; j++) {
+      for (intptr_t j = 0; j < r; j++) {
         T x = B(k)[j], y = B(k + 1)[j];
         B(k)[j] = MUL(det, SUB(MUL(A(k + 1, k + 1), x), MUL(ec, y)));
         B(k + 1)[j] = MUL(det, SUB(MUL(A(k, k), y), MUL(e, x)));
@@ -413,12 +487,12 @@ static void F(ldl_solve)(const T *a, int64_t n, const int32_t *piv, bool herm, T
     }
     k += step;
   }
-  for (int64_t k = n - 1; k >= 0;) {
-    int64_t step = piv[k] > 0 ? 1 : 2, kp = (piv[k] > 0 ? piv[k] : -piv[k]) - 1;
-    for (int64_t i = k + 1; i < n; i++)
-      for (int64_t s = 0; s < step; s++)
-        for (int64_t j = 0; j < r; j++) B(k - s)[j] = SUB(B(k - s)[j], MUL(CJ(A(i, k - s)), B(i)[j]));
-    for (int64_t j = 0; j < r && kp != k; j++) SWAP(B(k)[j], B(kp)[j]);
+  for (intptr_t k = n - 1; k >= 0;) {
+    intptr_t step = piv[k] > 0 ? 1 : 2, kp = (piv[k] > 0 ? piv[k] : -piv[k]) - 1;
+    for (intptr_t i = k + 1; i < n; i++)
+      for (intptr_t s = 0; s < step; s++)
+        for (intptr_t j = 0; j < r; j++) B(k - s)[j] = SUB(B(k - s)[j], MUL(CJ(A(i, k - s)), B(i)[j]));
+    for (intptr_t j = 0; j < r && kp != k; j++) SWAP(B(k)[j], B(kp)[j]);
     k -= step;
   }
 #undef A

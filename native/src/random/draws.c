@@ -3,7 +3,7 @@
  */
 #include "random/draws.h"
 #include "core/geometry.h"
-#include <math.h>
+#include "math/vdouble.h"
 
 /* exact for float products: rounding twice differs from one fused rounding in about one case of 2^29 */
 static inline float fma_f(float a, float b, float c) { return (float)((double)a * (double)b + (double)c); }
@@ -121,56 +121,71 @@ void tl_draw_uniform(TlGenerator *g, const TlDist *p, tl_dtype d, void *out, int
 }
 
 /* Box-Muller on 16 uniforms: 8 pairs (j, j + 8). Float log, sin and cos are the Cephes single precision polynomials
- * with fused steps; 1 ULP. */
-static inline float log_cephes(float x) {
-  uint32_t u;
-  float e, y, z, low;
-  memcpy(&u, &x, 4);
-  e = (float)((int)(u >> 23) - 126);
-  u = (u & 0x007fffffu) | 0x3f000000u;
-  memcpy(&x, &u, 4);
-  low = x < 0.707106781186547524f ? 1.0f : 0.0f;
-  e -= low;
-  x = x - 1.0f + low * x;
-  z = x * x;
-  y = fma_f(7.0376836292e-2f, x, -1.1514610310e-1f);
-  y = fma_f(y, x, 1.1676998740e-1f);
-  y = fma_f(y, x, -1.2420140846e-1f);
-  y = fma_f(y, x, 1.4249322787e-1f);
-  y = fma_f(y, x, -1.6668057665e-1f);
-  y = fma_f(y, x, 2.0000714765e-1f);
-  y = fma_f(y, x, -2.4999993993e-1f);
-  y = fma_f(y, x, 3.3333331174e-1f);
-  y = y * x;
-  y = fma_f(y, z, e * -2.12194440e-4f);
-  y = fma_f(-z, 0.5f, y);
-  return fma_f(e, 0.693359375f, x + y);
+ * with fused steps; 1 ULP. A multiply-add of relaxed SIMD is fused on most machines, which is found out once; elsewhere
+ * it is made of doubles: rounding twice differs from one fused rounding in about one case of 2^29. */
+typedef v4f Fma(v4f a, v4f b, v4f c);
+static inline v4f fma_doubles(v4f a, v4f b, v4f c) {
+  return vd_join(vd_low(a) * vd_low(b) + vd_low(c), vd_high(a) * vd_high(b) + vd_high(c));
 }
 
-static inline void sincos_cephes(float x, float *sn, float *cs) { /* x >= 0 */
-  int32_t k = ((int32_t)(x * 1.27323954473516f) + 1) & ~1;
-  float y = (float)k, z, c, s, sign_s = (k & 4) ? -1.0f : 1.0f, sign_c = ((k - 2) & 4) ? 1.0f : -1.0f;
-  x = fma_f(y, -0.78515625f, x);
-  x = fma_f(y, -2.4187564849853515625e-4f, x);
-  x = fma_f(y, -3.77489497744594108e-8f, x);
-  z = x * x;
-  c = fma_f(2.443315711809948e-5f, z, -1.388731625493765e-3f);
-  c = fma_f(c, z, 4.166664568298827e-2f) * z;
-  c = fma_f(c, z, -(z * 0.5f)) + 1.0f;
-  s = fma_f(-1.9515295891e-4f, z, 8.3321608736e-3f);
-  s = fma_f(s, z, -1.6666654611e-1f) * z;
-  s = fma_f(s, x, x);
-  *sn = ((k & 2) ? c : s) * sign_s;
-  *cs = ((k & 2) ? s : c) * sign_c;
+static inline v4f log_cephes(v4f x, Fma *fma) {
+  v4f e = vm_float((v4i)((v4u)x >> 23) - 126), m = (v4f)(((v4i)x & 0x007fffff) | 0x3f000000);
+  v4i low = (v4i)(m < 0.707106781186547524f);
+  e -= (v4f)(low & (v4i)v4_set1(1.0f));
+  v4f y = (m - 1.0f) + (v4f)(low & (v4i)m), z = y * y;
+  static const float c[] = {-1.1514610310e-1f, 1.1676998740e-1f, -1.2420140846e-1f, 1.4249322787e-1f,
+                            -1.6668057665e-1f, 2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f};
+  v4f q = v4_set1(7.0376836292e-2f);
+  for (int i = 0; i < 8; i++) q = fma(q, y, v4_set1(c[i]));
+  q = fma(q * y, z, e * -2.12194440e-4f);
+  q = fma(-z, v4_set1(0.5f), q);
+  return fma(e, v4_set1(0.693359375f), y + q);
 }
 
-/* without branches, for the vectoriser */
-__attribute__((noinline)) static void block_f(float *restrict v, float mean, float std) {
-  float r[8], s[8], c[8];
-  for (int j = 0; j < 8; j++) r[j] = sqrtf(-2.0f * log_cephes(1.0f - v[j]));
-  for (int j = 0; j < 8; j++) sincos_cephes(6.283185307179586f * v[j + 8], &s[j], &c[j]);
-  for (int j = 0; j < 8; j++) v[j] = fma_f(r[j] * c[j], std, mean);
-  for (int j = 0; j < 8; j++) v[j + 8] = fma_f(r[j] * s[j], std, mean);
+static inline void sincos_cephes(v4f x, v4f *sn, v4f *cs, Fma *fma) { /* x >= 0 */
+  v4i k = (__builtin_convertvector(x * 1.27323954473516f, v4i) + 1) & ~1;
+  v4f y = vm_float(k);
+  x = fma(y, v4_set1(-0.78515625f), x);
+  x = fma(y, v4_set1(-2.4187564849853515625e-4f), x);
+  x = fma(y, v4_set1(-3.77489497744594108e-8f), x);
+  v4f z = x * x, one = v4_set1(1.0f);
+  v4f c = fma(v4_set1(2.443315711809948e-5f), z, v4_set1(-1.388731625493765e-3f));
+  c = fma(c, z, v4_set1(4.166664568298827e-2f)) * z;
+  c = fma(c, z, -(z * 0.5f)) + one;
+  v4f s = fma(v4_set1(-1.9515295891e-4f), z, v4_set1(8.3321608736e-3f));
+  s = fma(s, z, v4_set1(-1.6666654611e-1f)) * z;
+  s = fma(s, x, x);
+  v4i swap = (k & 2) != 0;
+  *sn = (v4f)((v4i)v4_select(swap, c, s) ^ ((k & 4) << 29));
+  *cs = (v4f)((v4i)v4_select(swap, s, c) ^ ((~(k - 2) & 4) << 29));
+}
+
+static inline __attribute__((always_inline)) void block4(float *v, float mean, float std, Fma *fma) {
+  for (int j = 0; j < 8; j += 4) {
+    v4f l = log_cephes(1.0f - v4_load(v + j), fma) * -2.0f, s, c, m = v4_set1(mean), d = v4_set1(std), r;
+    for (int i = 0; i < 4; i++) r[i] = sqrtf(l[i]);
+    sincos_cephes(v4_load(v + j + 8) * 6.283185307179586f, &s, &c, fma);
+    v4_store(v + j, fma(r * c, d, m));
+    v4_store(v + j + 8, fma(r * s, d, m));
+  }
+}
+
+/* In all builds: the one for relaxed SIMD is shipped as a difference, which other functions would make large. */
+__attribute__((noinline)) static bool is_fused(void) {
+  volatile float x = 1.000244140625f; /* 1 + 2^-12: of its square, 2^-24 is below the rounding */
+  v4f v = v4_set1(x);
+  return v4_madd(v, v, -(v * v))[0] != 0;
+}
+__attribute__((noinline)) static void blocks_fused(float *v, int64_t n, float mean, float std) {
+  for (; n >= 16; n -= 16, v += 16) block4(v, mean, std, v4_madd);
+}
+/* n / 16 blocks */
+__attribute__((noinline)) static void blocks_f(float *v, int64_t n, float mean, float std) {
+  static int8_t fused;
+  if (!fused) fused = is_fused() ? 1 : -1;
+  if (fused > 0) blocks_fused(v, n, mean, std);
+  else
+    for (; n >= 16; n -= 16, v += 16) block4(v, mean, std, fma_doubles);
 }
 
 __attribute__((noinline)) static void block_d(double *v, double mean, double std) {
@@ -189,10 +204,10 @@ static void draw_normal_blocks(TlGenerator *g, const TlDist *p, tl_dtype d, void
   if (d == TL_F32) {
     float *o = out;
     for (i = 0; i < n; i++) o[i] = tl_uniform_f(g);
-    for (i = 0; i + 16 <= n; i += 16) block_f(o + i, p->fa, p->fb);
-    if (i < n) {
+    blocks_f(o, n, p->fa, p->fb);
+    if (n % 16) {
       for (i = n - 16; i < n; i++) o[i] = tl_draw_f(g);
-      block_f(o + n - 16, p->fa, p->fb);
+      blocks_f(o + n - 16, 16, p->fa, p->fb);
     }
   } else if (d == TL_F64) {
     double *o = out;
@@ -208,7 +223,7 @@ static void draw_normal_blocks(TlGenerator *g, const TlDist *p, tl_dtype d, void
     for (i = 0; i < n; i += 16) {
       int64_t at = i + 16 <= n ? i : n - 16;
       for (int j = 0; j < 16; j++) v[j] = tl_draw_f(g);
-      block_f(v, p->fa, p->fb);
+      blocks_f(v, 16, p->fa, p->fb);
       tl_cast_contig(d, o + at, TL_F32, v, 16);
     }
   }

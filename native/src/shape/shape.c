@@ -1,4 +1,5 @@
 /* shape.c: joining, copying rearrangements and sequences; the table of the family. */
+#include "core/rows.h"
 #include "index/index.h"
 #include "core/errors.h"
 #include "shape/create.h"
@@ -160,7 +161,7 @@ static void join_bytes(const Cat *c, TlTensor *r) {
     if (bytes == 4)
       for (int64_t o = 0; o < outer; o++, d += row, s += 4) memcpy(d, s, 4);
     else
-      for (int64_t o = 0; o < outer; o++, d += row, s += bytes) memcpy(d, s, (size_t)bytes);
+      for (int64_t o = 0; o < outer; o++, d += row, s += bytes) tl_copy_row(d, s, (size_t)bytes);
     at += bytes;
   }
 }

@@ -396,9 +396,8 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     if (values && !tl_meta) memcpy(tl_data(values), tl_data(t), tl_itemsize[t->dtype]);
     return tl_pack2(values, index);
   }
-  if (t->numel == 0 && k->id == MODE) {
-    /* nothing to order */
-  } else if (tl_is_complex(t->dtype) || (t->dtype == TL_BOOL && k->id != MODE))
+  const bool orders = k->id != MODE || t->numel; /* the mode of no elements is found for any dtype */
+  if (orders && (tl_is_complex(t->dtype) || (t->dtype == TL_BOOL && k->id != MODE)))
     return tl_not_implemented(kernels[k->id], t->dtype);
   for (int d = 0; d < t->ndim; d++) {
     if (d != dim) shape[nd++] = t->shape[d];

@@ -213,3 +213,15 @@ def test_mark_dirty_counts_a_change():
         assert x._version == 2
         Twice.apply(x[1:])
         assert x._version == 4
+
+
+def test_hooks_of_parameters_run_in_the_order_of_pytorchs_edges():
+    """A linear layer is addmm there, whose first argument is the bias."""
+    net = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Linear(4, 2, bias=False), torch.nn.LayerNorm(2))
+    order = []
+    for name, p in net.named_parameters():
+        p.register_hook(lambda g, name=name: order.append(name))
+    net(torch.ones(2, 3)).sum().backward()
+    assert order == ["2.weight", "2.bias", "1.weight", "0.bias", "0.weight"]
+    x, layer = ones(), torch.nn.Linear(2, 1)
+    assert [e[0].variable for e in layer(x[None]).grad_fn.next_functions[:1]] == [layer.bias]

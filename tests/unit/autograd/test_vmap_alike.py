@@ -327,3 +327,9 @@ def test_convolution_without_channels():
     y = torchlite.nn.functional.conv1d(x, w, b, groups=3)
     g = torchlite.vmap(lambda g: torchlite.autograd.grad(y, (x, w, b), g))(torchlite.ones(3, *y.shape))
     assert [tuple(t.shape) for t in g] == [(3, 2, 0, 5), (3, 6, 0, 3), (3, 6)] and not g[2].any()
+
+
+def test_positions_of_a_fixed_number():
+    x = torchlite.tensor([[0.0, 1, 2], [3, 0, 0]])
+    got = torchlite.vmap(lambda a: torchlite.nonzero_static(a, size=2, fill_value=-1))(x)
+    assert got.tolist() == [[[1], [2]], [[0], [-1]]]

@@ -2,6 +2,7 @@
 
 import importlib
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -190,3 +191,12 @@ def test_a_class_is_no_module():
     with pytest.raises(ModuleNotFoundError, match="torchlite.Tensor"):
         importlib.import_module("torchlite.Tensor")
     assert isinstance(torch.Tensor, type)
+
+
+def test_what_the_reasons_recommend_is_there():
+    named = {path for text in absent._REASONS.values() for path in re.findall(r"torch\.[\w.]*\w", text)}
+    assert len(named) > 4
+    for path in named:
+        module, _, name = path.rpartition(".")
+        value = getattr(importlib.import_module("torchlite" + module[5:]), name)
+        assert not absent.is_absent(value) and not isinstance(value, absent._Object), path

@@ -112,13 +112,6 @@ print(sorted(d), torch.Size([1]) == torchlite.Size([1]))
     assert out == "['bias', 'weight'] True"
 
 
-def test_import_stays_light():
-    """What a page pays for before its first line; `ast`, `inspect` and the like are for those who need them."""
-    loaded = python("-c", "import sys, torchlite; print(*sys.modules)").split()
-    heavy = {"ast", "asyncio", "dataclasses", "dis", "inspect", "json", "numpy", "pickle", "tokenize", "traceback"}
-    assert not heavy & set(loaded)
-
-
 MODULES = """
 import sys
 import torchlite

@@ -11,6 +11,12 @@ import torchlite as torch
 
 NAMES = """
 _C._log_api_usage_once _C._get_tracing_state _C._are_functorch_transforms_active _C._TensorMeta
+_C._is_tracing utils._foreach_utils._foreach_supported_types distributed._composable_state._get_module_state
+nn.init._no_grad_fill_ nn.init._no_grad_trunc_normal_ _utils.ExceptionWrapper
+utils.data._utils.HAS_NUMPY utils.data._utils.signal_handling._set_SIGCHLD_handler set_vital
+utils.data._utils.worker._ResumeIteration utils.data.dataloader._sharding_worker_init_fn
+_dynamo.exc.TorchDynamoException _dynamo.utils.disable_cache_limit
+distributed.fsdp._common_utils._FSDPState distributed.fsdp.fully_sharded_data_parallel.BackwardPrefetch
 _C._jit_set_profiling_executor _C._jit_set_profiling_mode _assert _assert_async _utils._flatten_dense_tensors
 _utils._unflatten_dense_tensors _utils._get_available_device_type _utils._get_device_module jit.TracerWarning
 jit._overload jit._script_if_tracing serialization.MAP_LOCATION optim.optimizer.ParamsT
@@ -231,3 +237,23 @@ def test_conditions_on_sizes_are_known():
 def test_a_storage_of_bytes():
     assert torch.ByteStorage._from_buffer(b"abc").tolist() == [97, 98, 99]
     assert torch.FloatStorage._from_buffer(bytes(8)).tolist() == [0.0, 0.0]
+
+
+def test_no_stream_is_the_only_stream():
+    with torch.cuda.stream(None) as entered:
+        assert entered is None and torch.cuda.set_stream(None) is None
+    with pytest.raises(AssertionError, match="Torch not compiled with CUDA enabled"):
+        torch.cuda.stream(object())
+
+
+def test_exceptions_from_other_threads():
+    class Two(Exception):
+        def __init__(self, a, b): ...
+
+    for error, kind in ((KeyError("k"), KeyError), (ValueError("v"), ValueError), (Two(1, 2), RuntimeError)):
+        try:
+            raise error
+        except Exception:
+            caught = torch._utils.ExceptionWrapper(where="in worker 3")
+        with pytest.raises(kind, match=r"^Caught %s in worker 3.\nOriginal Traceback" % type(error).__name__):
+            caught.reraise()

@@ -78,6 +78,7 @@ def test_links_and_commands(page):
                 "demos/docs/_site",
                 "torchlite/_C.abi3",
                 "torchlite/_C_relaxed",
+                "torchlite/models.bin",
                 "torchlite/modules.bin",
                 "torchlite/start.bin",
             )

@@ -538,3 +538,30 @@ def test_a_getattr_of_a_class_is_asked_for_parameters_too():
     own = Own(1, 1)
     asked.clear()
     assert own.weight.shape == (1, 1) and "own weight" in asked
+
+
+def test_modules_call_functional_as_it_is_now(monkeypatch):
+    """Tools that count replace functions of torch.nn.functional for a while."""
+    F, nn, seen = torchlite.nn.functional, torchlite.nn, []
+    modules = {"relu": nn.ReLU(), "conv2d": nn.Conv2d(1, 1, 1), "max_pool2d": nn.MaxPool2d(2)}
+    modules |= {"avg_pool2d": nn.AvgPool2d(2), "adaptive_avg_pool2d": nn.AdaptiveAvgPool2d(1)}
+    for name, module in modules.items():
+        real = getattr(F, name)
+        monkeypatch.setattr(F, name, lambda *a, name=name, real=real, **k: (seen.append(name), real(*a, **k))[1])
+        module(torchlite.ones(1, 1, 2, 2))
+    assert seen == list(modules)
+
+
+def test_getattr_can_be_called():
+    class Asks(torchlite.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = torchlite.nn.Linear(1, 1)
+
+        def ask(self, name):
+            return super().__getattr__(name)
+
+    m = Asks()
+    assert m.layer.__getattr__("weight") is m.layer.weight and m.ask("layer") is m.layer
+    with pytest.raises(AttributeError, match="'Linear' object has no attribute 'nope'"):
+        m.layer.__getattr__("nope")

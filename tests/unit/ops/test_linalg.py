@@ -128,3 +128,28 @@ def test_messages(name):
         fails_alike(lambda t, a: getattr(t.linalg, name)(a), x)
     if name not in ("svd", "qr", "lu_factor"):
         fails_alike(lambda t, a: getattr(t.linalg, name)(a), torch.ones(2, 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+@pytest.mark.parametrize("n", [31, 33, 65])
+def test_blocks(n, dtype):
+    """Sizes beyond which factorisations go by blocks, whole blocks or not."""
+    a, b, h = matrix(n, n, dtype=dtype), matrix(n, 9, dtype=dtype), positive(n, dtype)[0]
+    for call in (
+        lambda t, a, b, h: t.linalg.solve(a, b),
+        lambda t, a, b, h: t.linalg.inv(a),
+        lambda t, a, b, h: t.linalg.lu_factor(a)[0],
+        lambda t, a, b, h: t.linalg.lu_factor(a[:, : n // 2 + 17])[0],
+        lambda t, a, b, h: t.linalg.lu_factor(a[: n // 2 + 17])[0],
+        lambda t, a, b, h: t.linalg.cholesky(h),
+        lambda t, a, b, h: t.linalg.solve_triangular(t.linalg.cholesky(h), b, upper=False),
+        lambda t, a, b, h: t.linalg.solve_triangular(t.linalg.cholesky(h).mH, b, upper=True),
+    ):
+        check(call, a, b, h, tol=(1e-8, 1e-8))
+    x = ours(a)
+    for y in (x, x[:, : n // 2 + 17], x[: n // 2 + 17]):
+        for mode in ("reduced", "complete"):
+            q, r = torchlite.linalg.qr(y, mode=mode)
+            assert torchlite.allclose(q @ r, y, atol=1e-10)
+            assert torchlite.allclose(q.mH @ q, torchlite.eye(q.shape[1], dtype=q.dtype), atol=1e-10)
+            assert torchlite.equal(r, r.triu())

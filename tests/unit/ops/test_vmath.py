@@ -51,3 +51,47 @@ def test_position_does_not_matter():
         f = getattr(tl, name)
         whole = f(x.abs() + 0.1).tolist()
         assert whole == [f(x[i].abs() + 0.1).item() for i in range(11)]
+
+
+EDGES = [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, 2.0, -2.0, 3.0, 0.5, -0.5, 1e-39, 3e38, 16777216.0, 7.5]
+BINARY = {"pow": 0.6, "atan2": 0.6, "fmod": 0.0, "remainder": 0.5, "floor_divide": 0.0}
+
+
+@pytest.mark.parametrize("name", sorted(BINARY))
+def test_two_operands(name):
+    """In double they are right to the last bit; PyTorch's functions agree on signs, infinities and NaN."""
+    g = np.random.default_rng(0)
+    a, b = (x.ravel() for x in np.meshgrid(EDGES, EDGES))
+    wide, whole = g.uniform(-9, 9, 4001), g.integers(-6, 7, 4001)
+    a = np.concatenate([a, g.uniform(-50, 50, 4001), g.uniform(0, 20, 4001)]).astype(np.float32)
+    b = np.concatenate([b, wide, whole]).astype(np.float32)
+    got = np.array(getattr(tl, name)(tl.tensor(a.tolist()), tl.tensor(b.tolist())).tolist(), dtype=np.float32)
+    want = getattr(torch, name)(torch.from_numpy(a).double(), torch.from_numpy(b).double()).numpy()
+    if name == "floor_divide":  # the quotient is rounded before it is floored
+        want = torch.floor_divide(torch.from_numpy(a), torch.from_numpy(b)).double().numpy()
+    with np.errstate(over="ignore"):
+        rounded = want.astype(np.float32)
+    assert np.array_equal(np.isnan(got), np.isnan(rounded))
+    keep = ~np.isnan(got)
+    assert np.array_equal(np.signbit(got)[keep], np.signbit(rounded)[keep])
+    finite = np.isfinite(rounded) & np.isfinite(got)
+    assert np.array_equal(got[keep & ~finite], rounded[keep & ~finite])
+    ulp = np.spacing(np.abs(rounded[finite])).astype(np.float64)
+    assert (np.abs(got[finite] - want[finite]) / ulp).max() <= BINARY[name]
+
+
+def test_powers_that_are_products():
+    x = np.random.default_rng(0).normal(size=1001).astype(np.float32)
+    t = tl.tensor(x.tolist())
+    assert np.array_equal(np.array((t**3).tolist(), dtype=np.float32), x * x * x)
+    assert np.array_equal(np.array((t**-2).tolist(), dtype=np.float32), np.float32(1) / (x * x))
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_gelu(backward):
+    x = torch.cat([torch.linspace(-9, 9, 30001), torch.tensor([0.0, -0.0, math.inf, math.nan, -200.0, 1e30])])
+    leaf, ours = x.double().requires_grad_(), tl.tensor(x.tolist()).requires_grad_()
+    want, got = torch.nn.functional.gelu(leaf), tl.nn.functional.gelu(ours)
+    if backward:
+        want, got = torch.autograd.grad(want.sum(), leaf)[0], tl.autograd.grad(got.sum(), ours)[0]
+    torch.testing.assert_close(torch.tensor(got.tolist()), want.float(), rtol=3e-6, atol=2e-7, equal_nan=True)

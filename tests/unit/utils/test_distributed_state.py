@@ -1,5 +1,7 @@
 """torch.distributed.checkpoint.state_dict in a world of one process."""
 
+import pytest
+
 import torchlite as torch
 from torchlite.distributed.checkpoint import state_dict as states
 
@@ -32,3 +34,11 @@ def test_options():
     assert list(some) == ["1.weight", "1.bias"]
     options = states.StateDictOptions(strict=False, full_state_dict=True, broadcast_from_rank0=True)
     assert states.set_model_state_dict(model, some, options=options).missing_keys == ["0.weight", "0.bias"]
+
+
+def test_submodules_are_refused_rather_than_ignored():
+    model, optimizer = made()
+    for get in (states.get_optimizer_state_dict, states.get_state_dict):
+        with pytest.raises(NotImplementedError, match="submodules"):
+            get(model, optimizer, submodules={model[0]})
+    assert states.get_optimizer_state_dict(model, optimizer, submodules=set())["state"]

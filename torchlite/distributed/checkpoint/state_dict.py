@@ -46,14 +46,14 @@ def _frozen(model: Any, options: StateDictOptions | None) -> set[str]:
 
 def get_model_state_dict(model: Any, *, submodules: Any = None, options: StateDictOptions | None = None) -> Any:
     """The model's state dict."""
-    if submodules is not None:
+    if submodules:
         raise _absent.error("torch.distributed.checkpoint.state_dict.get_model_state_dict(submodules=...)")
     left_out = _frozen(model, options)
     return {name: _moved(value, options) for name, value in model.state_dict().items() if name not in left_out}
 
 
 def set_model_state_dict(model: Any, model_state_dict: Any, *, options: StateDictOptions | None = None) -> Any:
-    """Loads it; gives the missing and unexpected keys."""
+    """Loads a state dict into the model; gives the missing and unexpected keys."""
     return model.load_state_dict(model_state_dict, strict=options is None or options.strict)
 
 
@@ -76,6 +76,8 @@ def get_optimizer_state_dict(
     model: Any, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
 ) -> Any:
     """The optimizer's state dict, with the names of parameters in place of their numbers."""
+    if submodules:
+        raise _absent.error("torch.distributed.checkpoint.state_dict.get_optimizer_state_dict(submodules=...)")
     optimizer = _only(optimizers, options)
     names, state = _names(model, optimizer), optimizer.state_dict()
     return {
@@ -109,7 +111,7 @@ def get_state_dict(
     """The state dicts of the model and of its optimizer."""
     return (
         get_model_state_dict(model, submodules=submodules, options=options),
-        get_optimizer_state_dict(model, optimizers, options=options),
+        get_optimizer_state_dict(model, optimizers, submodules=submodules, options=options),
     )
 
 

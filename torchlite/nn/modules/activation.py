@@ -73,7 +73,7 @@ class ReLU(_Inplace):
     """max(x, 0)."""
 
     def forward(self, input):
-        return torch.relu_(input) if self.inplace else torch.relu(input)
+        return F.relu(input, self.inplace)
 
 
 class RReLU(Module):

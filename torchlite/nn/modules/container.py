@@ -4,7 +4,6 @@ from __future__ import annotations
 
 
 import operator
-from typing import Any
 from collections import OrderedDict
 from itertools import islice
 
@@ -14,6 +13,7 @@ from .module import Module, _addindent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
     from ...nn.utils.parametrize import ParametrizationList
 
 

@@ -180,7 +180,7 @@ class Conv1d(_ConvNd):
     """1D convolution (cross-correlation): (N, C_in, L) or (C_in, L)."""
 
     _zero = (0,)
-    _conv = staticmethod(F.conv1d)
+    _conv = property(lambda self: F.conv1d)
     __init__ = _init_conv(_single)
 
 
@@ -188,7 +188,7 @@ class Conv2d(_ConvNd):
     """2D convolution (cross-correlation): (N, C_in, H, W) or (C_in, H, W)."""
 
     _zero = (0, 0)
-    _conv = staticmethod(F.conv2d)
+    _conv = property(lambda self: F.conv2d)
     __init__ = _init_conv(_pair)
 
 
@@ -196,7 +196,7 @@ class Conv3d(_ConvNd):
     """3D convolution (cross-correlation): (N, C_in, D, H, W) or (C_in, D, H, W)."""
 
     _zero = (0, 0, 0)
-    _conv = staticmethod(F.conv3d)
+    _conv = property(lambda self: F.conv3d)
     __init__ = _init_conv(_triple)
 
 
@@ -315,21 +315,21 @@ def _init_transpose(ntuple):
 class ConvTranspose1d(_ConvTransposeNd):
     """1D transposed convolution: (N, C_in, L) or (C_in, L)."""
 
-    _conv = staticmethod(F.conv_transpose1d)
+    _conv = property(lambda self: F.conv_transpose1d)
     __init__ = _init_transpose(_single)
 
 
 class ConvTranspose2d(_ConvTransposeNd):
     """2D transposed convolution: (N, C_in, H, W) or (C_in, H, W)."""
 
-    _conv = staticmethod(F.conv_transpose2d)
+    _conv = property(lambda self: F.conv_transpose2d)
     __init__ = _init_transpose(_pair)
 
 
 class ConvTranspose3d(_ConvTransposeNd):
     """3D transposed convolution: (N, C_in, D, H, W) or (C_in, D, H, W)."""
 
-    _conv = staticmethod(F.conv_transpose3d)
+    _conv = property(lambda self: F.conv_transpose3d)
     __init__ = _init_transpose(_triple)
 
 

@@ -566,9 +566,10 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
     # ---- attributes ------------------------------------------------------------------------------------------------
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if getattr(cls, "__getattr__", _getattr) is not _getattr:
-            if "__getattr__" not in Module.__dict__:  # for its super().__getattr__(name)
-                setattr(Module, "__getattr__", _getattr)  # noqa: B010 a method for mypy
+        own = getattr(cls, "__getattr__", _getattr) is not _getattr
+        if "__getattr__" not in Module.__dict__ and (own or _names_getattr(cls)):  # for its super().__getattr__(name)
+            setattr(Module, "__getattr__", _getattr)  # noqa: B010 a method for mypy
+        if own:
             # its method is asked for parameters too, which ModuleBase would find before it
             if cls.__getattribute__ is Module.__getattribute__:
                 cls.__getattribute__ = object.__getattribute__  # type: ignore[method-assign]
@@ -712,6 +713,10 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
         return replica
 
 
+def _names_getattr(cls: type) -> bool:
+    return any("__getattr__" in f.__code__.co_names for f in vars(cls).values() if hasattr(f, "__code__"))
+
+
 def _getattr(self: Any, name: str) -> Any:
     """A parameter, child or buffer."""
     d = self.__dict__
@@ -726,6 +731,9 @@ def _getattr(self: Any, name: str) -> Any:
         if name in t:
             return t[name]
     raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+
+
+Module._own_getattr = _getattr  # type: ignore[attr-defined]
 
 
 def _remove_from(name: str, *tables: Any) -> None:

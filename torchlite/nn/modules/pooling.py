@@ -60,19 +60,19 @@ class _MaxPoolNd(Module):
 class MaxPool1d(_MaxPoolNd):
     """Maximum over windows of (N, C, L) or (C, L)."""
 
-    _pool = staticmethod(F.max_pool1d)
+    _pool = property(lambda self: F.max_pool1d)
 
 
 class MaxPool2d(_MaxPoolNd):
     """Maximum over windows of (N, C, H, W) or (C, H, W)."""
 
-    _pool = staticmethod(F.max_pool2d)
+    _pool = property(lambda self: F.max_pool2d)
 
 
 class MaxPool3d(_MaxPoolNd):
     """Maximum over windows of (N, C, D, H, W) or (C, D, H, W)."""
 
-    _pool = staticmethod(F.max_pool3d)
+    _pool = property(lambda self: F.max_pool3d)
 
 
 class _MaxUnpoolNd(Module):
@@ -93,21 +93,21 @@ class MaxUnpool1d(_MaxUnpoolNd):
     """Puts pooled maxima back at their indices; zeros elsewhere."""
 
     _tuple = staticmethod(_single)
-    _unpool = staticmethod(F.max_unpool1d)
+    _unpool = property(lambda self: F.max_unpool1d)
 
 
 class MaxUnpool2d(_MaxUnpoolNd):
     """Puts pooled maxima back at their indices; zeros elsewhere."""
 
     _tuple = staticmethod(_pair)
-    _unpool = staticmethod(F.max_unpool2d)
+    _unpool = property(lambda self: F.max_unpool2d)
 
 
 class MaxUnpool3d(_MaxUnpoolNd):
     """Puts pooled maxima back at their indices; zeros elsewhere."""
 
     _tuple = staticmethod(_triple)
-    _unpool = staticmethod(F.max_unpool3d)
+    _unpool = property(lambda self: F.max_unpool3d)
 
 
 class _AvgPoolNd(Module):
@@ -161,13 +161,13 @@ class _AvgPool23(_AvgPoolNd):
 class AvgPool2d(_AvgPool23):
     """Mean over windows of (N, C, H, W) or (C, H, W)."""
 
-    _pool = staticmethod(F.avg_pool2d)
+    _pool = property(lambda self: F.avg_pool2d)
 
 
 class AvgPool3d(_AvgPool23):
     """Mean over windows of (N, C, D, H, W) or (C, D, H, W)."""
 
-    _pool = staticmethod(F.avg_pool3d)
+    _pool = property(lambda self: F.avg_pool3d)
 
 
 class _FractionalMaxPoolNd(Module):
@@ -207,14 +207,14 @@ class FractionalMaxPool2d(_FractionalMaxPoolNd):
     """Maximum over windows at random steps, to a chosen output size or ratio."""
 
     _tuple = staticmethod(_pair)
-    _pool = staticmethod(F.fractional_max_pool2d)
+    _pool = property(lambda self: F.fractional_max_pool2d)
 
 
 class FractionalMaxPool3d(_FractionalMaxPoolNd):
     """Maximum over windows at random steps, to a chosen output size or ratio."""
 
     _tuple = staticmethod(_triple)
-    _pool = staticmethod(F.fractional_max_pool3d)
+    _pool = property(lambda self: F.fractional_max_pool3d)
 
 
 class _LPPoolNd(Module):
@@ -239,19 +239,19 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """p-norm over windows (a sum, not a mean)."""
 
-    _pool = staticmethod(F.lp_pool1d)
+    _pool = property(lambda self: F.lp_pool1d)
 
 
 class LPPool2d(_LPPoolNd):
     """p-norm over windows (a sum, not a mean)."""
 
-    _pool = staticmethod(F.lp_pool2d)
+    _pool = property(lambda self: F.lp_pool2d)
 
 
 class LPPool3d(_LPPoolNd):
     """p-norm over windows (a sum, not a mean)."""
 
-    _pool = staticmethod(F.lp_pool3d)
+    _pool = property(lambda self: F.lp_pool3d)
 
 
 class _AdaptiveMaxPoolNd(Module):
@@ -272,19 +272,19 @@ class _AdaptiveMaxPoolNd(Module):
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """Maximum over windows chosen to give `output_size`."""
 
-    _pool = staticmethod(F.adaptive_max_pool1d)
+    _pool = property(lambda self: F.adaptive_max_pool1d)
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """Maximum over windows chosen to give `output_size`."""
 
-    _pool = staticmethod(F.adaptive_max_pool2d)
+    _pool = property(lambda self: F.adaptive_max_pool2d)
 
 
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """Maximum over windows chosen to give `output_size`."""
 
-    _pool = staticmethod(F.adaptive_max_pool3d)
+    _pool = property(lambda self: F.adaptive_max_pool3d)
 
 
 class _AdaptiveAvgPoolNd(Module):
@@ -304,16 +304,16 @@ class _AdaptiveAvgPoolNd(Module):
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """Mean over windows chosen to give `output_size`."""
 
-    _pool = staticmethod(F.adaptive_avg_pool1d)
+    _pool = property(lambda self: F.adaptive_avg_pool1d)
 
 
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """Mean over windows chosen to give `output_size`."""
 
-    _pool = staticmethod(F.adaptive_avg_pool2d)
+    _pool = property(lambda self: F.adaptive_avg_pool2d)
 
 
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """Mean over windows chosen to give `output_size`."""
 
-    _pool = staticmethod(F.adaptive_avg_pool3d)
+    _pool = property(lambda self: F.adaptive_avg_pool3d)

@@ -53,7 +53,10 @@ class DistributedDataParallel(Module):
         forward_sync_buffers=None,
     ):
         if mixed_precision is not None:
-            raise NotImplementedError("DistributedDataParallel(mixed_precision=...): torchlite has no such casts")
+            raise NotImplementedError(
+                "DistributedDataParallel(mixed_precision=...): torchlite has no such casts; call the model inside "
+                "torch.autocast"
+            )
         dist = torch.distributed
         if not (dist.is_available() and dist.is_initialized()):
             raise ValueError(

@@ -262,6 +262,8 @@ class _BaseDataLoaderIter:
         self._index_sampler = loader._index_sampler
         self._num_workers = loader.num_workers
         self._collate_fn = loader.collate_fn
+        # what iterators of other packages read (torchdata's)
+        self._shared_seed, self._pin_memory, self._timeout = None, False, loader.timeout
         self._start(loader)
 
     def _start(self, loader: DataLoader) -> None:

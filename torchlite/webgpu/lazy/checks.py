@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from ..._types import Tensor
 
 
+epoch = stream.core.epoch
 MASK = (1 << 28) - 1  # of a check's number on the GPU; three more bits say which of several indices it was
 TOGETHER = 1 << 16  # bytes: smaller reads fetch the status in the same read
 MOST = 1 << 17  # open checks, after which the status is read even if nobody reads a value
@@ -32,7 +33,7 @@ KNOWN = 1 << 20  # elements: the range of a larger index tensor is not computed
 def status() -> int:
     """The handle of the status words."""
     buffer = stream.status_buffer[0]
-    if buffer is None or buffer.epoch != stream.core.epoch():
+    if buffer is None or buffer.epoch != epoch():
         buffer = Buffer(16)
         stream.allocate(buffer)
         stream.words.extend((_CLEAR, buffer.handle, 0, 16, 0))

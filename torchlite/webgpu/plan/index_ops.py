@@ -62,15 +62,13 @@ def _along(dim: Any, shape: Any, grid: Any) -> tuple[int, list[int | None]] | No
 @planner("gather")
 def _gather(ov: Overload, a: tuple[Any, ...]) -> Tensor:
     self, dim, index = a[:3]
-    found = gather_words(self, dim, index)
+    found, dtype, itype = gather_words(self, dim, index), self.dtype, index.dtype
     if found is None:
         return cpu_result(ov, a)
-    dim, ndim, extent, words = found
-    source, _, _, _, dtype, _, _ = geometry(self)
-    picks, grid, _, _, itype, _, n = geometry(index)
-    if not n:
+    dim, ndim, extent, words, source, picks, grid = found
+    if 0 in grid:
         return empty(grid, dtype)
-    if itype.name not in INTEGERS or not on_device(self, index):
+    if itype.name not in INTEGERS:
         return cpu_result(ov, a)
     error, check = partial(outside, "gather", dim), 0
     if picks.bounds is None or not in_range(index, known(picks, itype.itemsize), extent, False, error):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import torchlite as torch
 
+from ...ops._loss import of_scores, weighs
 from ..lazy.checks import guard, status
 from ..lazy.expression import Number, operand, result
 from ..lazy.graph import fresh, geometry, reduce, tree
@@ -192,28 +193,15 @@ def _cross_entropy_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
 # ---- negative log likelihood -----------------------------------------------------------------------------------------
 def _nll_args(x: Tensor, labels: Any, weight: Any) -> Any:
     """Whether the kernel takes these arguments: shapes that fit, and nothing rare."""
-    shape = tuple(x.shape)
-    if len(shape) > 1:
-        classes = shape[1]
-    elif shape:
-        classes = shape[0]
-    else:
-        classes = 0
-    rest = shape[:1] * (len(shape) > 1) + shape[2:]
+    classes, shape = of_scores(x)
     return (
         x.dtype in FLOATS
         and x.numel() > 0
         and labels.dtype is torch.int64
         and not labels.is_cpu
         and not x.is_cpu
-        and (tuple(labels.shape) == rest or len(shape) == 1 and labels.numel() == 1)
-        and (
-            weight is None
-            or weight.dim() == 1
-            and weight.numel() == classes
-            and weight.dtype is x.dtype
-            and not weight.is_cpu
-        )
+        and (tuple(labels.shape) == shape or x.dim() == 1 and labels.numel() == 1)
+        and weighs(weight, classes, x)
     )
 
 
