@@ -7,14 +7,15 @@ SECONDS ?= 3600
 SEED ?= $(shell date +%y%j%H%M)
 DEVICE ?= cpu
 
-.PHONY: help setup build test test-all fuzz fuzz-ops coverage check bench bench-gpu soak wheel npm demo docs format
-.PHONY: clean
+.PHONY: help setup build test test-all fuzz fuzz-ops fuzz-parts coverage check bench bench-gpu soak wheel npm demo
+.PHONY: docs format clean
 
 help:
 	@echo "make build   the native core for this Python, in place (torchlite/_C.abi3.so)"
 	@echo "make test    all layers of the test suite; LAYERS=\"host node-314\" for some (tests/run.py --list)"
 	@echo "make test-all  these and the long ones: random programs for half an hour"
 	@echo "make fuzz    random programs beside PyTorch; SECONDS=3600 SEED=7 DEVICE=webgpu; findings go to .out/fuzz"
+	@echo "make fuzz-parts  random uses of modules, files, ... beside PyTorch; SECONDS=600 ARGS=\"--part files\""
 	@echo "make soak    trains, saves, loads and is interrupted for SECONDS=3600, on cpu and webgpu: nothing may grow"
 	@echo "make coverage  lines of the core, the package and the bridge that tests run"
 	@echo "make check   formatters, ruff, mypy, tsc, and the C compiler's warnings for the host and for WASM"
@@ -42,6 +43,9 @@ test-all: setup
 
 fuzz: build
 	$(PY) tests/fuzz --seconds $(SECONDS) --seed $(SEED) --device $(DEVICE)
+
+fuzz-parts: build
+	$(PY) tests/fuzz_parts --seconds $(SECONDS) --seed $(SEED) $(ARGS)
 
 coverage: build
 	$(PY) tests/measure_coverage.py $(ARGS)

@@ -121,6 +121,15 @@ def _attach() -> None:
     def reduce(self: Any) -> Any:
         return _reduce(self)
 
+    def deepcopy(self: Any, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            if _device_of(self).type == "cpu":
+                memo[id(self)] = UntypedStorage(self.nbytes())
+                memoryview(memo[id(self)])[:] = memoryview(self)
+            else:
+                memo[id(self)] = _as_tensor(self, _dtypes.uint8).clone().untyped_storage()
+        return memo[id(self)]
+
     def from_file(filename: Any, shared: bool = False, nbytes: int = 0) -> Any:
         """The bytes of a file."""
         return map_file(filename, shared, nbytes)
@@ -137,6 +146,7 @@ def _attach() -> None:
         "__setitem__": lambda self, i, v: _as_tensor(self, _dtypes.uint8).__setitem__(i, v),
         "__repr__": _storage_repr,
         "__reduce__": reduce,
+        "__deepcopy__": deepcopy,
         "fill_": fill_,
         "copy_": copy_,
         "is_cuda": property(lambda self: False),
@@ -374,6 +384,11 @@ class TypedStorage:
         core: Any = UntypedStorage
         memory = core.from_file(filename, shared, size * cls.dtype.itemsize)
         return TypedStorage(wrap_storage=memory, dtype=cls.dtype, _internal=True)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        import copy
+
+        return self._wrap(copy.deepcopy(self._untyped_storage, memo))
 
     def clone(self) -> Any:
         """A copy."""

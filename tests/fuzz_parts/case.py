@@ -49,4 +49,5 @@ def tensor(torch: Any, values: Any, dtype: Any = None) -> Any:
     values = np.asarray(values)
     kinds = {"b": torch.bool, "i": torch.int64, "u": torch.int64, "f": torch.float64, "c": torch.complex128}
     t = torch.tensor(values.tolist(), dtype=kinds[values.dtype.kind]).reshape(values.shape)
-    return t.to(getattr(torch, dtype) if isinstance(dtype, str) else dtype) if dtype else t
+    dtype = getattr(torch, dtype) if isinstance(dtype, str) else dtype
+    return t.to(dtype) if dtype else t

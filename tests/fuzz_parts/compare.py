@@ -143,5 +143,3 @@ def check(real: Any, lite: Any, case: Case) -> list[Difference]:
         if not justified(d, [case.text], "cpu", MEANT):
             kinds.setdefault(d.kind, d)
     return list(kinds.values())
-
-

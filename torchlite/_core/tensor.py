@@ -275,19 +275,8 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             from . import wrappers
 
             return wrappers.deep_copy(self, memo)
-        storage = self.untyped_storage()
-        key = ("storage", id(storage))
-        if key not in memo:
-            if self.is_cpu:
-                fresh = _C.StorageBase(storage.nbytes())
-                memoryview(fresh)[:] = memoryview(storage)
-            else:
-                from .dtypes import uint8
-
-                fresh = _C.tensor_from_storage(storage, uint8, 0, (storage.nbytes(),), (1,)).clone().untyped_storage()
-            memo[key] = fresh
-            memo.setdefault("keep", []).append(storage)
-        t = _C.tensor_from_storage(memo[key], self.dtype, self.storage_offset(), self.shape, self.stride())
+        storage = copy.deepcopy(self.untyped_storage(), memo)  # what shares memory here shares it there
+        t = _C.tensor_from_storage(storage, self.dtype, self.storage_offset(), self.shape, self.stride())
         if self.is_conj():
             t = t.conj_physical()
         if self.is_neg():

@@ -133,7 +133,7 @@ def _tuple(v, n):
 # ---- normalization and sampling --------------------------------------------------------------------------------------
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """input / max(norm_p(input), eps) along `dim`."""
-    denom = torch.linalg.vector_norm(input, p, dim, keepdim=True).clamp_min(eps).expand_as(input)
+    denom = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     if out is None:
         return input / denom
     return torch.div(input, denom, out=out)

@@ -158,7 +158,7 @@ class LRScheduler:
         self._set(values)
 
     def _set(self, values):
-        for group, lr in zip(self.optimizer.param_groups, values):
+        for group, lr in zip(self.optimizer.param_groups, values, strict=True):
             _update_param_group_val(group, "lr", lr)
         self._last_lr = [_copy(g["lr"]) for g in self.optimizer.param_groups]
 

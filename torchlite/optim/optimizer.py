@@ -462,8 +462,24 @@ class _PerParameter(Optimizer):
         with _C.GradMode(bool(self.defaults.get("differentiable"))):
             # set_grad_enabled() switches before `with` would undo it
             for group in self.param_groups:
+                if group.get("fused") or group.get("foreach"):
+                    self._check_together(group)
                 self._step_group(group)
         return loss
+
+    _foreach_differentiable = False  # whether PyTorch's foreach form says nothing of `differentiable`
+
+    def _check_together(self, group: dict[str, Any]) -> None:
+        """What PyTorch's fused and foreach forms refuse."""
+        params = [p for p in group["params"] if p.grad is not None]
+        if group.get("fused") and not all(p.is_floating_point() for p in params):
+            p = next(p for p in params if not p.is_floating_point())
+            raise RuntimeError(
+                "`fused=True` requires all the params to be floating point Tensors of supported devices: "
+                "['mps', 'cuda', 'xpu', 'hpu', 'cpu', 'mtia', 'privateuseone'] but %s and %s" % (p.dtype, p.device.type)
+            )
+        if params and group.get("foreach") and group.get("differentiable") and not self._foreach_differentiable:
+            raise AssertionError("_foreach ops don't support autograd")
 
     def _step_group(self, group: dict[str, Any]) -> None:
         for p in group["params"]:

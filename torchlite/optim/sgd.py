@@ -14,6 +14,7 @@ class SGD(_PerParameter):
 
     _late = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
     _state_step = False
+    _foreach_differentiable = True
 
     def __init__(
         self,

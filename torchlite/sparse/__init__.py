@@ -96,7 +96,10 @@ def addmm(mat: Any, mat1: Any, mat2: Any, *, beta: Any = 1.0, alpha: Any = 1.0) 
     """beta * mat + alpha * (mat1 @ mat2), as torch.addmm; the gradient of a sparse mat1 is sparse."""
     if not _sparse(mat, mat1, mat2):
         return _root.addmm(mat, mat1, mat2, beta=beta, alpha=alpha)
+    from ._products import whole_factors
+
     product = mm(mat1, mat2)
+    beta, alpha = whole_factors(product, beta, alpha)
     product = product if alpha == 1 else product * alpha
     return mat * beta + product if beta else product
 

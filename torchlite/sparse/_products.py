@@ -55,9 +55,15 @@ def _sparse_sparse(a: Any, b: Any) -> Any:
     return _t.coalesced(coo(indices, av[left] * bv[right], (a.shape[0], b.shape[1])))
 
 
+def whole_factors(product: Any, *factors: Any) -> Any:
+    """The factors of addmm in the dtype of a product: PyTorch cuts them for integers."""
+    return factors if product.is_floating_point() or product.is_complex() else tuple(map(int, factors))
+
+
 @op("addmm")
 def addmm(c: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     product = mm(a, b)
+    beta, alpha = whole_factors(product, beta, alpha)
     scaled = product if alpha == 1 else product * alpha
     if not beta:
         return scaled

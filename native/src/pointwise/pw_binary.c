@@ -448,14 +448,14 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
     if (tl_is_complex(d)) return pw_run(&pow_number_row, NULL, 2, args, (int)d, out);
   }
   bool ones = false; /* the number 1 to a complex power: PyTorch fills with 1, whatever the power is */
+  tl_dtype d = TL_C128;
   if (!TL_CHECK(base) && TL_CHECK(e)) {
     PwArg a;
-    tl_dtype d;
     if (pw_arg(base, &a) || tl_result_type(2, args, &d)) return NULL;
     ones = tl_is_complex(d) && a.c.re == 1 && a.c.im == 0;
   }
   PyObject *to_zero[2] = {e, Py_False};
-  PyObject *r = ones ? pw_run(&pow_number_row, NULL, 2, to_zero, -1, out) : pw_binary(k, args, 2, out);
+  PyObject *r = ones ? pw_run(&pow_number_row, NULL, 2, to_zero, (int)d, out) : pw_binary(k, args, 2, out);
   if (!r || out || TL_CHECK(base)) return r;
   PyObject *c =
     (PyObject *)tl_contiguous((TlTensor *)r); /* a number's powers are contiguous, whatever the exponents are */

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from fuzz_parts.case import Case, chance, code
+from fuzz_parts.case import Case, code
 
 X4, X3, X2, I2 = "t(2, 4, 5, 5)", "t(2, 4, 5)", "t(3, 4)", "i(3)"
 CALLS = f"""\
@@ -148,9 +148,37 @@ torch.nn.init.trunc_normal_({X2}, 0.0, 1.0, -2.0, 2.0)
 torch.nn.init.orthogonal_({X2}, 1)
 torch.nn.init.dirac_(t(4, 4, 2))""".splitlines()
 WRONG = ["None", "'a'", "1.5", "-1", "0", "7", "10**20", "[1, 2]", "(1,)", "()", "(1, 2, 3)", "True", "1j", "object()"]
-WRONG += ["torch.float32", "{}", "t()", "t(0)", "t(2)", "t(7, 7)", "t(1, 1, 1, 1, 1)", "i(2)", "i(3, 4)", "'mean'", "[t(2)]"]
-WRONG += ["t(3, 4).bool()", "t(3, 4).to(torch.complex64)", "t(3, 4).half()", "t(3, 4).double()", "np.ones(3)", "torch.int64"]
-WRONG += ["float('nan')", "[None]", "['a']", "[1.5, 2]", "slice(1)", "np.int64(2)", "np.float32(2)", "t(3, 4).to('meta')"]
+WRONG += [
+    "torch.float32",
+    "{}",
+    "t()",
+    "t(0)",
+    "t(2)",
+    "t(7, 7)",
+    "t(1, 1, 1, 1, 1)",
+    "i(2)",
+    "i(3, 4)",
+    "'mean'",
+    "[t(2)]",
+]
+WRONG += [
+    "t(3, 4).bool()",
+    "t(3, 4).to(torch.complex64)",
+    "t(3, 4).half()",
+    "t(3, 4).double()",
+    "np.ones(3)",
+    "torch.int64",
+]
+WRONG += [
+    "float('nan')",
+    "[None]",
+    "['a']",
+    "[1.5, 2]",
+    "slice(1)",
+    "np.int64(2)",
+    "np.float32(2)",
+    "t(3, 4).to('meta')",
+]
 HEAD = """\
 def t(*s): return (torch.arange(int(np.prod(s, dtype=int))) % 7 - 2.5).reshape(s).float()
 def i(*s): return (torch.arange(int(np.prod(s, dtype=int))) % 3).reshape(s)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from fuzz_parts.case import Case, chance, code
+from fuzz_parts.case import Case, code
 
 HEAD = """\
 import copy, functools, importlib, pickle
@@ -57,7 +57,7 @@ m = nn.utils.parametrizations.orthogonal(nn.Linear(3, 3))
 m = nn.utils.spectral_norm(nn.Linear(3, 3))
 m = nn.LazyLinear(3)
 m = nn.ParameterDict({'a': nn.Parameter(torch.ones(3))})
-m = importlib.import_module(torch.__name__ + '.nn.utils.prune').l1_unstructured(nn.Linear(3, 3), 'weight', 0.5)""".splitlines()
+m = importlib.import_module(torch.__name__ + '.nn.utils.prune').identity(nn.Linear(3, 3), 'bias')""".splitlines()
 CHANGES = """\
 m.register_forward_hook(hook)
 m.register_forward_hook(changed)
@@ -104,7 +104,6 @@ o = torch.autograd.Function
 o = torch.jit.ScriptModule
 o = torch.testing.assert_close
 o = torch.nn.init.ones_
-o = torch.ops.aten.add
 o = torch.ops.aten.add.Tensor
 o = torch.dtype
 o = torch.quantile
@@ -134,7 +133,8 @@ def draw(r: Random) -> Case:
             "    if isinstance(t, torch.Tensor):",
             "        out += [type(t).__name__, t.is_leaf, t.grad, sorted(t.__dict__), t is x]",
             "        if t.layout == torch.strided and not t.is_nested and not nn.parameter.is_lazy(t) and t.numel():",
-            "            out += [t.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(), t.is_conj(), t.is_neg()]",
+            "            out += [t.untyped_storage().data_ptr() == x.untyped_storage().data_ptr(), t.is_conj(), "
+            "t.is_neg()]",
             "            out += [t.untyped_storage().nbytes(), t.storage_offset()]",
         ]
     elif kind < 0.8:
@@ -145,7 +145,8 @@ def draw(r: Random) -> Case:
             "if isinstance(y, nn.Module):",
             "    out += [y.state_dict() if not isinstance(y, nn.LazyLinear) else 0, sorted(vars(y)), y.training]",
             "    out += [[(n, p.requires_grad, any(p is q for q in m.parameters())) for n, p in y.named_parameters()]]",
-            "    out += [[len(getattr(y, a)) for a in ('_forward_hooks', '_forward_pre_hooks', '_backward_hooks', '_modules')]]",
+            "    out += [[len(getattr(y, a)) for a in ('_forward_hooks', '_forward_pre_hooks', "
+            "'_backward_hooks', '_modules')]]",
             "    if isinstance(y, (nn.Linear, nn.Sequential)):",
             "        p = next(iter(y.parameters()))",
             "        z = y(torch.ones(2, 3, dtype=p.dtype))",

@@ -41,8 +41,16 @@ PLAIN += ["torch.Size([2, 3])", "torch.device('cpu')", "np.float32(2)", "np.aran
 PLAIN += ["torch.strided", "torch.channels_last", "range(3)", "bytearray(b'x')", "collections.Counter('aab')"]
 PLAIN += ["collections.defaultdict(list)", "torch.finfo", "torch.per_tensor_affine"]
 MODULES = ["nn.Linear(2, 3)", "nn.Sequential(nn.Conv1d(2, 2, 1), nn.BatchNorm1d(2), nn.ReLU())", "nn.LSTM(2, 3)"]
-MODULES += ["nn.TransformerEncoderLayer(4, 2, 6)", "nn.Embedding(4, 2, padding_idx=1)", "nn.utils.weight_norm(nn.Linear(2, 2))"]
-MODULES += ["nn.ModuleDict({'a': nn.GRUCell(2, 2)})", "nn.ParameterList([nn.Parameter(torch.ones(2))])", "nn.Dropout(0.3)"]
+MODULES += [
+    "nn.TransformerEncoderLayer(4, 2, 6)",
+    "nn.Embedding(4, 2, padding_idx=1)",
+    "nn.utils.weight_norm(nn.Linear(2, 2))",
+]
+MODULES += [
+    "nn.ModuleDict({'a': nn.GRUCell(2, 2)})",
+    "nn.ParameterList([nn.Parameter(torch.ones(2))])",
+    "nn.Dropout(0.3)",
+]
 
 
 def tensor(r: Random, names: list[str]) -> str:

@@ -114,9 +114,8 @@ ACTIVATIONS: dict[str, Any] = {
     "Threshold": lambda r: ((r.choice([0.1, -0.5]), r.choice([0, 20.0])), {}),
     "GLU": lambda r: ((r.choice([-1, 1]),), {}),
 }
-WITHOUT = (
-    "Hardsigmoid Hardswish LogSigmoid ReLU ReLU6 RReLU SELU Sigmoid SiLU Mish Softsign Tanh Tanhshrink Softmax2d".split()
-)
+WITHOUT = "Hardsigmoid Hardswish LogSigmoid ReLU ReLU6 RReLU SELU Sigmoid SiLU Mish Softsign Tanh".split()
+WITHOUT += ["Tanhshrink", "Softmax2d"]
 INPLACE = "ELU CELU Hardsigmoid Hardtanh Hardswish LeakyReLU ReLU ReLU6 SELU SiLU Mish Threshold RReLU".split()
 
 

@@ -7,18 +7,19 @@ from random import Random
 from fuzz_parts.case import Case, chance, code
 
 STEPS = """\
-m + m|m * 2|m * m|-m|m.sin()|m.abs()|m.sum()|m.sum(0)|m.mean()|m.mean(1)|m.amax(0)|m.amin(1)|m.prod()|m.prod(0)|m.get_data()
-m.get_mask()|m.to_tensor(7.0)|repr(m)|m.sqrt()|m.exp()|m.pow(2)|m ** 2|m / m|m - m|m == m|m > 0|m.t()|m.transpose(0, 1)|m.shape
-m.reshape(-1)|m[0]|m[:, 1]|m[0, 0]|m.view(-1)|m.dtype|m.to(torch.float32)|m.clone()|m.detach()|m.requires_grad|m.is_leaf|m.norm()
-m + d|d + m|m.softmax(0)|m.softmax(-1)|m.log_softmax(-1)|m.std()|m.var(0)|m.argmax(0)|m.argmin(1)|m.sum(dim=-1, keepdim=True)
-m.all()|m.any()|m.unsqueeze(0)|m.squeeze()|torch.cat([m, m])|torch.stack([m, m])|torch.where(d > 0, m, m)|m.matmul(m.t())|m.sign()
-m.floor()|m.neg()|m.add(m)|m.mul_(2)|m.add_(m)|m.relu()|m.sigmoid()|m.tanh()|m.clamp(0, 1)|len(m)|m.numel()|m.dim()|m.stride()
-torch.minimum(m, m)|torch.atan2(m, m)|m.isnan()|m.contiguous()|m.expand(2, 2, 3)|m.max()|m.min(0)|m.float()|m.bool()|m.tolist()
-m.is_sparse|m.layout|m.to_sparse()|m.eq(0)|m.logical_not()|m.reciprocal()|m.log()|torch.ones_like(m)|m.cumsum(0)|m.sort()""".replace(
-    "\n", "|"
-).split("|")
-REDUCTIONS = "sum prod mean amax amin argmax argmin std var median norm softmax log_softmax softmin normalize logsumexp cumsum cumprod"
-FIRST = {"norm": "2, ", "normalize": "2., ", "logaddexp": ""}
+m + m|m * 2|m * m|-m|m.sin()|m.abs()|m.sum()|m.sum(0)|m.mean()|m.mean(1)|m.amax(0)|m.amin(1)|m.prod()
+m.prod(0)|m.get_data()|m.get_mask()|m.to_tensor(7.0)|repr(m)|m.sqrt()|m.exp()|m.pow(2)|m ** 2|m / m
+m - m|m == m|m > 0|m.t()|m.transpose(0, 1)|m.shape|m.reshape(-1)|m[0]|m[:, 1]|m[0, 0]|m.view(-1)|m.dtype
+m.to(torch.float32)|m.clone()|m.detach()|m.requires_grad|m.is_leaf|m.norm()|m + d|d + m|m.softmax(0)
+m.softmax(-1)|m.log_softmax(-1)|m.std()|m.var(0)|m.argmax(0)|m.argmin(1)|m.sum(dim=-1, keepdim=True)
+m.all()|m.any()|m.unsqueeze(0)|m.squeeze()|torch.cat([m, m])|torch.stack([m, m])
+torch.where(d > 0, m, m)|m.matmul(m.t())|m.sign()|m.floor()|m.neg()|m.add(m)|m.mul_(2)|m.add_(m)
+m.relu()|m.sigmoid()|m.tanh()|m.clamp(0, 1)|len(m)|m.numel()|m.dim()|m.stride()|torch.minimum(m, m)
+torch.atan2(m, m)|m.isnan()|m.contiguous()|m.expand(2, 2, 3)|m.max()|m.min(0)|m.float()|m.bool()
+m.tolist()|m.is_sparse|m.layout|m.to_sparse()|m.eq(0)|m.logical_not()|m.reciprocal()|m.log()
+torch.ones_like(m)|m.cumsum(0)|m.sort()""".replace("\n", "|").split("|")
+REDUCTIONS = "sum prod mean amax amin argmax argmin std var median norm softmax log_softmax softmin normalize "
+REDUCTIONS += "logsumexp cumsum cumprod"
 
 
 def reduction(r: Random) -> str:

@@ -6,35 +6,55 @@ from random import Random
 
 from fuzz_parts.case import Case, chance, code
 
-NUMPY = ["float64", "float32", "int64", "int32", "bool", "complex64", "float16", "uint8", "int8", "uint16", "complex128"]
+NUMPY = [
+    "float64",
+    "float32",
+    "int64",
+    "int32",
+    "bool",
+    "complex64",
+    "float16",
+    "uint8",
+    "int8",
+    "uint16",
+    "complex128",
+]
 TORCH = ["float32", "float64", "int64", "bool", "complex64", "float16", "bfloat16", "uint8", "int16"]
 OPERATORS = "+ - * / // % ** & | ^ == != < <= > >= @ << >> and or in".split()
 FUNCTIONS = """\
-np.sin(x)|np.add(x, x)|np.add(x, a)|np.sum(x)|np.mean(x, axis=0)|np.concatenate([x, x])|np.stack([x, a[:2]])|np.asarray(x)
-np.array(x)|np.array([x, x])|np.max(x)|np.argmax(x)|np.dot(x, x)|np.where(x, 1, 2)|np.reshape(x, -1)|np.transpose(x)|np.abs(x)
-np.sqrt(x)|np.maximum(x, a)|np.isnan(x)|np.allclose(x, x)|np.array_equal(x, x)|np.squeeze(x)|np.expand_dims(x, 0)|np.clip(x, 0, 1)
-np.round(x)|np.sort(x)|np.unique(x)|np.cumsum(x)|np.prod(x)|np.std(x)|np.matmul(x, x)|np.exp(x, dtype='float32')|np.shape(x)
-np.size(x)|np.ndim(x)|np.copy(x)|np.ravel(x)|np.vstack([x, x])|np.repeat(x, 2)|np.tile(x, 2)|np.diff(x)|np.outer(x, x)|np.float32(x)
-np.isscalar(x)|np.asarray(x, dtype='float32')|np.array(x, copy=True)|np.asarray(x, copy=False)|np.ones_like(x)|np.zeros_like(x)
-np.full_like(x, 2)|np.negative(x)|np.power(x, 2)|np.logical_not(x)|np.all(x)|np.any(x)|np.nonzero(x)|np.take(x, [0])|np.einsum('i...->...', x)
-a[x.long() % 2]|a[x]|x[a]|x[np.array([0, 1])]|x[np.int64(0)]|x[np.array(True)]|a.dot(x)|a.astype(float) + x|np.add.reduce(x)
-list(map(type, a.tolist()))|np.add.outer(x, x)|np.multiply(x, 2, out=np.empty(x.shape))|float(np.float32(1.5)) * x|np.linalg.norm(x)
-torch.from_numpy(a)|torch.as_tensor(a)|torch.tensor(a)|torch.asarray(a)|torch.Tensor(a)|torch.asarray(a, copy=True)|torch.asarray(a, dtype=torch.float32)
-torch.tensor(a, dtype=torch.float32)|torch.tensor([a, a])|torch.tensor(list(a))|torch.from_numpy(a.T)|torch.from_numpy(a[::-1])
-torch.from_numpy(a[::2])|torch.from_numpy(a.astype('>f4'))|torch.from_numpy(s)|torch.tensor(s)|torch.as_tensor(s)|torch.full((2,), s)
-torch.scalar_tensor(s)|torch.add(x, s)|torch.add(x, a)|torch.where(x > 0, s, x)|x.add(s)|x.mul(a)|x.fill_(s)|x.clamp(s)|x.pow(s)|torch.ones(s)
-x.numpy()|x.numpy(force=True)|x.__array__()|x.__array__('float64')|x.__array__(dtype=np.float32)|x.__array_priority__|x.t().numpy()
-x.requires_grad_().numpy()|x.detach().numpy()|x.conj().numpy()|x.neg().numpy()|x.T.numpy().strides|torch.frombuffer(a, dtype=torch.uint8)
-torch.from_numpy(np.array(s))|torch.from_numpy(np.array(['a']))|torch.tensor(np.array(['a']))|torch.from_numpy(np.ones(2, dtype=object))
-np.from_dlpack(x)|torch.from_dlpack(a)|np.array(x.tolist()).dtype|torch.tensor([s, s])|torch.tensor([s, 1])|torch.tensor([[s], a[:1]])
-torch.arange(s)|torch.linspace(0, s, 3)|x.reshape(np.int64(-1))|x.view(np.int32(-1))|x.sum(np.int64(0))|x.sum(axis=0)|torch.zeros(np.array([2, 3]))
-torch.zeros(tuple(np.array([2, 3])))|x.expand(np.int64(2), *x.shape)|x.item() if x.numel() == 1 else 0|s.item() * x|torch.is_tensor(a)
-torch.allclose(x, a)|x.equal(a)|torch.max(x, a)|x.tolist() == a.tolist()|bool(np.any(x == a))|divmod(x, s)|divmod(s, x)|abs(x) + abs(a)
-round(x)|x.__radd__(a)|x.__rsub__(s)|x.__rtruediv__(s)|x.__rpow__(s)|x.__rmatmul__(a)|x.astype(float)|torch.set_default_dtype(a.dtype)
-x.to(a.dtype)|x.type(a.dtype)|torch.zeros(2, dtype=a.dtype)|memoryview(x)|bytes(x.numpy())|np.frombuffer(x)|x.copy_(a)|x.index_put_((a,), x)
-np.testing.assert_allclose(x, x)|np.nan_to_num(x)|np.histogram(x)|np.percentile(x, 50)|np.average(x)|np.median(x)|np.cov(x)|np.pad(x, 1)""".replace(
-    "\n", "|"
-).split("|")
+np.sin(x)|np.add(x, x)|np.add(x, a)|np.sum(x)|np.mean(x, axis=0)|np.concatenate([x, x])
+np.stack([x, a[:2]])|np.asarray(x)|np.array(x)|np.array([x, x])|np.max(x)|np.argmax(x)|np.dot(x, x)
+np.where(x, 1, 2)|np.reshape(x, -1)|np.transpose(x)|np.abs(x)|np.sqrt(x)|np.maximum(x, a)|np.isnan(x)
+np.allclose(x, x)|np.array_equal(x, x)|np.squeeze(x)|np.expand_dims(x, 0)|np.clip(x, 0, 1)|np.round(x)
+np.sort(x)|np.unique(x)|np.cumsum(x)|np.prod(x)|np.std(x)|np.matmul(x, x)|np.exp(x, dtype='float32')
+np.shape(x)|np.size(x)|np.ndim(x)|np.copy(x)|np.ravel(x)|np.vstack([x, x])|np.repeat(x, 2)|np.tile(x, 2)
+np.diff(x)|np.outer(x, x)|np.float32(x)|np.isscalar(x)|np.asarray(x, dtype='float32')
+np.array(x, copy=True)|np.asarray(x, copy=False)|np.ones_like(x)|np.zeros_like(x)|np.full_like(x, 2)
+np.negative(x)|np.power(x, 2)|np.logical_not(x)|np.all(x)|np.any(x)|np.nonzero(x)|np.take(x, [0])
+np.einsum('i...->...', x)|a[x.long() % 2]|a[x]|x[a]|x[np.array([0, 1])]|x[np.int64(0)]|x[np.array(True)]
+a.dot(x)|a.astype(float) + x|np.add.reduce(x)|list(map(type, a.tolist()))|np.add.outer(x, x)
+np.multiply(x, 2, out=np.empty(x.shape))|float(np.float32(1.5)) * x|np.linalg.norm(x)
+torch.from_numpy(a)|torch.as_tensor(a)|torch.tensor(a)|torch.asarray(a)|torch.Tensor(a)
+torch.asarray(a, copy=True)|torch.asarray(a, dtype=torch.float32)|torch.tensor(a, dtype=torch.float32)
+torch.tensor([a, a])|torch.tensor(list(a))|torch.from_numpy(a.T)|torch.from_numpy(a[::-1])
+torch.from_numpy(a[::2])|torch.from_numpy(a.astype('>f4'))|torch.from_numpy(s)|torch.tensor(s)
+torch.as_tensor(s)|torch.full((2,), s)|torch.scalar_tensor(s)|torch.add(x, s)|torch.add(x, a)
+torch.where(x > 0, s, x)|x.add(s)|x.mul(a)|x.fill_(s)|x.clamp(s)|x.pow(s)|torch.ones(s)|x.numpy()
+x.numpy(force=True)|x.__array__()|x.__array__('float64')|x.__array__(dtype=np.float32)
+x.__array_priority__|x.t().numpy()|x.requires_grad_().numpy()|x.detach().numpy()|x.conj().numpy()
+x.neg().numpy()|x.T.numpy().strides|torch.frombuffer(a, dtype=torch.uint8)|torch.from_numpy(np.array(s))
+torch.from_numpy(np.array(['a']))|torch.tensor(np.array(['a']))
+torch.from_numpy(np.ones(2, dtype=object))|np.from_dlpack(x)|torch.from_dlpack(a)
+np.array(x.tolist()).dtype|torch.tensor([s, s])|torch.tensor([s, 1])|torch.tensor([[s], a[:1]])
+torch.arange(s)|torch.linspace(0, s, 3)|x.reshape(np.int64(-1))|x.view(np.int32(-1))|x.sum(np.int64(0))
+x.sum(axis=0)|torch.zeros(np.array([2, 3]))|torch.zeros(tuple(np.array([2, 3])))
+x.expand(np.int64(2), *x.shape)|x.item() if x.numel() == 1 else 0|s.item() * x|torch.is_tensor(a)
+torch.allclose(x, a)|x.equal(a)|torch.max(x, a)|x.tolist() == a.tolist()|bool(np.any(x == a))
+divmod(x, s)|divmod(s, x)|abs(x) + abs(a)|round(x)|x.__radd__(a)|x.__rsub__(s)|x.__rtruediv__(s)
+x.__rpow__(s)|x.__rmatmul__(a)|x.astype(float)|torch.set_default_dtype(a.dtype)|x.to(a.dtype)
+x.type(a.dtype)|torch.zeros(2, dtype=a.dtype)|memoryview(x)|bytes(x.numpy())|np.frombuffer(x)|x.copy_(a)
+x.index_put_((a,), x)|np.testing.assert_allclose(x, x)|np.nan_to_num(x)|np.histogram(x)
+np.percentile(x, 50)|np.average(x)|np.median(x)|np.cov(x)|np.pad(x, 1)""".replace("\n", "|").split("|")
 WRITES = """\
 y = torch.from_numpy(a); y.add_(1); out = a
 y = torch.as_tensor(a); y.fill_(1); out = a

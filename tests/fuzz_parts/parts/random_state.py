@@ -7,29 +7,37 @@ from random import Random
 from fuzz_parts.case import Case, chance, code
 
 DRAWS = """\
-torch.rand({n}{g})|torch.randn({n}{g})|torch.randint(0, 10, ({n},){g})|torch.randperm({n}{g})|torch.randint(2**40, ({n},){g})
-torch.rand({n}{g}, dtype=torch.float64)|torch.randn({n}{g}, dtype=torch.float64)|torch.rand({n}{g}, dtype=torch.bfloat16)
-torch.randn({n}{g}, dtype=torch.complex64)|torch.randn({n}{g}, dtype=torch.float16)|torch.empty({n}).normal_(1, 2{g})
-torch.empty({n}).uniform_(-1, 1{g})|torch.empty({n}).exponential_(2{g})|torch.empty({n}).cauchy_(0, 1{g})
-torch.empty({n}).log_normal_(0, 1{g})|torch.empty({n}).geometric_(0.3{g})|torch.empty({n}).bernoulli_(0.3{g})
-torch.empty({n}, dtype=torch.int64).random_(5{g})|torch.empty({n}).random_({g0})|torch.empty({n}, dtype=torch.int8).random_({g0})
-torch.empty({n}, dtype=torch.float64).normal_({g0})|torch.empty({n}, 2).t().normal_({g0})|torch.empty({n}, 2).t().uniform_({g0})
-torch.bernoulli(torch.full(({n},), 0.5){g})|torch.multinomial(torch.arange(1.0, 6), 3{g})|torch.poisson(torch.full(({n},), 3.0){g})
-torch.multinomial(torch.arange(1.0, 6), {n} + 1, True{g})|torch.normal(0.0, torch.ones({n}){g})|torch.normal(torch.zeros({n}), 1.0{g})
-torch.normal(0.0, 1.0, ({n},){g})|torch.binomial(torch.full(({n},), 9.0), torch.full(({n},), 0.4){g})|torch.rand({n}, {n}{g})
-torch.empty({n}, dtype=torch.int64).random_(-5, 5{g})|torch.empty({n}).bernoulli_(torch.full(({n},), 0.5){g})
-torch.empty({n}, dtype=torch.float64).exponential_({g0})|torch.randn({n}{g}, requires_grad=True)|torch.rand((){g})""".replace(
-    "\n", "|"
-).split("|")
+torch.rand({n}{g})|torch.randn({n}{g})|torch.randint(0, 10, ({n},){g})|torch.randperm({n}{g})
+torch.randint(2**40, ({n},){g})|torch.rand({n}{g}, dtype=torch.float64)
+torch.randn({n}{g}, dtype=torch.float64)|torch.rand({n}{g}, dtype=torch.bfloat16)
+torch.randn({n}{g}, dtype=torch.complex64)|torch.randn({n}{g}, dtype=torch.float16)
+torch.empty({n}).normal_(1, 2{g})|torch.empty({n}).uniform_(-1, 1{g})
+torch.empty({n}).exponential_(2{g})|torch.empty({n}).cauchy_(0, 1{g})
+torch.empty({n}).log_normal_(0, 1{g})|torch.empty({n}).geometric_(0.3{g})
+torch.empty({n}).bernoulli_(0.3{g})|torch.empty({n}, dtype=torch.int64).random_(5{g})
+torch.empty({n}).random_({g0})|torch.empty({n}, dtype=torch.int8).random_({g0})
+torch.empty({n}, dtype=torch.float64).normal_({g0})|torch.empty({n}, 2).t().normal_({g0})
+torch.empty({n}, 2).t().uniform_({g0})|torch.bernoulli(torch.full(({n},), 0.5){g})
+torch.multinomial(torch.arange(1.0, 6), 3{g})|torch.poisson(torch.full(({n},), 3.0){g})
+torch.multinomial(torch.arange(1.0, 6), {n} + 1, True{g})|torch.normal(0.0, torch.ones({n}){g})
+torch.normal(torch.zeros({n}), 1.0{g})|torch.normal(0.0, 1.0, ({n},){g})
+torch.binomial(torch.full(({n},), 9.0), torch.full(({n},), 0.4){g})|torch.rand({n}, {n}{g})
+torch.empty({n}, dtype=torch.int64).random_(-5, 5{g})
+torch.empty({n}).bernoulli_(torch.full(({n},), 0.5){g})
+torch.empty({n}, dtype=torch.float64).exponential_({g0})|torch.randn({n}{g}, requires_grad=True)
+torch.rand((){g})""".replace("\n", "|").split("|")
 GLOBAL = """\
-torch.rand_like(torch.ones({n}))|torch.randn_like(torch.ones({n}, dtype=torch.float64))|torch.randint_like(torch.ones({n}), 9)
-F.dropout(torch.ones({n}), 0.4)|F.rrelu(-torch.ones({n}), training=True)|F.alpha_dropout(torch.ones({n}), 0.4)|F.gumbel_softmax(torch.ones({n}))
-nn.Linear({n} + 1, 2).weight|nn.init.orthogonal_(torch.empty(3, {n} + 1))|nn.init.trunc_normal_(torch.empty({n}))|torch.distributions.Gamma(2.0, 1.0).sample(({n},))
-torch.distributions.Normal(0.0, 1.0).sample(({n},))|torch.distributions.Categorical(torch.ones(4)).sample(({n},))|torch.distributions.Dirichlet(torch.ones(3)).sample()
-torch.empty(3, {n} + 1).normal_()|nn.init.kaiming_normal_(torch.empty(3, {n} + 1))|nn.init.sparse_(torch.empty(4, {n} + 1), 0.5)|F.dropout2d(torch.ones(1, {n} + 1, 2, 2))
-nn.LSTM(2, 3).weight_hh_l0|nn.Conv2d(2, 3, 2).bias|nn.Embedding(3, 2).weight|torch.pca_lowrank(torch.ones(4, 4))[1].shape|torch.rand(())""".replace(
-    "\n", "|"
-).split("|")
+torch.rand_like(torch.ones({n}))|torch.randn_like(torch.ones({n}, dtype=torch.float64))
+torch.randint_like(torch.ones({n}), 9)|F.dropout(torch.ones({n}), 0.4)
+F.rrelu(-torch.ones({n}), training=True)|F.alpha_dropout(torch.ones({n}), 0.4)
+F.gumbel_softmax(torch.ones({n}))|nn.Linear({n} + 1, 2).weight
+nn.init.orthogonal_(torch.empty(3, {n} + 1))|nn.init.trunc_normal_(torch.empty({n}))
+torch.distributions.Gamma(2.0, 1.0).sample(({n},))|torch.distributions.Normal(0.0, 1.0).sample(({n},))
+torch.distributions.Categorical(torch.ones(4)).sample(({n},))
+torch.distributions.Dirichlet(torch.ones(3)).sample()|torch.empty(3, {n} + 1).normal_()
+nn.init.kaiming_normal_(torch.empty(3, {n} + 1))|nn.init.sparse_(torch.empty(4, {n} + 1), 0.5)
+F.dropout2d(torch.ones(1, {n} + 1, 2, 2))|nn.LSTM(2, 3).weight_hh_l0|nn.Conv2d(2, 3, 2).bias
+nn.Embedding(3, 2).weight|torch.pca_lowrank(torch.ones(4, 4))[1].shape|torch.rand(())""".replace("\n", "|").split("|")
 STATES = """\
 s = torch.get_rng_state()
 torch.set_rng_state(s)

@@ -42,9 +42,9 @@ def normalised(r: Random, name: str) -> list[str]:
     ]
     lines = r.choice(ways)
     if chance(r, 0.3):
-        undo = "parametrize.remove_parametrizations" if "parametrizations" in lines[0] else (
-            "remove_weight_norm" if "weight_norm" in lines[0] else "remove_spectral_norm"
-        )
+        undo = "remove_weight_norm" if "weight_norm" in lines[0] else "remove_spectral_norm"
+        if "parametrizations" in lines[0]:
+            undo = "parametrize.remove_parametrizations"
         lines.append(f"nn.utils.{undo}(m, {name!r})")
     elif chance(r, 0.2):
         lines += ["import copy", "m2 = copy.deepcopy(m)", "m2.load_state_dict(m.state_dict())", "m = m2.eval()"]
@@ -63,12 +63,16 @@ def parametrized(r: Random, name: str) -> list[str]:
     ]
     for _ in range(r.randint(1, 2)):
         unsafe = r.choice(["", "", ", unsafe=True"])
-        lines.append(f"P.register_parametrization(m, {name!r}, {r.choice(['Double', 'Grow', 'Soft', 'Sum'])}(){unsafe})")
+        lines.append(
+            f"P.register_parametrization(m, {name!r}, {r.choice(['Double', 'Grow', 'Soft', 'Sum'])}(){unsafe})"
+        )
     if chance(r, 0.3):
         lines.append(f"m.{name} = m.{name}.detach() * 0.5")
     if chance(r, 0.3):
         lines.append(f"P.remove_parametrizations(m, {name!r}, leave_parametrized={chance(r)})")
-    lines.append(f"flags = P.is_parametrized(m), P.is_parametrized(m, {name!r}), P.type_before_parametrizations(m).__name__")
+    lines.append(
+        f"flags = P.is_parametrized(m), P.is_parametrized(m, {name!r}), P.type_before_parametrizations(m).__name__"
+    )
     return lines
 
 
@@ -85,7 +89,11 @@ def pruned(r: Random, name: str) -> list[str]:
         f"P.identity(m, {name!r})",
         f"P.global_unstructured([(m, {name!r})], P.L1Unstructured, amount={amount})",
     ]
-    lines = ["import importlib", "P = importlib.import_module(torch.__name__ + '.nn.utils.prune')", *r.sample(ways, r.randint(1, 2))]
+    lines = [
+        "import importlib",
+        "P = importlib.import_module(torch.__name__ + '.nn.utils.prune')",
+        *r.sample(ways, r.randint(1, 2)),
+    ]
     if chance(r, 0.3):
         lines.append(f"P.remove(m, {name!r})")
     return [*lines, "flags = P.is_pruned(m)"]
@@ -136,7 +144,7 @@ def packed(r: Random) -> list[str]:
             f"y = nn.utils.rnn.pad_sequence(seqs, batch_first={first}, padding_value=7.0{side})",
             f"z = nn.utils.rnn.pack_sequence(seqs{ordered})",
             f"u = nn.utils.rnn.unpad_sequence(y, torch.tensor({lengths}), batch_first={first}) if {not side} else ()",
-            f"v = nn.utils.rnn.unpack_sequence(z)",
+            "v = nn.utils.rnn.unpack_sequence(z)",
             "out = [y, z, repr(z), u, v, torch.autograd.grad((y * y).sum(), seqs)]",
         ]
     shape = "3, 4, 2" if first else "4, 3, 2"
@@ -166,7 +174,7 @@ def others(r: Random, made: str, x: str) -> list[str]:
         [
             f"m = {made}",
             "v = nn.utils.parameters_to_vector(m.parameters())",
-            f"nn.utils.vector_to_parameters(v{r.choice([' * 2', '[:-1]', '.double()', '.tolist()', '.detach()'])}, m.parameters())",
+            f"nn.utils.vector_to_parameters(v{r.choice([' * 2', '[:-1]', '.double()', '.tolist()'])}, m.parameters())",
             "out = [v, m.state_dict()]",
         ],
         [
@@ -182,13 +190,16 @@ def others(r: Random, made: str, x: str) -> list[str]:
         [
             f"m = nn.Sequential({made}, nn.ReLU(), nn.Sequential({made}))",
             "m[2][0] = m[0]" if chance(r) else "",
-            f"out = [repr(m), [n for n, _ in m.named_modules(remove_duplicate={chance(r)})], m.state_dict(keep_vars=True), "
-            f"[n for n, _ in m.named_parameters(prefix='p', recurse={chance(r)})], str(m.{r.choice(['half', 'double', 'bfloat16'])}()[0].weight)]",
+            f"out = [repr(m), [n for n, _ in m.named_modules(remove_duplicate={chance(r)})], "
+            f"m.state_dict(keep_vars=True), "
+            f"[n for n, _ in m.named_parameters(prefix='p', recurse={chance(r)})], "
+            f"str(m.{r.choice(['half', 'double', 'bfloat16'])}()[0].weight)]",
         ],
         [
             f"m, x = {made}, {x}",
             "m2 = nn.utils.skip_init(type(m), 3, 4) if isinstance(m, nn.Linear) else m",
-            f"s = m.state_dict(); s.{r.choice(['pop(next(iter(s)))', 'update(extra=torch.ones(1))', 'update({next(iter(s)): torch.ones(7)})', 'clear()'])}",
+            f"s = m.state_dict(); "
+            f"s.{r.choice(['pop(next(iter(s)))', 'update(extra=x)', 'clear()', 'update({next(iter(s)): x})'])}",
             f"y = m2.load_state_dict(s, strict={chance(r)}, assign={chance(r)})",
             "out = [repr(y), y.missing_keys, y.unexpected_keys]",
         ],

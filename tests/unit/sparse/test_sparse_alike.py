@@ -232,7 +232,8 @@ def test_gradients_of_repeated_indices_as_of_a_dense_tensor(fn):
 @cases("""
 s = torch.eye(2).bool().to_sparse_bsr((1, 1)); s + s
 s = torch.eye(2).to_sparse_csr(); s.zero_()._nnz(), s
+s = torch.eye(2).long().to_sparse(); torch.sparse.addmm(torch.ones(2, 2).long(), s, s.to_dense(), beta=0.5, alpha=2)
 s = torch.eye(2).to_sparse_csr(); s.add_(s, alpha=2), s
 """)
-def test_compressed_in_place(line):
+def test_small_things(line):
     alike(line)

@@ -22,13 +22,6 @@ class LazyModuleMixin(_Module):
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(self._infer_parameters, with_kwargs=True)
-        import warnings
-
-        warnings.warn(
-            "Lazy modules are a new feature under heavy development so changes to the API or functionality can "
-            "happen at any moment.",
-            stacklevel=2,
-        )
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         for name, param in self._parameters.items():

@@ -10,7 +10,8 @@ def norm_except_dim(v, dim):
     """Norm over all dimensions but `dim` (None or -1: over all), keeping them."""
     if dim is None or dim == -1:
         return torch.linalg.vector_norm(v)
-    dims = [i for i in range(v.dim()) if i != dim % v.dim()]
+    dim = torch._C.wrap_dim(dim, v.dim())
+    dims = [i for i in range(v.dim()) if i != dim]
     return torch.linalg.vector_norm(v, 2, dims, keepdim=True) if dims else v.abs()
 
 

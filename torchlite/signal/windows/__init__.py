@@ -28,100 +28,97 @@ def _check(name, M, dtype, layout):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {dtype}")
 
 
-def _window(name, M, dtype, layout, device, requires_grad, values):
-    """The window of values(dtype, device), calculated without history."""
+def _window(name, M, dtype, layout, device, requires_grad, values, check=None):
+    """values(line), where line(start, end) makes the points. As in PyTorch, it is these that require a gradient."""
     dtype = torch.get_default_dtype() if dtype is None else dtype
     _check(name, M, dtype, layout)
+    if check:
+        check()
     if M == 0:
         return torch.empty((0,), dtype=dtype, device=device, requires_grad=requires_grad)
-    with torch.no_grad():
-        x = values(lambda start, end: torch.linspace(start, end, M, dtype=dtype, device=device))
-    return x.requires_grad_() if requires_grad else x
+    return values(
+        lambda start, end, n=M: torch.linspace(start, end, n, dtype=dtype, device=device, requires_grad=requires_grad)
+    )
+
+
+def _one(line):
+    """The window of one point."""
+    return line(1, 1, 1)
 
 
 def exponential(
     M, *, center=None, tau=1.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False
 ):
     """exp(-|n - center| / tau)."""
-    if tau <= 0:
-        raise ValueError(f"Tau must be positive, got: {tau} instead.")
-    if sym and center is not None:
-        raise ValueError("Center must be None for symmetric windows")
-    if center is None:
-        center = (M if not sym and M > 1 else M - 1) / 2.0
-    k = 1 / tau
-    return _window(
-        "exponential",
-        M,
-        dtype,
-        layout,
-        device,
-        requires_grad,
-        lambda line: torch.exp(-torch.abs(line(-center * k, (-center + (M - 1)) * k))),
-    )
+
+    def check():
+        if tau <= 0:
+            raise ValueError(f"Tau must be positive, got: {tau} instead.")
+        if sym and center is not None:
+            raise ValueError("Center must be None for symmetric windows")
+
+    def values(line):
+        middle = center
+        if middle is None:
+            middle = (M if not sym and M > 1 else M - 1) / 2.0
+        return torch.exp(-torch.abs(line(-middle * (1 / tau), (-middle + (M - 1)) * (1 / tau))))
+
+    return _window("exponential", M, dtype, layout, device, requires_grad, values, check)
 
 
 def cosine(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
     """sin(pi (n + 0.5) / M)."""
-    if M:
+
+    def values(line):
         step = math.pi / (M + 1 if not sym and M > 1 else M)
-    else:
-        step = 0
-    return _window(
-        "cosine",
-        M,
-        dtype,
-        layout,
-        device,
-        requires_grad,
-        lambda line: torch.sin(line(0.5 * step, (0.5 + (M - 1)) * step)),
-    )
+        return torch.sin(line(0.5 * step, (0.5 + (M - 1)) * step))
+
+    return _window("cosine", M, dtype, layout, device, requires_grad, values)
 
 
 def gaussian(M, *, std=1.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
     """exp(-(n - center)^2 / (2 std^2))."""
-    if std <= 0:
-        raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
-    start = -(M if not sym and M > 1 else M - 1) / 2.0
-    k = 1 / (std * math.sqrt(2))
-    return _window(
-        "gaussian",
-        M,
-        dtype,
-        layout,
-        device,
-        requires_grad,
-        lambda line: torch.exp(-(line(start * k, (start + (M - 1)) * k) ** 2)),
-    )
+
+    def check():
+        if std <= 0:
+            raise ValueError(f"Standard deviation must be positive, got: {std} instead.")
+
+    def values(line):
+        start = -(M if not sym and M > 1 else M - 1) / 2.0
+        k = 1 / (std * math.sqrt(2))
+        return torch.exp(-(line(start * k, (start + (M - 1)) * k) ** 2))
+
+    return _window("gaussian", M, dtype, layout, device, requires_grad, values, check)
 
 
 def kaiser(M, *, beta=12.0, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
     """I0(beta sqrt(1 - r^2)) / I0(beta) for r from -1 to 1."""
-    if beta < 0:
-        raise ValueError(f"beta must be non-negative, got: {beta} instead.")
+
+    def check():
+        if beta < 0:
+            raise ValueError(f"beta must be non-negative, got: {beta} instead.")
 
     def values(line):
         if M == 1:
-            return line(1, 1)
+            return _one(line)
         b = torch.tensor(beta, dtype=dtype, device=device)
         step = 2.0 * beta / (M if not sym else M - 1)
         x = line(-beta, -beta + (M - 1) * step).clamp(-beta, beta)
         return torch.i0(torch.sqrt(b * b - torch.pow(x, 2))) / torch.i0(b)
 
-    return _window("kaiser", M, dtype, layout, device, requires_grad, values)
+    return _window("kaiser", M, dtype, layout, device, requires_grad, values, check)
 
 
 def bartlett(M, *, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
     """A triangle: 1 - |2 n / (M - 1) - 1|."""
-    if M == 1:
-        return _window("bartlett", M, dtype, layout, device, requires_grad, lambda line: line(1, 1))
-    if M:
+
+    def values(line):
+        if M == 1:
+            return _one(line)
         step = 2 / (M if not sym else M - 1)
-    else:
-        step = 0
-    return _window(
-        "bartlett", M, dtype, layout, device, requires_grad, lambda line: 1 - torch.abs(line(-1, -1 + (M - 1) * step))
-    )
+        return 1 - torch.abs(line(-1, -1 + (M - 1) * step))
+
+    return _window("bartlett", M, dtype, layout, device, requires_grad, values)
 
 
 def general_cosine(M, *, a, sym=True, dtype=None, layout=torch.strided, device=None, requires_grad=False):
@@ -136,7 +133,7 @@ def general_cosine(M, *, a, sym=True, dtype=None, layout=torch.strided, device=N
 
     def values(line):
         if M == 1:
-            return line(1, 1)
+            return _one(line)
         step = 2 * math.pi / (M if not sym else M - 1)
         k = line(0, (M - 1) * step)
         i = torch.arange(len(a), dtype=dtype, device=device)

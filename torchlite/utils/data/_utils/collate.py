@@ -4,6 +4,7 @@ from __future__ import annotations
 
 
 import collections.abc
+import copy
 import re
 from typing import Any
 
@@ -29,6 +30,15 @@ def _is_namedtuple(x: list[Any] | tuple[Tensor | float, Any]) -> bool:
     return isinstance(x, tuple) and hasattr(x, "_fields")
 
 
+def _like_mapping(data: Any, items: dict[Any, Any]) -> Any:
+    """A mapping of the same type with other items; what else a mutable one holds is kept."""
+    if isinstance(data, collections.abc.MutableMapping):
+        clone: Any = copy.copy(data)
+        clone.update(items)
+        return clone
+    return type(data)(items)
+
+
 def default_convert(data: Any) -> Any:
     """Numpy arrays inside `data` become tensors; everything else stays."""
     kind = type(data)
@@ -39,10 +49,11 @@ def default_convert(data: Any) -> Any:
             return data
         return torch.as_tensor(data)
     if isinstance(data, collections.abc.Mapping):
+        out = {k: default_convert(v) for k, v in data.items()}
         try:
-            return kind({k: default_convert(v) for k, v in data.items()})
+            return _like_mapping(data, out)
         except TypeError:
-            return {k: default_convert(v) for k, v in data.items()}
+            return out
     if _is_namedtuple(data):
         return kind(*(default_convert(d) for d in data))
     if isinstance(data, tuple):
@@ -82,13 +93,7 @@ def collate(batch: list[Any] | tuple[Any, Any], *, collate_fn_map: Any = None) -
     if isinstance(elem, collections.abc.Mapping):
         out = {key: collate([d[key] for d in batch], collate_fn_map=collate_fn_map) for key in elem}
         try:
-            if isinstance(elem, collections.abc.MutableMapping):
-                import copy
-
-                clone: Any = copy.copy(elem)
-                clone.update(out)
-                return clone
-            return kind(out)
+            return _like_mapping(elem, out)
         except TypeError:
             return out
     if _is_namedtuple(elem):
@@ -102,8 +107,6 @@ def collate(batch: list[Any] | tuple[Any, Any], *, collate_fn_map: Any = None) -
             return columns
         try:
             if isinstance(elem, collections.abc.MutableSequence):
-                import copy
-
                 clone = copy.copy(elem)
                 for i, c in enumerate(columns):
                     clone[i] = c
@@ -115,6 +118,12 @@ def collate(batch: list[Any] | tuple[Any, Any], *, collate_fn_map: Any = None) -
 
 
 def collate_tensor_fn(batch: list[Tensor], *, collate_fn_map: Any = None) -> Any:
+    kind = "nested" if batch[0].is_nested else "sparse"
+    if kind == "nested" or batch[0].layout is not torch.strided:
+        raise RuntimeError(
+            f"Batches of {kind} tensors are not currently supported by the default collate_fn; please provide a custom "
+            "collate_fn to handle them appropriately."
+        )
     return torch.stack(list(batch), 0)
 
 
