@@ -10,6 +10,7 @@ import argparse
 import ast
 import hashlib
 import html
+import importlib.util
 import json
 import os
 import re
@@ -37,6 +38,13 @@ EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
 EXAMPLES = [HERE / "playground" / "examples", HERE.parent / "tests" / "programs"]
 PACKAGES = "https://cdn.jsdelivr.net/pyodide/v{}/full/"  # where Pyodide publishes them
 PYODIDE = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"]
+NO_DOCS = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>torchlite docs</title>
+<link rel="icon" href="../icon.svg"><link rel="stylesheet" href="../style.css"><div class="shell"><main>
+<h1>No docs here</h1><p>This site was built without them. <code>make build</code>, then <code>make demo</code>, builds
+them too. Their pages can be read in <code>demos/docs</code> as well.</p><p><a href="../index.html">Back</a></p>
+</main></div></html>
+"""
 TOOL_WHEELS = ["micropip", "packaging"]  # PyScript installs wheels with these; the Digits page does without
 
 
@@ -65,6 +73,7 @@ def main():
     first = html.escape((examples / "tensors.py").read_text(), quote=False)
     fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first})
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
+    build_docs()
     write_list(folders, wheel.name)
 
     files = [path for path in SITE.rglob("*") if path.is_file()]
@@ -165,10 +174,30 @@ def copy_examples(target):
     (target / "menu.json").write_text(json.dumps(menu))
 
 
+def build_docs():
+    """The docs, where mkdocs-material and this Python's core are; elsewhere a page says what is missing."""
+    target = SITE / "docs"
+    lacking = "mkdocs-material" if importlib.util.find_spec("material") is None else ""
+    if not lacking and not (HERE.parent / "torchlite" / "_C.abi3.so").exists():
+        lacking = "the core for this Python"
+    if lacking:
+        print(f"the docs are left out: they need {lacking}; make build, then make demo")
+        target.mkdir()
+        (target / "index.html").write_text(NO_DOCS)
+        return
+    env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, "-W", "ignore", "-m", "mkdocs", "build", "--quiet", "--strict"]
+    subprocess.run([*command, "--config-file", HERE / "mkdocs.yml"], check=True, env=env)
+    for path in [*target.rglob("*.map"), target / "sitemap.xml", target / "sitemap.xml.gz"]:
+        path.unlink(missing_ok=True)
+    shutil.rmtree(target / "assets" / "javascripts" / "lunr", ignore_errors=True)  # for other languages than English
+
+
 def write_list(folders, wheel):
     """files.json: what the service worker stores, where the worker finds Python, and how much there is to download."""
     files = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file())
-    pages = [path for path in files if not path.startswith("runtime/") and path != "sw.js"]
+    # The docs are stored page by page, as they are visited.
+    pages = [path for path in files if not path.startswith(("runtime/", "docs/")) and path != "sw.js"]
     counted = [
         folders["pyodide"] + "pyodide.asm.wasm",
         folders["pyodide"] + "python_stdlib.zip",
