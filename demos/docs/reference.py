@@ -52,7 +52,7 @@ def measured() -> dict[str, str]:
     return json.loads((op_list.ROOT / "demos/docs/measured.json").read_text())["ops"]
 
 
-def dtypes(where: str, group: list[Any], known: dict[str, str]) -> str:
+def dtypes(where: str, known: dict[str, str]) -> str:
     """The dtypes whose recorded answers agree with PyTorch's, in full words."""
     short = where.rpartition(".")[2]
     names = [where, "torch." + short, "Tensor." + short, "torch.nn.functional." + short]
@@ -60,16 +60,22 @@ def dtypes(where: str, group: list[Any], known: dict[str, str]) -> str:
     return ", ".join(SHORT_DTYPES.get(d.partition(":")[0], d) for d in found.split() if d != "mixed")
 
 
+WAYS = {
+    "kernels": "kernel",
+    "element-wise": "element-wise, fused",
+    "a view": "a view",
+    "made on": "made on the CPU",
+    "body": "by other ops",
+    "on the CPU": "run by the CPU",
+}
+
+
 def on_webgpu(group: list[Any]) -> str:
-    """How an op runs on webgpu, in one word or two."""
+    """How an op runs on webgpu, in a word or two for each way that its overloads take."""
     from torchlite._core import dispatch
 
-    ways = [dispatch._how(ov, "webgpu") for spec in group for ov in spec.overloads]
-    if all(way.startswith("kernels") for way in ways):
-        return "kernel"
-    if any("CPU" in way for way in ways):
-        return "the CPU in its place, for some calls"
-    return "kernel or other ops" if any(way.startswith("kernels") for way in ways) else "by other ops"
+    said = [dispatch._how(ov, "webgpu") for spec in group for ov in spec.overloads]
+    return " or ".join(words for start, words in WAYS.items() if any(text.startswith(start) for text in said))
 
 
 def forms(group: list[Any], where: str) -> str:
@@ -89,7 +95,7 @@ def gradient(group: list[Any]) -> str:
     return "yes" if any(op_list.gradient(s) != "none" for s in group) else "none"
 
 
-def op_entry(name: str, where: str, group: list[Any], known: dict[str, str], written: dict[str, Any]) -> Entry:
+def op_entry(where: str, group: list[Any], known: dict[str, str], written: dict[str, Any]) -> Entry:
     signatures = [op_examples.signature(schema, where, s.out) for s in group for schema in s.schemas]
     doc = "\n\n".join(dict.fromkeys(" ".join((s.doc or "").split()) for s in group))
     others = [a for s in group for a in [op_list.public_name(s), *op_list.aliases(s)] if a != where]
@@ -99,7 +105,7 @@ def op_entry(name: str, where: str, group: list[Any], known: dict[str, str], wri
         ("Also", also),
         ("Forms", forms(group, where) if not internal else ""),
         ("Gradient", gradient(group)),
-        ("Checked dtypes", dtypes(where, group, known)),
+        ("Checked dtypes", dtypes(where, known)),
         ("Devices", f"cpu, webgpu ({on_webgpu(group)})"),
     ]
     if where in written:
@@ -178,7 +184,8 @@ def prose(text: str) -> str:
 
 def markdown(entry: Entry, level: str = "###") -> str:
     title = entry.where.replace("_", "\\_")
-    lines = [f"{level} {title} {{ #{entry.where} }}", ""]
+    label = entry.where.rpartition(".")[2]
+    lines = [f"{level} {title} {{ #{entry.where} data-toc-label='{label}' }}", ""]
     lines += ['<div class="entry">']
     signatures = "\n".join(html.escape(s, quote=False) for s in entry.signatures)
     lines += [f'<pre class="signature"><code>{signatures}</code></pre>']
@@ -227,12 +234,16 @@ def sources() -> dict[str, str]:
     return {file.stem: file.read_text() for file in files}
 
 
-def entries(page: Page, ops: dict[str, list[Any]], known: dict[str, str], written: dict[str, Any]) -> list[Entry]:
-    found = {where: op_entry(where, where, group, known, written) for where, group in ops.items()}
+def entries(
+    page: Page, ops: dict[str, dict[str, list[Any]]], known: dict[str, str], written: dict[str, Any]
+) -> list[Entry]:
+    here = ops.get(page.ops, {})
+    declared = {where for group in ops.values() for where in group}
+    found = {where: op_entry(where, group, known, written) for where, group in here.items()}
     for path in page.modules:
         for name, value in members(path):
             where = f"torch.{path}.{name}" if path else f"torch.{name}"
-            if where in found or type(value).__name__ in ("Op", "OpMethod"):
+            if where in found or where in declared or type(value).__name__ in ("Op", "OpMethod"):
                 continue
             entry = object_entry(where, value, written)
             if entry:
@@ -270,7 +281,7 @@ def sections(found: list[Entry]) -> str:
 def build() -> dict[str, str]:
     """{file name: Markdown} of all pages, and the list of them."""
     known, written, ops = measured(), op_examples.written(), ops_by_page()
-    made = [(page, entries(page, ops.get(page.ops, {}), known, written)) for page in PAGES]
+    made = [(page, entries(page, ops, known, written)) for page in PAGES]
     places = {e.where: page.name for page, found in made for e in found}
     texts, rows = {}, []
     for page, found in made:
@@ -284,8 +295,16 @@ def build() -> dict[str, str]:
     return texts
 
 
+def declared_anchors() -> list[str]:
+    """The entry that each declared op should have."""
+    return [where for page in ops_by_page().values() for where in page]
+
+
 def main() -> int:
     texts = build()
+    if "--json" in sys.argv:  # for the tests
+        print(json.dumps([texts, declared_anchors(), list(op_examples.written())]))
+        return 0
     count = sum(len(re.findall(r"^### ", text, re.M)) for text in texts.values())
     examples = sum(text.count("```pycon") for text in texts.values())
     print(f"{len(texts)} pages, {count} entries, {examples} examples, {sum(map(len, texts.values())) / 1e6:.1f} MB")
