@@ -82,4 +82,5 @@ def fitted(match: re.Match[str], source: str, uri: str, known: set[str]) -> str:
         return f'<a href="{up}{place if place.endswith(".html") else place + "/index.html"}">{text}</a>'
     if path.startswith(DOCS) and not (ROOT / path).exists():
         logging.getLogger("mkdocs.hooks").warning("%s: no page %s", uri, target)
-    return text if text.startswith("`") or " " in text else f"`{path}`" if "/" in path or "." in path else text
+    is_name = not text.startswith("`") and " " not in text
+    return f"`{path}`" if is_name else text

@@ -82,7 +82,9 @@ def _value(value: Any, named: list[str]) -> str:
         return NAMES[len(named) - 1]
     if isinstance(value, (list, tuple)):
         inner = ", ".join(_value(v, named) for v in value)
-        return f"[{inner}]" if isinstance(value, list) else f"({inner}{',' if len(value) == 1 else ''})"
+        if isinstance(value, list):
+            return f"[{inner}]"
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
     if value is None or isinstance(value, (bool, int, float, str)):
         return _number(value)
     if isinstance(value, torch.dtype):
@@ -183,5 +185,3 @@ def signature(schema: str, where: str, takes_out: bool) -> str:
     result = _schema.split(schema)[3].replace("(a!)", "").replace("(a)", "").replace("(b!)", "")
     name = where if where.startswith(("torch.", "Tensor.")) else f"torch.ops.aten.{where}"
     return f"{name}({', '.join(pieces)}) -> {result}"
-
-

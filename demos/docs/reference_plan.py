@@ -119,9 +119,7 @@ PAGES = [
     Page("distributions", "torch.distributions", "Probability distributions.", modules=("distributions",)),
     Page("func", "torch.func", "grad, vmap, jacobians as functions of functions.", modules=("func",)),
     Page("sparse", "torch.sparse", "Ops of sparse tensors.", modules=("sparse",)),
-    Page(
-        "amp", "torch.amp, torch.random", "Autocast, gradient scaling, random state.", modules=("amp", "random")
-    ),
+    Page("amp", "torch.amp, torch.random", "Autocast, gradient scaling, random state.", modules=("amp", "random")),
     Page("fx", "torch.fx", "Graphs of modules, traced and rewritten.", modules=("fx",)),
     Page("library", "torch.library", "Ops of one's own.", modules=("library",)),
     Page("hub", "torch.hub", "Weights by address.", modules=("hub",)),

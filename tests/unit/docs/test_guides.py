@@ -1,4 +1,4 @@
-"""The docs site's own pages: programs print what is shown, errors and names are those of the code, every op is there."""
+"""The docs site's own pages: programs print what is shown, errors are those of the code, every op is there."""
 
 import json
 import pathlib
