@@ -73,12 +73,12 @@ def main():
     first = html.escape((examples / "tensors.py").read_text(), quote=False)
     fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first})
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
-    build_docs()
+    note = build_docs()
     write_list(folders, wheel.name)
 
     files = [path for path in SITE.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files) / 1e6
-    print(f"{os.path.relpath(SITE)}: {len(files)} files, {size:.1f} MB, {wheel.name}")
+    print(f"{os.path.relpath(SITE)}: {len(files)} files, {size:.1f} MB, {wheel.name}{note}")
 
 
 def newest_wheel():
@@ -175,22 +175,22 @@ def copy_examples(target):
 
 
 def build_docs():
-    """The docs, where mkdocs-material and this Python's core are; elsewhere a page says what is missing."""
+    """The docs, where mkdocs-material and this Python's core are; elsewhere a page, and what is returned, say so."""
     target = SITE / "docs"
     lacking = "mkdocs-material" if importlib.util.find_spec("material") is None else ""
     if not lacking and not (HERE.parent / "torchlite" / "_C.abi3.so").exists():
         lacking = "the core for this Python"
     if lacking:
-        print(f"the docs are left out: they need {lacking}; make build, then make demo")
         target.mkdir()
         (target / "index.html").write_text(NO_DOCS)
-        return
+        return f", without the docs: they need {lacking} (make build)"
     env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     command = [sys.executable, "-W", "ignore", "-m", "mkdocs", "build", "--quiet", "--strict"]
     subprocess.run([*command, "--config-file", HERE / "mkdocs.yml"], check=True, env=env)
     for path in [*target.rglob("*.map"), target / "sitemap.xml", target / "sitemap.xml.gz"]:
         path.unlink(missing_ok=True)
     shutil.rmtree(target / "assets" / "javascripts" / "lunr", ignore_errors=True)  # for other languages than English
+    return ""
 
 
 def write_list(folders, wheel):

@@ -263,7 +263,7 @@ def elsewhere(page: Page, pages: dict[str, str], here: set[str]) -> str:
     lines = []
     for where, slug in sorted(pages.items(), key=lambda item: item[0].rpartition(".")[2].lower()):
         short = where.rpartition(".")[2]
-        if f"Tensor.{short}" not in here and where.count(".") == 1 and hasattr(torchlite.Tensor, short):
+        if f"Tensor.{short}" not in here and where.count(".") == 1 and callable(getattr(torchlite.Tensor, short, None)):
             lines.append(f"[{short}]({slug}.md#{where})")
     return "## Methods that are functions as well\n\n" + ", ".join(lines) + "\n\n## Methods of tensors only\n\n"
 
