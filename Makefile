@@ -72,7 +72,7 @@ docs: build
 	$(PY) demos/docs/support.py
 	$(PY) demos/docs/public_names.py
 	$(PY) demos/docs/stubs.py
-	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --quiet --strict --config-file demos/mkdocs.yml
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --config-file demos/mkdocs.yml
 
 clean:
 	rm -rf .build .out wheels/dist demos/_site torchlite/_C.abi3.so

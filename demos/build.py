@@ -185,8 +185,11 @@ def build_docs():
         (target / "index.html").write_text(NO_DOCS)
         return f", without the docs: they need {lacking} (make build)"
     env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    command = [sys.executable, "-W", "ignore", "-m", "mkdocs", "build", "--quiet", "--strict"]
-    subprocess.run([*command, "--config-file", HERE / "mkdocs.yml"], check=True, env=env)
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", HERE / "mkdocs.yml"]
+    # Not --quiet: mkdocs then counts no warnings, and a broken link would pass.
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit(done.stdout)
     for path in [*target.rglob("*.map"), target / "sitemap.xml", target / "sitemap.xml.gz"]:
         path.unlink(missing_ok=True)
     shutil.rmtree(target / "assets" / "javascripts" / "lunr", ignore_errors=True)  # for other languages than English

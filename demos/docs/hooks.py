@@ -24,6 +24,7 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "wheels/README.md": "wheels.md",
 }
+API = "javascript.md"  # of the npm package
 DEMOS = ("digits", "pyscript", "playground", "index.html")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s#]*)(#[^)\s]*)?\)")
 FENCE = re.compile(r"(^```.*?^```)", re.M | re.S)
@@ -43,6 +44,8 @@ def on_config(config):
                 if isinstance(entry, dict) and "Decisions" in entry:
                     found = sorted(p.name for p in (HERE / "decisions").glob("0*.md"))
                     entry["Decisions"] = ["decisions/README.md", *(f"decisions/{name}" for name in found)]
+    if (HERE / API).exists():
+        config.nav[0]["Start"].append({"JavaScript: the API": API})
     return config
 
 
@@ -62,18 +65,21 @@ def on_page_markdown(markdown, page, config, files):
     uri = page.file.src_uri
     if uri.startswith("reference/"):
         return markdown
+    if uri == "start/javascript.md" and API in known_pages(files):
+        markdown += f"\nThe npm package has types, memory that frees itself, and more: [the API](../{API}).\n"
     source = next((s for s, name in ELSEWHERE.items() if name == uri), DOCS + uri)
-    known = {file.src_uri for file in files.documentation_pages()}
+    known = known_pages(files)
     parts = FENCE.split(markdown)
     parts[::2] = [LINK.sub(lambda m: fitted(m, source, uri, known), part) for part in parts[::2]]
     # "python page" tells the tests what a block is; here its language is all that counts
-    return re.sub(r"^```(\w+) [\w ]+$", r"```\1", "".join(parts), flags=re.M)
+    text = re.sub(r"^```(\w+) [\w ]+$", r"```\1", "".join(parts), flags=re.M)
+    if re.search(r"^```\S+ ", text, re.M):
+        LOG.warning("%s: a block of code of an unknown kind", uri)
+    return text
 
 
-def on_page_content(html, page, config, files):
-    if "```" in html:
-        LOG.warning("%s: a block of code that was not understood", page.file.src_uri)
-    return html
+def known_pages(files):
+    return {file.src_uri for file in files.documentation_pages()}
 
 
 def fitted(match: re.Match[str], source: str, uri: str, known: set[str]) -> str:

@@ -21,7 +21,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import op_examples
 import op_list
 import torchlite
-from reference_plan import LINK_ROOT, NN_SECTIONS, OWN_PAGES, PAGES, SHORT_DTYPES, TORCH_GROUPS, UNDOCUMENTED, Page
+from reference_plan import LINK_ROOT, OWN_PAGES, PAGES, SECTIONS, SHORT_DTYPES, TORCH_GROUPS, UNDOCUMENTED, Page
 
 
 @dataclasses.dataclass
@@ -268,14 +268,18 @@ def elsewhere(page: Page, pages: dict[str, str], here: set[str]) -> str:
     return "## Methods that are functions as well\n\n" + ", ".join(lines) + "\n\n## Methods of tensors only\n\n"
 
 
-def sections(found: list[Entry]) -> str:
-    """The modules under the headings of PyTorch's manual."""
+def sections(found: list[Entry], plan: dict[str, tuple[str, ...]]) -> str:
+    """The entries under headings, in the plan's order; those of no heading come last."""
+    if not plan:
+        return "\n".join(map(markdown, found))
+    left = {e.where: e for e in found}
     lines = []
-    rest = [e for e in found if not any(e.section in files for files in NN_SECTIONS.values())]
-    for title, files in {**NN_SECTIONS, "More": ()}.items():
-        here = [e for e in found if e.section in files] if files else rest
-        lines += [f"## {title}", "", *(markdown(e) for e in here)] if here else []
-    return "\n".join(lines)
+    for title, what in plan.items():
+        lines += [f"## {title}", ""]
+        for key in what:  # a name, or the file of some
+            here = [e for e in left.values() if key in (e.section, e.where.rpartition(".")[2])]
+            lines += [markdown(left.pop(e.where)) for e in here]
+    return "\n".join([*lines, "## More", "", *map(markdown, left.values())])
 
 
 def build() -> dict[str, str]:
@@ -285,7 +289,7 @@ def build() -> dict[str, str]:
     places = {e.where: page.name for page, found in made for e in found}
     texts, rows = {}, []
     for page, found in made:
-        body = sections(found) if page.name == "nn" else "\n".join(markdown(e) for e in found)
+        body = sections(found, SECTIONS.get(page.name, {}))
         extra = elsewhere(page, places, {e.where for e in found})
         examples = sum(e.example is not None for e in found)
         texts[f"{page.name}.md"] = f"# {page.title}\n\n{page.lead}\n\n{extra}{body}"

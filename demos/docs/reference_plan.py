@@ -138,23 +138,51 @@ PAGES = [
     ),
 ]
 
-# headings of torch.nn by the file of torch/nn/modules
-NN_SECTIONS = {
-    "Containers": ("container", "module", "parameter"),
-    "Convolution": ("conv", "fold"),
-    "Pooling": ("pooling",),
-    "Padding": ("padding",),
-    "Activations": ("activation",),
-    "Normalization": ("batchnorm", "normalization", "instancenorm"),
-    "Recurrent layers": ("rnn",),
-    "Transformers": ("transformer",),
-    "Linear layers": ("linear",),
-    "Dropout": ("dropout",),
-    "Embeddings": ("sparse",),
-    "Distances": ("distance",),
-    "Losses": ("loss", "adaptive"),
-    "Pictures": ("pixelshuffle", "upsampling", "channelshuffle"),
-    "Shapes": ("flatten", "lazy"),
+# headings within a page: names, or files of torch/nn/modules
+SECTIONS = {
+    "torch": {
+        "Tensors": (
+            "Tensor",
+            "tensor",
+            "as_tensor",
+            "asarray",
+            "from_numpy",
+            "frombuffer",
+            "from_dlpack",
+            "is_tensor",
+            "numel",
+        ),
+        "Types and devices": (
+            *("dtype", "device", "layout", "Size", "finfo", "iinfo", "result_type", "promote_types", "can_cast"),
+            *("get_default_dtype", "set_default_dtype", "get_default_device", "set_default_device"),
+        ),
+        "Gradients": ("no_grad", "enable_grad", "inference_mode", "set_grad_enabled", "is_grad_enabled"),
+        "Files": ("save", "load"),
+        "Random numbers": ("manual_seed", "seed", "initial_seed", "Generator", "get_rng_state", "set_rng_state"),
+        "torchlite's own": ("explain", "self_test", "ready", "install_as_torch"),
+        "Of several ops": (
+            *("einsum", "tensordot", "cdist", "norm", "unique", "unique_consecutive", "meshgrid", "cartesian_prod"),
+            *("broadcast_tensors", "broadcast_shapes", "block_diag", "histogramdd", "gradient", "chain_matmul"),
+        ),
+        "Compiling and mixed precision": ("compile", "autocast", "GradScaler"),
+    },
+    "nn": {
+        "Containers": ("Module", "Sequential", "container", "module", "Parameter", "parameter"),
+        "Convolution": ("conv", "fold"),
+        "Pooling": ("pooling",),
+        "Padding": ("padding",),
+        "Activations": ("activation",),
+        "Normalization": ("batchnorm", "normalization", "instancenorm"),
+        "Recurrent layers": ("rnn",),
+        "Transformers": ("transformer",),
+        "Linear layers": ("linear",),
+        "Dropout": ("dropout",),
+        "Embeddings": ("sparse",),
+        "Distances": ("distance",),
+        "Losses": ("loss", "adaptive"),
+        "Pictures": ("pixelshuffle", "upsampling", "channelshuffle"),
+        "Shapes": ("flatten", "lazy"),
+    },
 }
 
 SHORT_DTYPES = {
