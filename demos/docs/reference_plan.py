@@ -36,7 +36,7 @@ METHODS = (
     *("backward", "register_hook", "register_post_accumulate_grad_hook", "retain_grad", "requires_grad_", "size"),
     *("stride", "dim", "numel", "item", "tolist", "numpy", "is_contiguous", "element_size", "storage_offset"),
     *("type", "cpu", "cuda", "new_tensor", "share_memory_", "untyped_storage", "data_ptr", "map_", "apply_"),
-    *("module_load", "dim_order", "item_async", "numpy_async", "tolist_async"),
+    *("module_load", "dim_order", "item_async", "cpu_async", "tolist_async"),
 )
 
 PAGES = [

@@ -52,8 +52,8 @@ def test_get_started(driver, doors, name):
     assert shown == RESULT
 
 
-def test_weights_by_address_and_from_the_cache(driver, dist_folder, wheel_name):
-    """The programs of two how-tos, with a file that torch.save wrote."""
+def test_how_tos(driver, dist_folder, wheel_name):
+    """The programs of how-tos, with a file that torch.save wrote."""
     import torchlite
 
     file = io.BytesIO()
@@ -68,6 +68,9 @@ def test_weights_by_address_and_from_the_cache(driver, dist_folder, wheel_name):
                 assert python(driver, code.replace("print(sorted(state))", "sorted(state)")) == ["bias", "weight"]
                 if name == "cache":
                     (dist_folder / "net.pt").unlink(missing_ok=True)
+            if python(driver, "import torch; torch.webgpu.is_available()"):
+                for name in ("gpu", "memory"):
+                    python(driver, block(f"howto/{name}.md", "python page") + "\nNone\n")
     finally:
         (dist_folder / "net.pt").unlink(missing_ok=True)
 

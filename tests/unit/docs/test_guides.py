@@ -59,6 +59,21 @@ def test_errors_are_those_of_the_code():
             assert max(parts, key=len) in sources, title
 
 
+def test_names_exist():
+    """What the guides call torch.something is there, in torchlite or among the names that it refuses."""
+    pages = [*DOCS.glob("start/*.md"), *DOCS.glob("howto/*.md"), *DOCS.glob("[cipt]*.md")]
+    text = " ".join(page.read_text() for page in pages if not page.stem.startswith("package"))
+    names = sorted(set(re.findall(r"(?<![\w./-])torch(?:\.(?!callKwargs)[A-Za-z_]\w*)+", text)) - {"torch.js"})
+    methods = sorted(set(re.findall(r"\b[a-z]+\.(\w+_async)\b", text)))
+    code = (
+        "import functools, sys, torchlite, torchlite.profiler\n"
+        "for name in sys.argv[1].split():\n    functools.reduce(getattr, name.split('.')[1:], torchlite)\n"
+        "assert not [m for m in sys.argv[2].split() if not hasattr(torchlite.Tensor, m)], sys.argv[2]"
+    )
+    assert len(names) > 50
+    run("-c", code, " ".join(names), " ".join(methods))
+
+
 def test_wheels_are_named_by_their_version():
     version = re.search(r'^version = "(.+)"', (ROOT / "pyproject.toml").read_text(), re.M)[1]
     for page in [*DOCS.glob("*/*.md"), *DOCS.glob("*.md")]:

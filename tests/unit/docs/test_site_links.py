@@ -7,7 +7,10 @@ import pytest
 
 pytest.importorskip("mkdocs", reason="mkdocs-material builds the docs: make setup")
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "demos" / "docs"))
-import hooks
+try:
+    import hooks
+finally:
+    sys.path.pop(0)
 
 KNOWN = {"porting.md", "wheels.md", "decisions/README.md", "howto/gpu.md"}
 
