@@ -182,7 +182,7 @@ def prose(text: str) -> str:
     return "".join(out)
 
 
-def markdown(entry: Entry, level: str = "###") -> str:
+def markdown(entry: Entry, level: str) -> str:
     title = entry.where.replace("_", "\\_")
     label = entry.where.rpartition(".")[2]
     lines = [f"{level} {title} {{ #{entry.where} data-toc-label='{label}' }}", ""]
@@ -268,18 +268,18 @@ def elsewhere(page: Page, pages: dict[str, str], here: set[str]) -> str:
     return "## Methods that are functions as well\n\n" + ", ".join(lines) + "\n\n## Methods of tensors only\n\n"
 
 
-def sections(found: list[Entry], plan: dict[str, tuple[str, ...]]) -> str:
+def sections(found: list[Entry], plan: dict[str, tuple[str, ...]], level: str) -> str:
     """The entries under headings, in the plan's order; those of no heading come last."""
     if not plan:
-        return "\n".join(map(markdown, found))
+        return "\n".join(markdown(e, level) for e in found)
     left = {e.where: e for e in found}
     lines = []
     for title, what in plan.items():
         lines += [f"## {title}", ""]
         for key in what:  # a name, or the file of some
             here = [e for e in left.values() if key in (e.section, e.where.rpartition(".")[2])]
-            lines += [markdown(left.pop(e.where)) for e in here]
-    return "\n".join([*lines, "## More", "", *map(markdown, left.values())])
+            lines += [markdown(left.pop(e.where), "###") for e in here]
+    return "\n".join([*lines, "## More", "", *(markdown(e, "###") for e in left.values())])
 
 
 def build() -> dict[str, str]:
@@ -289,8 +289,8 @@ def build() -> dict[str, str]:
     places = {e.where: page.name for page, found in made for e in found}
     texts, rows = {}, []
     for page, found in made:
-        body = sections(found, SECTIONS.get(page.name, {}))
         extra = elsewhere(page, places, {e.where for e in found})
+        body = sections(found, SECTIONS.get(page.name, {}), "###" if extra else "##")
         examples = sum(e.example is not None for e in found)
         texts[f"{page.name}.md"] = f"# {page.title}\n\n{page.lead}\n\n{extra}{body}"
         rows.append(f"| [{page.title}]({page.name}.md) | {page.lead.split('. ')[0]} | {len(found)} | {examples} |")
@@ -309,7 +309,7 @@ def main() -> int:
     if "--json" in sys.argv:  # for the tests
         print(json.dumps([texts, declared_anchors(), list(op_examples.written())]))
         return 0
-    count = sum(len(re.findall(r"^### ", text, re.M)) for text in texts.values())
+    count = sum(len(re.findall(r"^##+ .* \{ #", text, re.M)) for text in texts.values())
     examples = sum(text.count("```pycon") for text in texts.values())
     print(f"{len(texts)} pages, {count} entries, {examples} examples, {sum(map(len, texts.values())) / 1e6:.1f} MB")
     return 0
