@@ -26,7 +26,7 @@ help:
 	@echo "make bench   speed of the host and of Pyodide on node; ARGS are handed on"
 	@echo "make bench-gpu  the webgpu device on this machine's GPU"
 	@echo "make fuzz-ops  hostile calls of every op under the sanitizers, about an hour"
-	@echo "make docs    support table, type stubs, and the reference of the ops (demos/docs/_site/index.html)"
+	@echo "make docs    support table, type stubs, and the docs site (demos/_site/docs), which make demo serves"
 	@echo "make clean   removes what was built"
 
 setup:
@@ -81,8 +81,8 @@ docs: build
 	$(PY) demos/docs/support.py
 	$(PY) demos/docs/public_names.py
 	$(PY) demos/docs/stubs.py
-	$(PY) demos/docs/reference.py
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --config-file demos/mkdocs.yml
 
 clean:
-	rm -rf .build .out wheels/dist demos/_site demos/docs/_site torchlite/_C.abi3.so
+	rm -rf .build .out wheels/dist demos/_site torchlite/_C.abi3.so
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

@@ -10,6 +10,7 @@ import argparse
 import ast
 import hashlib
 import html
+import importlib.util
 import json
 import os
 import re
@@ -38,6 +39,13 @@ EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
 EXAMPLES = [HERE / "playground" / "examples", HERE.parent / "tests" / "programs"]
 PACKAGES = "https://cdn.jsdelivr.net/pyodide/v{}/full/"  # where Pyodide publishes them
 PYODIDE = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"]
+NO_DOCS = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>torchlite docs</title>
+<link rel="icon" href="../icon.svg"><link rel="stylesheet" href="../style.css"><div class="shell"><main>
+<h1>No docs here</h1><p>This site was built without them. <code>make build</code>, then <code>make demo</code>, builds
+them too. Their pages can be read in <code>demos/docs</code> as well.</p><p><a href="../index.html">Back</a></p>
+</main></div></html>
+"""
 TOOL_WHEELS = ["micropip", "packaging"]  # PyScript installs wheels with these; the Digits page does without
 
 
@@ -67,11 +75,12 @@ def main():
     first = html.escape((examples / "tensors.py").read_text(), quote=False)
     fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first})
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
+    note = build_docs()
     write_list(folders, wheel.name)
 
     files = [path for path in SITE.rglob("*") if path.is_file()]
     size = sum(path.stat().st_size for path in files) / 1e6
-    print(f"{os.path.relpath(SITE)}: {len(files)} files, {size:.1f} MB, {wheel.name}")
+    print(f"{os.path.relpath(SITE)}: {len(files)} files, {size:.1f} MB, {wheel.name}{note}")
 
 
 def newest_wheel():
@@ -167,10 +176,33 @@ def copy_examples(target):
     (target / "menu.json").write_text(json.dumps(menu))
 
 
+def build_docs():
+    """The docs, where mkdocs-material and this Python's core are; elsewhere a page, and what is returned, say so."""
+    target = SITE / "docs"
+    lacking = "mkdocs-material" if importlib.util.find_spec("material") is None else ""
+    if not lacking and not (HERE.parent / "torchlite" / "_C.abi3.so").exists():
+        lacking = "the core for this Python"
+    if lacking:
+        target.mkdir()
+        (target / "index.html").write_text(NO_DOCS)
+        return f", without the docs: they need {lacking} (make build)"
+    env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", HERE / "mkdocs.yml"]
+    # Not --quiet: mkdocs then counts no warnings, and a broken link would pass.
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if done.returncode:
+        sys.exit(done.stdout)
+    for path in [*target.rglob("*.map"), target / "sitemap.xml", target / "sitemap.xml.gz"]:
+        path.unlink(missing_ok=True)
+    shutil.rmtree(target / "assets" / "javascripts" / "lunr", ignore_errors=True)  # for other languages than English
+    return ""
+
+
 def write_list(folders, wheel):
     """files.json: what the service worker stores, where the worker finds Python, and how much there is to download."""
     files = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file())
-    pages = [path for path in files if not path.startswith("runtime/") and path != "sw.js"]
+    # The docs are stored page by page, as they are visited.
+    pages = [path for path in files if not path.startswith(("runtime/", "docs/")) and path != "sw.js"]
     counted = [
         folders["pyodide"] + "pyodide.asm.wasm",
         folders["pyodide"] + "python_stdlib.zip",

@@ -35,6 +35,11 @@ self.addEventListener("fetch", (event) => {
 
 // A page that has everything it needs asks for the rest, so that the others open without a network, too.
 self.addEventListener("message", (event) => {
+  if (event.data.keep) {
+    // What a page had fetched before this worker was there.
+    const mine = event.data.keep.filter((url) => url.startsWith(root));
+    event.waitUntil(Promise.all(mine.map((url) => fetchAndStore(event, url))).catch(() => {}));
+  }
   if (event.data !== "keep all") return;
   const keep = async () => {
     const list = await (await fromNetwork(event, root + LIST)).json();

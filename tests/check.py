@@ -189,9 +189,11 @@ OWN_NAMES = ("torchlite/webgpu/", "torchlite/ops/", "torchlite/_files/", "native
 
 def python_unused(fix: bool) -> bool:
     """Functions, classes and constants of a module that no file names but by their definition. A decorator may use
-    what it decorates; pip and pytest find their hooks by name, tests/packages/worker.py runs every function of a case
-    file."""
-    hooks = re.compile(r"__\w+__|test_\w+|pytest_\w+|build_\w+|get_requires_\w+|collect_ignore")
+    what it decorates; pip, pytest and mkdocs find their hooks by name, tests/packages/worker.py runs every function of
+    a case file."""
+    hooks = re.compile(
+        r"__\w+__|test_\w+|pytest_\w+|build_\w+|get_requires_\w+|collect_ignore|on_(config|files|page_\w+)"
+    )
     suffixes = (".py", ".c", ".h", ".inc", ".ts", ".mjs", ".js", ".html", ".toml", ".md", "Makefile")
     text = {name: (ROOT / name).read_text(errors="replace") for name in source_files(*suffixes)}
     named = collections.Counter(word for t in text.values() for word in re.findall(r"\w+", t))

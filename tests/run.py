@@ -252,10 +252,10 @@ BROWSERS = {  # name here -> name in pytest-pyodide, its program, how it is inst
 }
 
 
-# what the page does when the GPU or the browser's policy fails it, the demo's GPU switch: the same code in every
-# browser and Pyodide; chromium-314 runs them
+# what the page does when the GPU or the browser's policy fails it, the demo's GPU switch, the docs: the same code in
+# every browser and Pyodide; chromium-314 runs them
 SAME_CODE = [
-    f"tests/browser/test_{name}.py" for name in ("webgpu_faults", "webgpu_policy", "webgpu_profile", "demo_gpu")
+    f"tests/browser/test_{name}.py" for name in ("webgpu_faults", "webgpu_policy", "webgpu_profile", "demo_gpu", "docs")
 ]
 
 

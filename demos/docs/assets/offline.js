@@ -1,0 +1,15 @@
+// Pages of the docs stay readable without a network: those that were opened, and the search.
+
+const base = new URL("../../", import.meta.url);
+
+async function keep() {
+  const container = navigator.serviceWorker;
+  const first = !container.controller;
+  await container.register(new URL("sw.js", base));
+  const { active } = await container.ready;
+  const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
+  const index = new URL("docs/search/search_index.json", base).href;
+  if (first) active.postMessage({ keep: [location.href.split("#")[0], index, ...loaded] });
+}
+
+if ("serviceWorker" in navigator && isSecureContext) keep().catch((error) => console.warn("No service worker:", error));

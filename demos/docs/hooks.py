@@ -1,0 +1,100 @@
+"""What mkdocs does beyond its settings: pages that are made or lie elsewhere, and links that fit the site.
+
+Pages link to files of the repository, so that they can be read there too. In the site a link to another page becomes a
+link to that page, one to a demo a link to the demo, and one to any other file its name."""
+
+from __future__ import annotations
+
+import logging
+import pathlib
+import posixpath
+import re
+import sys
+
+from mkdocs.structure.files import File
+
+LOG = logging.getLogger("mkdocs.hooks")
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+DOCS = "demos/docs/"
+# pages of the site that lie outside of its folder
+ELSEWHERE = {
+    "SECURITY.md": "security.md",
+    "CHANGELOG.md": "changelog.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "wheels/README.md": "wheels.md",
+}
+API = "javascript.md"  # of the npm package
+DEMOS = ("digits", "pyscript", "playground", "index.html")
+LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s#]*)(#[^)\s]*)?\)")
+FENCE = re.compile(r"(^```.*?^```)", re.M | re.S)
+
+
+def on_config(config):
+    sys.path[:0] = [str(ROOT), str(HERE)]  # here: mkdocs takes back what a hook does to the path at its import
+    import reference_plan
+
+    for section in config.nav:
+        for title, pages in section.items():
+            if title == "Reference":
+                pages[:] = ["reference/index.md"] + [
+                    {page.title: f"reference/{page.name}.md"} for page in reference_plan.PAGES
+                ]
+            for entry in pages:
+                if isinstance(entry, dict) and "Decisions" in entry:
+                    found = sorted(p.name for p in (HERE / "decisions").glob("0*.md"))
+                    entry["Decisions"] = ["decisions/README.md", *(f"decisions/{name}" for name in found)]
+    if (HERE / API).exists():
+        config.nav[0]["Start"].append({"JavaScript: the API": API})
+    return config
+
+
+def on_files(files, config):
+    import reference
+
+    for name, text in reference.build().items():
+        files.append(File.generated(config, f"reference/{name}", content=text))
+    for source, name in ELSEWHERE.items():
+        files.append(File.generated(config, name, content=(ROOT / source).read_text()))
+    icon = (HERE.parent / "icon.svg").read_bytes()
+    files.append(File.generated(config, "assets/icon.svg", content=icon))
+    return files
+
+
+def on_page_markdown(markdown, page, config, files):
+    uri = page.file.src_uri
+    if uri.startswith("reference/"):
+        return markdown
+    if uri == "start/javascript.md" and API in known_pages(files):
+        markdown += f"\nThe npm package has types, memory that frees itself, and more: [the API](../{API}).\n"
+    source = next((s for s, name in ELSEWHERE.items() if name == uri), DOCS + uri)
+    known = known_pages(files)
+    parts = FENCE.split(markdown)
+    parts[::2] = [LINK.sub(lambda m: fitted(m, source, uri, known), part) for part in parts[::2]]
+    # "python page" tells the tests what a block is; here its language is all that counts
+    text = re.sub(r"^```(\w+) [\w ]+$", r"```\1", "".join(parts), flags=re.M)
+    if re.search(r"^```\S+ ", text, re.M):
+        LOG.warning("%s: a block of code of an unknown kind", uri)
+    return text
+
+
+def known_pages(files):
+    return {file.src_uri for file in files.documentation_pages()}
+
+
+def fitted(match: re.Match[str], source: str, uri: str, known: set[str]) -> str:
+    text, target, anchor = match[1], match[2], match[3] or ""
+    path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+    page = ELSEWHERE.get(path, path.removeprefix(DOCS) if path.startswith(DOCS) else "")
+    if page in known:
+        return f"[{text}]({posixpath.relpath(page, posixpath.dirname(uri) or '.')}{anchor})"
+    part = path.removeprefix("demos/").split("/")[0]
+    if path.startswith("demos/") and part in DEMOS:
+        # the site lies in the folder docs of the demos: as many steps up as the page has folders, and one
+        up = "../" * (uri.count("/") + 1)
+        place = path.removeprefix("demos/")
+        return f'<a href="{up}{place if place.endswith(".html") else place + "/index.html"}">{text}</a>'
+    if path.startswith(DOCS) and not (ROOT / path).exists():
+        LOG.warning("%s: no page %s", uri, target)
+    is_name = not text.startswith("`") and " " not in text
+    return f"`{path}`" if is_name else text

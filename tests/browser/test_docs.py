@@ -1,0 +1,98 @@
+"""The docs in a browser: get-started pages and how-tos run as they stand; search works, without a network too."""
+
+import io
+import pathlib
+import re
+
+import pages
+import pytest
+from pages import python, run_async
+from test_demo import KINDS
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "demos" / "docs"
+RESULT = "y = 2.00 x + 1.00"
+
+
+def block(page, kind):
+    return re.search(rf"^```{kind}\n(.*?)^```", (DOCS / page).read_text(), re.M | re.S)[1]
+
+
+def local(html, wheel):
+    """A page of the docs with the runtime of the tests in place of the public one."""
+    html = re.sub(r"https://cdn.jsdelivr.net/pyodide/v[^/]+/full/", "/dist/", html)
+    html = re.sub(r"https://cdn.jsdelivr.net/npm/@pyscript/core@[^/]+/dist/", "/pyscript/", html)
+    return re.sub(r"\./torchlite-[\w.-]+\.whl", f"./dist/torchlite/{wheel}", html)
+
+
+@pytest.fixture(scope="module")
+def doors(dist_folder, wheel_name):
+    import runtime
+
+    roots = {"/dist/": dist_folder, "/pyscript/": runtime.npm_packages() / "@pyscript" / "core" / "dist"}
+    texts = {
+        "/page.html": local(block("start/page.md", "html page"), wheel_name),
+        "/javascript.html": local(block("start/javascript.md", "html javascript"), wheel_name),
+        "/pyscript.html": local(block("start/pyscript.md", "html pyscript"), wheel_name),
+        "/main.py": block("start/pyscript.md", "python pyscript"),
+    }
+    with pages.serve(roots, texts) as base:
+        yield base
+
+
+@pytest.mark.parametrize("name", ["page", "javascript", "pyscript"])
+def test_get_started(driver, doors, name):
+    driver.get(f"{doors}/{name}.html")
+    shown = run_async(
+        driver,
+        """const end = Date.now() + 90000;
+        const text = () => document.querySelector("#out").textContent;
+        while (!text().startsWith("y =") && Date.now() < end) await new Promise((done) => setTimeout(done, 100));
+        return text();""",
+    )
+    assert shown == RESULT
+
+
+def test_how_tos(driver, dist_folder, wheel_name):
+    """The programs of how-tos, with a file that torch.save wrote."""
+    import torchlite
+
+    file = io.BytesIO()
+    torchlite.save(torchlite.nn.Linear(3, 2).state_dict(), file)
+    (dist_folder / "net.pt").write_bytes(file.getvalue())
+    try:
+        with pages.serve({"/dist/": dist_folder}, {"/empty.html": pages.EMPTY}) as base:
+            driver.get(base + "/empty.html")
+            run_async(driver, pages.load_text(base, wheel_name))
+            for name in ("checkpoint", "cache", "cache"):  # the second time without the server's file
+                code = block(f"howto/{name}.md", "python page").replace('"net.pt"', f'"{base}/dist/net.pt"')
+                assert python(driver, code.replace("print(sorted(state))", "sorted(state)")) == ["bias", "weight"]
+                if name == "cache":
+                    (dist_folder / "net.pt").unlink(missing_ok=True)
+            if python(driver, "import torch; torch.webgpu.is_available()"):
+                for name in ("gpu", "memory"):
+                    python(driver, block(f"howto/{name}.md", "python page") + "\nNone\n")
+    finally:
+        (dist_folder / "net.pt").unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_search_and_offline(visit, server, kind):
+    pytest.importorskip("material", reason="mkdocs-material builds the docs: make setup")
+    page = visit(kind, "/docs/index.html")
+    page.wait("caches.match('search/search_index.json').then((stored) => stored !== undefined)", 30)
+    outside = "performance.getEntriesByType('resource').filter((r) => !r.name.startsWith(location.origin)).length"
+    assert page.eval(outside) == 0
+    page.resize(390, 844)
+    for name in ("reference/nn.functional", "porting", "support"):
+        page.open(f"{server.base}/docs/{name}.html")
+        assert page.eval("document.documentElement.scrollWidth - innerWidth") <= 0, name
+    page.resize(1280, 900)
+    server.stop()
+    page.open(server.base + "/docs/index.html")
+    page.wait("document.querySelector('.md-search__input') !== null", 20)
+    page.click(".md-search__input")
+    page.keys("conv2d")
+    page.wait("document.querySelector('.md-search-result__link[href*=\"conv2d\"]') !== null", 30)
+    page.open(server.base + "/docs/reference/nn.functional.html#torch.nn.functional.conv2d")
+    page.wait("document.getElementById('torch.nn.functional.conv2d').getBoundingClientRect().top < 300", 20)
+    assert not [line for line in page.log if "rror" in line and "Failed to load resource" not in line], page.log
