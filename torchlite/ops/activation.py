@@ -360,7 +360,7 @@ def _prelu_kernel(self, weight):
 def gelu(self, approximate="none"):
     """x * Phi(x), Phi the normal distribution function; "tanh": 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))."""
     if approximate == "none":
-        return self * (0.5 * (1 + torch.erf(self * _SQRT_HALF)))
+        return self * (0.5 * torch.erfc(-self * _SQRT_HALF))
     return self * torch.sigmoid(2 * _SQRT_2_PI * (self + 0.044715 * self * self * self))
 
 
@@ -389,7 +389,7 @@ def gelu_backward(grad_output, self, approximate="none"):
     x = self
     if approximate == "none":
         density = torch.exp(-0.5 * x * x) * (0.5 * _SQRT_2_PI)
-        return grad_output * (0.5 * (1 + torch.erf(x * _SQRT_HALF)) + x * density)
+        return grad_output * (0.5 * torch.erfc(-x * _SQRT_HALF) + x * density)  # erf would lose what is far below 0
     s = torch.sigmoid(2 * _SQRT_2_PI * (x + 0.044715 * x * x * x))
     return grad_output * (s + 2 * x * s * (1 - s) * (_SQRT_2_PI * (1 + 0.134145 * x * x)))
 

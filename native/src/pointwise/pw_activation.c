@@ -42,7 +42,7 @@ F1(a_hardshrink, HARDSHRINK)
 #define SQRT1_2 0.70710678118654752440
 #define INV_SQRT_2PI 0.39894228040143267794
 #define SQRT_2_PI 0.79788456080286535588
-static inline double cdf1(double a) { return 0.5 * (1 + erf(a * SQRT1_2)); }
+static inline double cdf1(double a) { return 0.5 * erfc(-a * SQRT1_2); } /* 1 + erf loses what is far below 0 */
 static inline v4f tanh_arg4(v4f a) { return V((float)SQRT_2_PI) * v4_madd(a * a * a, V(0.044715f), a); }
 static inline double tanh_arg1(double a) { return SQRT_2_PI * (a + 0.044715 * a * a * a); }
 PW_V1(a_gelu_f32, a *vm_normal_cdf(a, vm_normal_exp(a)))
