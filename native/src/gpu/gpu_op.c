@@ -55,8 +55,8 @@ int tl_gpu_cast(TlTensor *dst, TlTensor *src) {
   if (id < 0 && (id = gpu_op_named("cast")) < 0) return -1;
   PyObject *part = gpu_operand(src, dst->ndim, dst->shape, NULL);
   TlNode *node = part ? gpu_expression(id, &part, 1, to, NO_COMPUTE, dst->ndim, dst->shape) : NULL;
+  Py_XDECREF(part); /* only the expression holds it: a product that nobody else reads may run within */
   int r = node && assign(dst, node, NULL) == 0 ? 1 : -1;
-  Py_XDECREF(part);
   Py_XDECREF(node);
   return r;
 }
