@@ -182,7 +182,7 @@ MEANT = [
     Meant(
         "stride",
         r"fft(?s:.*)conj\((?s:.*)\] [-+*/]?= (?s:.*)autograd\.grad\(|"
-        r"view_as_complex\((?s:.*)\w_\((?s:.*)autograd\.grad\(",
+        r"(view_as_complex|conj)\((?s:.*)\w_\((?s:.*)autograd\.grad\(",
         "",
         0,
         "PyTorch replays a view of conjugates or pairs of what was written to, and takes others for views by strides",

@@ -570,7 +570,7 @@ def _base_grid(size, align_corners, like):
 
 def _affine_grid_grad(c, g):
     base = _base_grid(c.size, c.align_corners, g)
-    return g.reshape(g.shape[0], -1, g.shape[-1]).mT.bmm(base)
+    return base.mT.bmm(g.reshape(g.shape[0], -1, g.shape[-1])).mT
 
 
 @op(

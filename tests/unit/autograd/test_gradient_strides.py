@@ -18,6 +18,8 @@ HEAD = (
     "y.real.sum(), [x]); "
 )
 LINES = """
+[G(F.affine_grid(t, size, align_corners=True).square(), t) for shape, size in (((2, 2, 3), (2, 1, 4, 3)),
+    ((1, 3, 4), (1, 1, 2, 3, 2))) for t in (torch.ones(shape).requires_grad_(),)]
 C = R.detach().contiguous().requires_grad_();
     y = torch.conv_tbc(C, torch.ones(2, 2, 5).double(), torch.ones(5).double(), 1); G(y, C), y.detach()
 w = torch.ones(2, 2, 5).double().requires_grad_();
