@@ -199,15 +199,18 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
     const char *src = tl_data(c);
     char *dst = tl_data(r);
     const int64_t *mx = p.map[2];
-    int64_t first = pad[0] > 0 ? pad[0] : 0, end = p.out[2] - (pad[1] > 0 ? pad[1] : 0); /* between them, as in src */
-    if (end < first) end = first;
+    const int64_t left = n && pad[0] > 0 ? pad[0] : 0, right = n && pad[1] > 0 ? pad[1] : 0, width = p.out[2];
+    /* from `first` to `end` a row is as in src; a negative padding on one side may leave less than the other one adds
+     */
+    const int64_t first = left < width ? left : width, end = width - right > first ? width - right : first;
     for (int64_t o = 0; o < p.outer; o++, src += p.in[0] * p.in[1] * p.in[2] * isz)
       for (int64_t z = 0; z < p.out[0]; z++)
-        for (int64_t y = 0; y < p.out[1]; y++, dst += p.out[2] * isz) {
+        for (int64_t y = 0; y < p.out[1]; y++, dst += width * isz) {
           int64_t base = (p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2];
           pad_part(dst, src, base, mx, 0, first, isz);
-          tl_copy_row(dst + first * isz, src + (base + mx[first]) * isz, (size_t)((end - first) * isz));
-          pad_part(dst, src, base, mx, end, p.out[2], isz);
+          if (end > first)
+            tl_copy_row(dst + first * isz, src + (base + mx[first]) * isz, (size_t)((end - first) * isz));
+          pad_part(dst, src, base, mx, end, width, isz);
         }
   }
   if (k->id != TL_PAD_CIRCULAR && n == 6 && self->ndim == 4 && tl_suggests_channels_last(self)) r = as_images(r);

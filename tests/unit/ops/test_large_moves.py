@@ -92,3 +92,29 @@ def test_lerp_by_a_number_is_lerp_by_a_tensor(weight):
     for dtype in (torch.float32, torch.float64):
         a, b = numbers(3, 7, dtype=dtype) / 7, numbers(7, 3, dtype=dtype).t() / 3
         assert torch.equal(torch.lerp(a, b, weight), torch.lerp(a, b, torch.full((3, 7), weight, dtype=dtype)))
+
+
+@pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])
+@pytest.mark.parametrize("padding", [(5, -6), (-6, 5), (5, -9), (2, -4), (-4, 2), (-2, -2), (-3, 1), (1, -3), (5, -8)])
+def test_padding_of_one_side_that_the_other_cuts(mode, padding):
+    """What one side adds may be more than is left of the row."""
+    x = torch.arange(12.0).reshape(1, 2, 6)
+    left, right = padding
+    if mode == "circular" and min(padding) <= -5:  # PyTorch's result is memory that nobody has written
+        with pytest.raises(RuntimeError, match="size too large for the input"):
+            torch.nn.functional.pad(x, padding, mode)
+        return
+    width = 6 + left + right
+    place = {
+        "replicate": lambda i: min(max(i, 0), 5),
+        "reflect": lambda i: abs(i) if i < 6 else 10 - i,
+        "circular": lambda i: i % 6,
+    }[mode]
+    want = [[6.0 * row + place(i - left) for i in range(width)] for row in range(2)]
+    assert torch.nn.functional.pad(x, padding, mode).tolist() == [want]
+
+
+@pytest.mark.parametrize("name", ["_pad_reflect", "_pad_replicate", "_pad_wrap"])
+def test_no_padding_at_all(name):
+    x = torch.arange(6.0).reshape(2, 3)
+    assert getattr(torch.ops.functions, name)(x, []).tolist() == x.tolist()
