@@ -104,11 +104,11 @@ def test_padding_of_one_side_that_the_other_cuts(mode, padding):
         with pytest.raises(RuntimeError, match="size too large for the input"):
             torch.nn.functional.pad(x, padding, mode)
         return
-    width = 6 + left + right
+    width, first, end = 6 + left + right, max(-left, 0), 6 + min(right, 0)
     place = {
         "replicate": lambda i: min(max(i, 0), 5),
         "reflect": lambda i: abs(i) if i < 6 else 10 - i,
-        "circular": lambda i: i % 6,
+        "circular": lambda i: (i - first) % (end - first) + first,  # of what is left
     }[mode]
     want = [[6.0 * row + place(i - left) for i in range(width)] for row in range(2)]
     assert torch.nn.functional.pad(x, padding, mode).tolist() == [want]
