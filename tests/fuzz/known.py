@@ -388,8 +388,8 @@ MEANT = [
     Meant(
         "raises nothing, RuntimeError",
         r"conv\w*\((?s:.*)complex|complex(?s:.*)conv\w*\(",
-        r"torchlite one of the variables needed for gradient computation has been modified by an inplace operation: "
-        r"\[torch\.Complex",
+        r"torchlite (one of the variables needed for gradient computation has been modified by an inplace operation: "
+        r"\[torch\.Complex|Trying to use a saved tensor that has been detached in-place)",
         0,
         "PyTorch makes a convolution of complex numbers of real ones, and saves their copies",
     ),
