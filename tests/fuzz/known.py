@@ -288,7 +288,7 @@ MEANT = [
         "linear in the weights: here the gradient has a graph, whose own gradient is 0",
     ),
     Meant(
-        "graph",
+        "(grad's )?graph",
         r"group_norm",
         "PyTorch requires_grad=True.*torchlite requires_grad=False",
         0,
