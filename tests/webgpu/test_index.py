@@ -103,10 +103,12 @@ def test_sums_and_reductions_with_repeated_indices(dtype):
     both(lambda x, i, s: x.clone().t().index_add_(1, i[0], s[:1, :].expand(4, 4)).t(), x, i, src)
     both(lambda x, i, s: x.scatter(0, i, s, reduce="add"), x, i, src)
     for kind in ("sum", "prod", "mean", "amax", "amin"):
+        # WGSL allows a quotient an error of 2.5 ulp, and an NVIDIA GPU has it
+        tol = 1e-6 if kind == "mean" and dtype.is_floating_point else 0.0
         for include in (True, False):
-            both(lambda x, i, s: x.scatter_reduce(0, i, s, kind, include_self=include), x, i, src)
+            both(lambda x, i, s: x.scatter_reduce(0, i, s, kind, include_self=include), x, i, src, tol=tol)
             if kind != "sum" and dtype is not torch.bool:
-                both(lambda x, i, s: x.index_reduce(0, i[:, 0], s, kind, include_self=include), x, i, src)
+                both(lambda x, i, s: x.index_reduce(0, i[:, 0], s, kind, include_self=include), x, i, src, tol=tol)
 
 
 def test_complex_sums():
