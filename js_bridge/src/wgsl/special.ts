@@ -161,8 +161,8 @@ fn tl_remainder(x: f32, y: f32) -> f32 {
   tl_floor_divide: floorDivide("tl_floor_divide", ""),
   tl_floor_divide_float16: floorDivide("tl_floor_divide_float16", "tl_round_float16"),
   tl_floor_divide_bfloat16: floorDivide("tl_floor_divide_bfloat16", "tl_round_bfloat16"),
-  /* GPUs multiply by the reciprocal of y. Above 2^126 that is below the normal numbers, which they take for 0 (3e38 / 3e38
-   * was 0 on an NVIDIA H200): two less in y's exponent, and a quarter of the quotient. */
+  /* GPUs multiply by the reciprocal of y. Above 2^126 that is below the normal numbers, which they take for 0 (3e38 /
+   * 3e38 was 0 on an NVIDIA H200): two less in y's exponent, and a quarter of the quotient. */
   tl_div: /* wgsl */ `
 fn tl_div(x: f32, y: f32) -> f32 {
   let size = bitcast<u32>(y) & 0x7fffffffu;

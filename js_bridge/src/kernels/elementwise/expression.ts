@@ -97,14 +97,17 @@ function leaves(g: Graph): ReadonlySet<number>[] {
 }
 
 /**
- * The operand `a` of the arithmetic node `n` as the text `t<a>`, or hidden from the compiler if it is arithmetic on an
- * input that another operand depends on too: nothing cancels then. `zero` is a u32 whose value only the host knows.
+ * The operand `j` of the node `n` as the text `t<number>`, or hidden from the compiler: if an earlier operand is the
+ * same, or if both are arithmetic and another operand depends on the same input. Nothing cancels then. `zero` is a u32
+ * whose value only the host knows.
  */
-function operandText(g: Graph, n: Extract<Node, { op: OpName }>, a: number, of: Of, zero: string): string {
+function operandText(g: Graph, n: Extract<Node, { op: OpName }>, j: number, of: Of, zero: string): string {
+  const a = n.args[j]!;
   const from = g.nodes[a]!;
+  const repeated = n.args.indexOf(a) < j; // x - x is not 0 for infinities, and x / x not 1
   const arithmetic = [n, from].every((x) => "op" in x && ALGEBRA.has(x.op) && computeOf(x.dtype) === "f32");
   const shared = (b: number): boolean => b !== a && [...of[b]!].some((i) => of[a]!.has(i));
-  return arithmetic && n.args.some(shared) ? `tl_hidden(t${a}, ${zero})` : `t${a}`;
+  return repeated || (arithmetic && n.args.some(shared)) ? `tl_hidden(t${a}, ${zero})` : `t${a}`;
 }
 type Of = readonly ReadonlySet<number>[];
 
@@ -121,7 +124,7 @@ function opExpression(g: Graph, n: Extract<Node, { op: OpName }>, inputs: Of, ze
   if (text === undefined) throw new UnsupportedKernelError(n.op, compute);
   const operands = n.args.map((a, j) => {
     if (def.condition && j === 0) return truth(`t${a}`, computeOf(of[j]!));
-    return isFloat(compute) && isFloat(of[j]!) ? operandText(g, n, a, inputs, zero) : castTo(`t${a}`, of[j]!, compute);
+    return isFloat(compute) && isFloat(of[j]!) ? operandText(g, n, j, inputs, zero) : castTo(`t${a}`, of[j]!, compute);
   });
   const expr = text.replace(/\b[xyzwv]\b/g, (s) => operands[OPERANDS.indexOf(s as "x")]!);
   if (def.result === "bool") return castTo(`select(0, 1, ${expr})`, "bool", n.dtype);
