@@ -104,7 +104,9 @@ function leaves(g: Graph): ReadonlySet<number>[] {
 function operandText(g: Graph, n: Extract<Node, { op: OpName }>, j: number, of: Of, zero: string): string {
   const a = n.args[j]!;
   const from = g.nodes[a]!;
-  const repeated = n.args.indexOf(a) < j; // x - x is not 0 for infinities, and x / x not 1
+  /* x - x is not 0 for infinities, and x / x not 1 */
+  const alike = (b: Node): boolean => b === from || ("in" in b && "in" in from && b.in === from.in);
+  const repeated = n.args.slice(0, j).some((b) => alike(g.nodes[b]!));
   const arithmetic = [n, from].every((x) => "op" in x && ALGEBRA.has(x.op) && computeOf(x.dtype) === "f32");
   const shared = (b: number): boolean => b !== a && [...of[b]!].some((i) => of[a]!.has(i));
   return repeated || (arithmetic && n.args.some(shared)) ? `tl_hidden(t${a}, ${zero})` : `t${a}`;
