@@ -49,6 +49,7 @@ def trace_module(
     example_inputs_is_kwarg=False,
     _store_inputs=True,
 ):
+    """The module itself, after one run of each named method with its inputs."""
     for name, given in inputs.items():
         method = getattr(mod, "__call__" if name == "forward" else name)
         if example_inputs_is_kwarg:
