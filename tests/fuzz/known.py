@@ -633,6 +633,28 @@ MEANT = [
         "PyTorch records a float that is written to integers, and fails with an internal assert in backward",
     ),
     Meant(
+        "grad's graph|value|graph",
+        r"native_group_norm\((?s:.*)create_graph=True",
+        "",
+        0,
+        "PyTorch's second formula of native_group_norm drops the gradients of mean and rstd; here they are added",
+        order=1,
+    ),
+    Meant(
+        "raises RuntimeError, nothing",
+        r"cum(max|min)\((?s:.*)detach_\(\)",
+        "PyTorch Trying to use a saved tensor that has been detached in-place",
+        0,
+        "PyTorch saves the input of cummax and cummin for its shape; here the shape is saved, not the tensor",
+    ),
+    Meant(
+        "shape",
+        r"conj\(\)(?s:.*)autograd\.grad\((?s:.*)(squeeze|unsqueeze|transpose|t)_\(",
+        "",
+        0,
+        "a gradient that was handed on and then changed in shape: PyTorch's is the given tensor's own object",
+    ),
+    Meant(
         "(grad's )?stride, unused",
         "",
         "",
