@@ -50,7 +50,7 @@ MEANT = [
     ),
     Meant(
         "version|value",
-        r"view_as_(complex|real)\((?s:.*)autograd\.grad\(",
+        r"(view_as_(complex|real)|conj)\((?s:.*)autograd\.grad\(",
         "",
         0,
         "whether the gradient of a view of a changed tensor shares the memory of the gradient it was made of",
@@ -633,6 +633,13 @@ MEANT = [
         "PyTorch records a float that is written to integers, and fails with an internal assert in backward",
     ),
     Meant(
+        "value",
+        r"(\*\*|pow|log|sqrt|asin|acos|/|fmod|remainder)(?s:.*)hash_tensor\(",
+        "",
+        0,
+        "the hash of a NaN is that of its bits; the sign of a NaN that an op makes is the processor's choice",
+    ),
+    Meant(
         "grad's graph|value|graph",
         r"native_group_norm\((?s:.*)create_graph=True",
         "",
@@ -648,7 +655,7 @@ MEANT = [
         "PyTorch saves the input of cummax and cummin for its shape; here the shape is saved, not the tensor",
     ),
     Meant(
-        "shape",
+        "shape|raises nothing, RuntimeError",
         r"conj\(\)(?s:.*)autograd\.grad\((?s:.*)(squeeze|unsqueeze|transpose|t)_\(",
         "",
         0,
