@@ -466,9 +466,9 @@ def _upper(row, col, offset):
 
 
 def _indices(t, name, dtype, device):
-    if dtype == torch.bool or (dtype is not None and dtype.is_complex):
+    if dtype not in (None, torch.int32, torch.int64):
         raise not_implemented(name, dtype)
-    if dtype is not None and dtype != torch.int64:
+    if dtype == torch.int32:
         t = t.to(dtype)
     return t if device is None else t.to(device)
 

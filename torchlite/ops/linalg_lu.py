@@ -16,6 +16,7 @@ from .linalg import (
     _hidden,
     _linalg,
     _no_half,
+    _no_inverse,
     _read_by_columns,
     _square,
     _triangular,
@@ -80,6 +81,11 @@ def _orders(pivots, m):
     for p in rows:
         order = list(range(m))
         for i, j in enumerate(p):
+            if not 1 <= j <= m:
+                raise RuntimeError(
+                    "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+                    "Did you properly pass the result of lu_factor?"
+                )
             order[i], order[j - 1] = order[j - 1], order[i]
         out.append(order)
     return torch.tensor(out, dtype=torch.int64, device=pivots.device).reshape(tuple(pivots.shape[:-1]) + (m,))
@@ -167,8 +173,16 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
             "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
         )
+    if LU_data.dim() < 2:
+        raise RuntimeError(
+            f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead"
+        )
     m, n = LU_data.shape[-2:]
     k = min(m, n)
+    if unpack_pivots and LU_pivots.shape != (*LU_data.shape[:-2], k):
+        raise RuntimeError(
+            f"torch.lu_unpack: Expected LU_pivots of shape {[*LU_data.shape[:-2], k]}, got {list(LU_pivots.shape)}"
+        )
     P = L = U = LU_data.new_empty((0,))
     if unpack_pivots:
         order = _permutation(LU_pivots, m)
@@ -219,12 +233,23 @@ def _lu_solve_of(LU, pivots, B, left, adjoint):
 )
 def lu_solve(LU, pivots, B, left=True, adjoint=False):
     """X with A X = B (or X A = B, or with A^H) from the LU decomposition of A."""
+    _floating("torch.linalg.lu_solve", LU, low=False)
+    if LU.dtype != B.dtype:
+        raise RuntimeError(
+            f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
+            f"{LU.dtype._scalar_type} and B of type {B.dtype._scalar_type} instead"
+        )
     _square("linalg.lu_solve", LU)
     if pivots.dtype != torch.int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     _compatible("linalg.lu_solve", LU, B, left)
     if pivots.dim() < 1 or pivots.shape[-1] != LU.shape[-1]:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+    if LU.shape[:-1] != pivots.shape:
+        raise RuntimeError(
+            "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots.shape)} instead"
+        )
     x = _lu_solve_of(LU, pivots, _read_by_columns(B) if left else B, left, adjoint)
     return _columns(x) if left else x.contiguous()
 
@@ -316,12 +341,6 @@ def inv_ex(A, check_errors=False):
     if check_errors:
         _failed("linalg.inv", info, _no_inverse)
     return x, info
-
-
-def _no_inverse(i):
-    return (
-        f"The diagonal element {i} is zero, the inversion could not be completed because the input matrix is singular."
-    )
 
 
 @_linalg("inv(Tensor A) -> Tensor", out=Out(EXACT, by="linalg_inv_ex"), samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])

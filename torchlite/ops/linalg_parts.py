@@ -3,9 +3,9 @@
 import torchlite as torch
 
 from ._declare import op
-from .linalg import _expand_batch, _failed, _indefinite, _ldl_zero
+from .linalg import _expand_batch, _failed, _indefinite, _ldl_zero, _no_inverse
 from .linalg_derived import _det_checked, _slogdet_checked
-from .linalg_lu import _no_inverse, _singular, _solve_any, _zero_pivot
+from .linalg_lu import _singular, _solve_any, _zero_pivot
 from .linalg_spectral import _eigh_grad, _eigh_of, _svd_checked, _svd_grad
 
 _TEXTS = {

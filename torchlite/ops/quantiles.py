@@ -1,6 +1,8 @@
 """Medians, modes, quantiles, and the k-th smallest."""
 
 import torchlite as torch
+
+from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import bodies, op, reference
 from ._out import Out, QUANTILE
@@ -142,9 +144,7 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
     if dim is None:
         sequence, out = x.flatten(), ([1] * x.dim() if keepdim else [])
     else:
-        if x.dim() and not -x.dim() <= dim < x.dim():
-            x.size(dim)
-        dim = dim % x.dim() if x.dim() else 0
+        dim = _C.wrap_dim(dim, max(x.dim(), 1))
         sequence = x.movedim(dim, -1) if x.dim() else x.reshape(1)
         if keepdim:
             out = [1 if i == dim else n for i, n in enumerate(shape)]

@@ -121,6 +121,14 @@ static int check_shapes(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias)
          "instead",
          a->transposed ? "transposed=1, " : "", tl_fmt_shape(w->ndim, w->shape), LL(outc),
          tl_fmt_shape(bias->ndim, bias->shape));
+  if (a->transposed && !outc) { /* PyTorch runs one spatial dim as two */
+    const int64_t two[4] = {w->shape[0], 0, 1, w->shape[2]};
+    if (nd == 3)
+      FAIL("non-empty 5D (n_output_plane x n_input_plane x kernel_depth x kernel_height x kernel_width) tensor "
+           "expected for weight, but got: %s",
+           tl_fmt_shape(w->ndim, w->shape));
+    FAIL("non-empty 2D or 4D weight tensor expected, but got: %s", tl_fmt_shape(4, nd == 1 ? two : w->shape));
+  }
   if (!a->transposed) {
     bool bad = false;
     int64_t in[3];
