@@ -296,7 +296,7 @@ def range(start, end, step, dtype, layout, device, pin_memory, requires_grad=Fal
         "with Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
         stacklevel=2,
     )
-    if step == 0:
+    if not (step < 0 or step > 0):  # NaN, too
         raise RuntimeError("step must be nonzero")
     if (step > 0 and end < start) or (step < 0 and end > start):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")

@@ -417,7 +417,7 @@ def ldl_factor(self, hermitian=False):
     return LD, pivots
 
 
-@_linalg("ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=True, grad={})
+@_linalg("ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=Out(EXACT), grad={})
 def ldl_solve(LD, pivots, B, hermitian=False):
     """X with A X = B from the factors of `ldl_factor`."""
     name = "torch.linalg.ldl_solve"

@@ -6,7 +6,7 @@ import torchlite as torch
 
 from .. import _C
 from .._core.errors import not_square
-from ._declare import op
+from ._declare import op, refuse_gradient
 from ._out import EXACT, Out, castable
 from .linalg import _hidden, _linalg, _matrix
 from .linalg_lu import inv_ex
@@ -276,6 +276,7 @@ def _pinv(x, atol, rtol, hermitian):
 )
 def pinv(self, atol=None, rtol=None, hermitian=False):
     """Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol * largest) count as zero."""
+    refuse_gradient("linalg_pinv", **{n: t for n, t in (("atol", atol), ("rtol", rtol)) if isinstance(t, torch.Tensor)})
     _real_tolerances("torch.linalg.pinv", atol, rtol)
     return _pinv(self, atol, rtol, hermitian)
 

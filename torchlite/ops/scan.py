@@ -1,6 +1,7 @@
 """Scans along one dim: cumulative sums, products, extremes, differences, trapezoids."""
 
 import torchlite as torch
+from .. import _C
 from .._core.errors import repeated_dim
 from .._core.dispatch_modes import all_examples
 from ._declare import op, python, reference
@@ -195,6 +196,7 @@ def _spacing(y, x, dim, name):
         shape = [1] * y.dim()
         shape[dim] = x.size(0) - 1
         return (x[1:] - x[:-1]).view(shape)
+    dim = _C.wrap_dim(dim, y.dim())  # of y for both
     if x.dim() < y.dim():
         x = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape))
     return x.narrow(dim, 1, x.size(dim) - 1) - x.narrow(dim, 0, x.size(dim) - 1)
@@ -262,7 +264,7 @@ def cumulative_trapezoid_x(y, x, dim=-1):
     _check_integral(y, x, "cumulative_trapezoid")
     step = _spacing(y, x, dim, "cumulative_trapezoid")
     right, left = _ends(y, dim)
-    return (step * (left + right)).cumsum(dim) / 2.0
+    return ((left + right) * step).cumsum(dim) / 2.0
 
 
 @op(
