@@ -574,6 +574,7 @@ def householder_product(input, tau):
         raise RuntimeError(
             f"{name}: tau dtype {tau.dtype._scalar_type} does not match input dtype {input.dtype._scalar_type}"
         )
+    _no_half("orgqr_cpu", input, True)
     if not _C.differentiated(input, tau):
         return _householder(input, tau)
     m, n = input.shape[-2:]

@@ -273,19 +273,33 @@ def _same_dtype(name, A, B):
         )
 
 
-def _solve_any(name, A, B, left):
-    _floating(name, A)
-    _square(name, A)
-    _same_dtype(name, A, B)
-    vector = B.dim() == 1 or (B.dim() == A.dim() - 1 and A.shape[:-1] == B.shape)
-    b = B.unsqueeze(-1) if vector else B
-    if vector and not left:
-        raise RuntimeError(
-            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. "
-            "In this case linalg.solve is equivalent to B / A.squeeze(-1)"
-        )
-    _compatible(name, A, b, left)
-    a, b = _expand_batch(A, b)
+def _is_vector(A, B):
+    """Whether B is a vector for each matrix of A."""
+    return B.dim() == 1 or (B.dim() == A.dim() - 1 and A.shape[:-1] == B.shape)
+
+
+def _solve_any_grad(c, g):
+    x, y, vector = c.result0, g[0], _is_vector(c.A, c.result0)
+    if vector:
+        x, y = x.unsqueeze(-1), y.unsqueeze(-1)
+    y = _solve_of(c.A.mH, y, c.left)[0]
+    found = {"B": y.squeeze(-1) if vector else y}
+    if c.needs_A:
+        found["A"] = -(y.matmul(x.mH) if c.left else x.mH.matmul(y))
+    return found
+
+
+@_hidden(
+    "_linalg_solve_of(Tensor A, Tensor B, bool left) -> (Tensor, Tensor)",
+    grad=_solve_any_grad,
+    nondiff=(1,),
+    node="LinalgSolveExBackward0",
+    tags="own",
+)
+def _solve_of(A, B, left):
+    """X with A X = B, or X A = B, and info; B may hold vectors. One node for all forms, as in PyTorch."""
+    vector = _is_vector(A, B)
+    a, b = _expand_batch(A, B.unsqueeze(-1) if vector else B)
     if left:
         x, _, _, info = _solve(a, b)
     else:
@@ -295,6 +309,21 @@ def _solve_any(name, A, B, left):
         x = x.squeeze(-1)
         return (_columns(x) if x.dim() > 1 else x), info  # a batch of vectors counts as one matrix
     return x, info
+
+
+def _solve_any(name, A, B, left):
+    _floating(name, A, low=False)
+    _square(name, A)
+    _same_dtype(name, A, B)
+    vector = _is_vector(A, B)
+    _compatible(name, A, B.unsqueeze(-1) if vector else B, left)
+    if vector and not left:
+        raise RuntimeError(
+            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. "
+            "In this case linalg.solve is equivalent to B / A.squeeze(-1)"
+        )
+    _no_half("lu_cpu", A)
+    return _solve_of(A, B, left)
 
 
 @_linalg(

@@ -34,6 +34,11 @@ def _to_norm_dtype(name, x, dtype):
         return x
     if dtype.is_complex != x.is_complex() and x.is_complex():
         raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {dtype._scalar_type}")
+    if torch.promote_types(x.dtype, dtype) != dtype:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({x.dtype._scalar_type}) should be convertible without narrowing to the "
+            f"specified dtype ({dtype._scalar_type})"
+        )
     return x.to(dtype)
 
 
