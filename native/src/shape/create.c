@@ -335,7 +335,7 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     }
   }
   if (logs)
-    for (int64_t i = 0; i < n; i++) p[i] = pow(base, p[i]);
+    for (int64_t i = 0; i < n; i++) p[i] = pow(base, n > 1 || tl_double(a[0], &x) < 0 ? p[i] : x);
   r = tl_cast(t, d);
   TL_DEC(t);
   return (PyObject *)r;

@@ -90,7 +90,7 @@ torch.linalg.lu_solve(torch.eye(2).expand(3, 2, 2), torch.ones(2, dtype=torch.in
 torch.lu_unpack(torch.ones(2, 2), torch.zeros(2, dtype=torch.int32))
 torch.lu_unpack(torch.ones(2, 2), torch.full((2,), 5, dtype=torch.int32))
 torch.lu_unpack(torch.ones(2), torch.ones(2, dtype=torch.int32))
-torch.linalg.ldl_solve(torch.eye(2), torch.ones(2, dtype=torch.int32), torch.ones(2, 1), out=torch.ones(2, 1).double())
+torch.linalg.ldl_solve(torch.eye(2), torch.ones(2).int(), torch.ones(2, 1), out=torch.ones(2, 1).double())
 torch.linalg.lstsq(torch.ones(3, 3), torch.ones(1, 3, 3))
 torch.linalg.lstsq(torch.ones(3, 3), torch.ones(4))
 torch.linalg.pinv(torch.eye(2), rtol=torch.tensor(1e-3, requires_grad=True))
@@ -114,6 +114,11 @@ F.conv_transpose3d(torch.ones(1, 4, 4, 4, 4), torch.ones(4, 0, 3, 3, 3))
 F.adaptive_avg_pool2d(torch.ones(1, 2, 4, 4), (5, None, 5))
 F.adaptive_avg_pool2d(torch.ones(1, 2, 4, 4), (5,))
 F.adaptive_max_pool2d(torch.ones(1, 2, 4, 4), (1,))
+F.conv_transpose2d(torch.ones(1, 1, 2, 0), torch.ones(1, 1, 2, 2))
+F.conv1d(torch.ones(1, 1, 0), torch.ones(1, 1, 2), padding=2)
+F.conv3d(torch.ones(1, 1, 2, 2, 0), torch.ones(1, 1, 2, 2, 2), padding=2)
+F.unfold(torch.ones(1, 1, 5, 5), (2,))
+F.fold(torch.ones(1, 4, 9), (4, 4), 2, (1,))
 F.huber_loss(torch.ones(2), torch.ones(2), delta=math.nan)
 F.smooth_l1_loss(torch.ones(2), torch.ones(2), beta=math.nan)
 F.embedding_bag(torch.tensor([0, 1]), torch.ones(5, 5), torch.tensor([0])[:0], include_last_offset=True)
@@ -145,4 +150,23 @@ x = torch.ones(3, 2, requires_grad=True); y = torch.normal(x[0], x); type(y.grad
 torch.hash_tensor(torch.ones(2, requires_grad=True))
 """)
 def test_gradients_of_random_numbers(line):
+    alike(line)
+
+
+@cases("""
+torch.zeros(2, True)
+torch.zeros((2, True))
+torch.zeros((True, 2))
+torch.zeros(True, 2)
+F.pad(torch.ones(1, 3), (0, True))
+torch.ones(2, 2).sum((0, True))
+torch.ones(4).reshape(2, True, 2)
+torch.logspace(4.3, -3, 1, 5., dtype=torch.int64)
+x = torch.zeros(1, requires_grad=True); F.binary_cross_entropy(x, torch.ones(1)).backward(); x.grad
+torch.autograd.gradcheck(lambda a: a.argmax(), torch.ones(3, dtype=torch.float64, requires_grad=True))
+torch.autograd.gradcheck(lambda a: (a * 2).detach(), torch.ones(3, dtype=torch.float64, requires_grad=True))
+torch.func.stack_module_state([])
+""")
+def test_taken(line):
+    """What PyTorch takes, and what differed beside the refusals."""
     alike(line)
