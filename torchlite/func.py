@@ -519,6 +519,8 @@ def replace_all_batch_norm_modules_(root):
 
 def stack_module_state(models):
     """(stacked parameters, stacked buffers) of models of one kind."""
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
 
     def stacked(dicts):
         return {k: torch.stack([d[k].detach() for d in dicts]) for k in dicts[0]}

@@ -1,6 +1,8 @@
 """Medians, modes, quantiles, and the k-th smallest."""
 
 import torchlite as torch
+
+from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import bodies, op, reference
 from ._out import Out, QUANTILE
@@ -142,9 +144,7 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
     if dim is None:
         ordered, out = x.flatten().sort()[0], [1] * x.dim() if keepdim else []
     else:
-        if x.dim() and not -x.dim() <= dim < x.dim():
-            x.size(dim)
-        dim, out = dim % x.dim() if x.dim() else 0, list(x.shape)
+        dim, out = _C.wrap_dim(dim, max(x.dim(), 1)), list(x.shape)
         out[dim : dim + 1] = [1] if keepdim and out else []
         moved = x if dim == x.dim() - 1 else x.unsqueeze(-1).transpose(dim, -1)
         ordered = moved.sort()[0]

@@ -162,8 +162,6 @@ for _mode, _n, _aa in [
 # ---- columns ---------------------------------------------------------------------------------------------------------
 def _pair(v, name):
     v = (v, v) if isinstance(v, int) else tuple(v)
-    if len(v) == 1:
-        v = v * 2
     if len(v) != 2:
         raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(v)}")
     return v
