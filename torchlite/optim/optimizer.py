@@ -533,6 +533,17 @@ def new_step() -> Tensor:
     return torch.tensor(0.0, dtype=_get_scalar_dtype())
 
 
+def decay(p: Any, grad: Any, group: dict[str, Any], lr: Any) -> Any:
+    """The gradient with weight decay added; a decoupled one shrinks the parameter itself instead."""
+    weight_decay = group["weight_decay"]
+    if weight_decay == 0:
+        return grad
+    if not group["decoupled_weight_decay"]:
+        return grad.add(p, alpha=weight_decay)
+    p.mul_(1 - lr * weight_decay)
+    return grad
+
+
 def count_step(state: Any) -> float:
     """Adds 1 to state["step"] and returns it as a number."""
     state["step"] += 1
