@@ -1,5 +1,5 @@
-/* simd.h: vectors of four floats or two doubles over the compiler's vector extension. The same source gives SSE on the host, SIMD128
- * in WASM and relaxed SIMD (fused multiply-add) when built with -mrelaxed-simd. */
+/* simd.h: vectors of four floats or two doubles over the compiler's vector extension. The same source gives SSE on the
+ * host, SIMD128 in WASM and relaxed SIMD (fused multiply-add) when built with -mrelaxed-simd. */
 #ifndef TL_SIMD_H
 #define TL_SIMD_H
 #include <stdbool.h>
