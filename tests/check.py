@@ -194,7 +194,7 @@ OWN_NAMES = (
     "demos/",
     "tests/",
 )
-# whose names are: torch._C's, and functions that tests/packages/worker.py runs
+# files whose names are asked for: torch._C's, and the functions that tests/packages/worker.py runs
 FOUND_BY_NAME = ("torchlite/_core/c_", "tests/packages/cases/")
 
 
