@@ -4,20 +4,27 @@ the submission of its commands. The last column is the second use of the same op
 that has nothing left to plan, and so the least that a first use can cost.
 
     python tests/bench/first_use.py [--runs 5] [--frames CASE]
+    python tests/bench/first_use.py --instructions
 
 On this Python, over a node process; each run is a process of its own, and the least time of all runs counts. The op has
 run on the CPU before, so that its schema is parsed. --frames prints the functions that a case calls.
+--instructions counts machine instructions of the first and the third use, with valgrind and a bridge that does nothing:
+the milliseconds of a busy machine say little.
 """
 
 from __future__ import annotations
 
 import argparse
+import functools
 import gc
+import itertools
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any
 
@@ -39,6 +46,7 @@ CASES = {
     "gather": lambda t, a, b: a.gather(1, b.long()),
     "conv2d": lambda t, a, b: t.nn.functional.conv2d(a[None, None], b[None, None, :3, :3]),
 }
+UNDER_VALGRIND = "under valgrind"
 FIGURES = "frames", "+submit", "plans", "+submit", "ms", "+submit", "2nd use"
 
 
@@ -113,12 +121,68 @@ def measure(shown: str) -> dict[str, list[float]]:
     return results
 
 
+def run_under_valgrind() -> None:
+    """Each use of each case runs inside functools.reduce, the function whose calls valgrind counts."""
+    import remote
+
+    bridge = remote.install()
+    import torchlite as torch
+    from torchlite.webgpu.lazy import stream
+
+    here = torch.ones(64, 64), torch.zeros(64, 64)
+    a, b = (t.to("webgpu") for t in here)
+    kinds = [k(t).tolist() for t in (a, b) for k in (torch.Tensor.int, torch.Tensor.long, torch.Tensor.clone)]
+    assert len(kinds) == 6
+    for f in CASES.values():
+        f(torch, *here)
+    torch.webgpu.synchronize()
+    # functions in C that take any arguments, so that the bridge costs next to nothing
+    bridge.plan = functools.partial(next, itertools.count(5000))
+    bridge.run_at = bridge.alloc = max
+    bridge.backlogged = bool
+    gc.collect()
+    gc.disable()
+
+    def use(f: Any) -> None:
+        r = f(torch, a, b)
+        stream.run_pending()
+        stream.flush()
+        del r
+
+    for _ in range(3):
+        use(lambda t, a, b: (a * b).exp_())
+    for f in [lambda t, a, b: a, *CASES.values()]:
+        for _ in range(3):
+            functools.reduce(lambda _, f: use(f), [f], None)
+    os._exit(0)  # without what Python does at its end
+
+
+def instructions() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        counting = ["--tool=callgrind", "--toggle-collect=functools_reduce", "--dump-after=functools_reduce"]
+        command = ["valgrind", *counting, f"--callgrind-out-file={folder}/use", sys.executable, __file__]
+        env = {**os.environ, "PYTHONHASHSEED": "0"}
+        subprocess.run([*command, "--child", UNDER_VALGRIND], check=True, env=env, stderr=subprocess.DEVNULL)
+        uses = [pathlib.Path(folder, f"use.{i + 1}").read_text() for i in range(3 * (1 + len(CASES)))]
+    counts = [int(re.findall(r"^(?:summary|totals): (\d+)", text, re.M)[0]) for text in uses]
+    nothing = counts[1]  # what the measuring itself takes
+    print(f"{'instructions':16}{'first use':>12}{'third use':>12}")
+    for i, name in enumerate(CASES):
+        print(f"{name:16}{counts[3 * i + 3] - nothing:12}{counts[3 * i + 5] - nothing:12}")
+
+
 def main() -> None:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("--runs", type=int, default=5)
     p.add_argument("--frames", metavar="CASE", choices=CASES)
+    p.add_argument("--instructions", action="store_true")
     p.add_argument("--child", metavar="SHOWN", help=argparse.SUPPRESS)
     a = p.parse_args()
+    if a.child == UNDER_VALGRIND:
+        run_under_valgrind()
+    if a.instructions:
+        instructions()
+        return
     if a.child is not None:
         print(json.dumps(measure(a.child)))
         return

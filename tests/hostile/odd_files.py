@@ -31,6 +31,13 @@ BYTES = bytes(range(16))
 # ---- calls -----------------------------------------------------------------------------------------------------------
 
 
+def bytes_as(dtype, offset, size):
+    """A tensor of one dim of a dtype, over a storage of 16 bytes."""
+    place = number(offset), tup(number(size)), tup(number(1))
+    whole = storage("Byte", count=number(16))
+    return call("torch._utils._rebuild_tensor_v3", whole, *place, b"\x89", ORDERED, glob(dtype))
+
+
 def calls():
     huge = number(2**2000)
     for name, body in {
@@ -57,42 +64,15 @@ def calls():
         "gradient-of-integers": tensor(
             storage("Long", count=number(2)), number(0), tup(number(2)), tup(number(1)), b"\x88", ORDERED
         ),
-        "other-dtype-beyond": call(
-            "torch._utils._rebuild_tensor_v3",
-            storage("Byte", count=number(16)),
-            number(1),
-            tup(number(1)),
-            tup(number(1)),
-            b"\x89",
-            ORDERED,
-            glob("torch.complex128"),
-        ),
-        "quantised": call(
-            "torch._utils._rebuild_tensor_v3",
-            storage("Byte", count=number(16)),
-            number(0),
-            tup(number(16)),
-            tup(number(1)),
-            b"\x89",
-            ORDERED,
-            glob("torch.quint8"),
-        ),
+        "other-dtype-beyond": bytes_as("torch.complex128", 1, 1),
+        "quantised": bytes_as("torch.quint8", 0, 16),
     }.items():
         pickle_case("call", name, body, expect=ORDINARY.replace("value|", ""))
     for name, body in {
         "flag-number": tensor(None, number(0), tup(number(4)), tup(number(1)), huge, ORDERED),
         "size-beyond": call("torch.Size", tup(number(2**70))),
         "bool-of-any-bytes": tensor(storage("Bool", count=number(16)), number(0), tup(number(16)), tup(number(1))),
-        "bool-over-bytes": call(
-            "torch._utils._rebuild_tensor_v3",
-            storage("Byte", count=number(16)),
-            number(0),
-            tup(number(16)),
-            tup(number(1)),
-            b"\x89",
-            ORDERED,
-            glob("torch.bool"),
-        ),
+        "bool-over-bytes": bytes_as("torch.bool", 0, 16),
         "counter": glob("collections.Counter") + b"}(K\1" + huge + b"K\2Nu\x85R",
         "nan-keys": b"}(" + (real(float("nan")) + b"N") * 2000 + b"u",
         "nan-in-set": SET + b"](" + real(float("nan")) * 2000 + b"e\x85R",

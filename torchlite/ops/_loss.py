@@ -28,7 +28,7 @@ def check_full_precision(x, kernel):
         raise not_implemented(kernel, x.dtype)
 
 
-def of_scores(x):
+def class_shape(x):
     """(number of classes, shape of the class numbers) that go with scores (N, C, ...) or (C,)."""
     shape = tuple(x.shape)
     if len(shape) > 1:
@@ -36,8 +36,8 @@ def of_scores(x):
     return shape[0] if shape else 0, ()
 
 
-def weighs(weight, classes, x):
-    """Whether the kernels of webgpu take this weight of each class: None, or a tensor there of the scores' dtype."""
+def is_kernel_weight(weight, classes, x):
+    """Whether webgpu's kernels take this weight of each class: None, or a tensor there of the scores' dtype."""
     return (
         weight is None
         or weight.dim() == 1

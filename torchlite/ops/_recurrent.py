@@ -47,8 +47,8 @@ def _project_steps(x: Any, sizes: Sequence[int] | None, params: Params) -> list[
     return found
 
 
-def _into(hidden: Any, step: Any) -> Any:
-    """hidden + step; PyTorch adds the step in place."""
+def _added(hidden: Any, step: Any) -> Any:
+    """hidden + step, of hidden's shape: PyTorch adds the step in place."""
     result = hidden + step
     if result.shape != hidden.shape:
         raise output_shape(hidden.shape, result.shape)
@@ -71,7 +71,7 @@ def _step(mode: int, step: Any, state: Any, params: Params) -> tuple[Any, Any]:
     """(next state, gates after their activations); a state is (h,), or (h, c) of an LSTM."""
     hidden = linear(state[0], params.w_hh, params.b_hh)
     if mode == LSTM:
-        i, f, g, o = _into(hidden, step).chunk(4, 1)
+        i, f, g, o = _added(hidden, step).chunk(4, 1)
         i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
         c = f * state[1] + i * g
         h = o * torch.tanh(c)
@@ -79,10 +79,10 @@ def _step(mode: int, step: Any, state: Any, params: Params) -> tuple[Any, Any]:
     if mode == GRU:
         xr, xz, xn = step.chunk(3, 1)
         hr, hz, hn = hidden.chunk(3, 1)
-        r, z = torch.sigmoid(_into(hr, xr)), torch.sigmoid(_into(hz, xz))
+        r, z = torch.sigmoid(_added(hr, xr)), torch.sigmoid(_added(hz, xz))
         n = torch.tanh(xn + hn * r)
         return ((state[0] - n) * z + n,), (r, z, hn, n)
-    h = _into(hidden, step)
+    h = _added(hidden, step)
     return (torch.tanh(h) if mode == TANH else torch.relu(h),), ()
 
 
@@ -90,7 +90,7 @@ def _rows(state: Any, start: int, end: int) -> Any:
     return tuple(s[start:end] for s in state)
 
 
-def _below(above: Any, below: Any) -> Any:
+def _appended(above: Any, below: Any) -> Any:
     return tuple(torch.cat(pair, 0) for pair in zip(above, below))
 
 
@@ -121,18 +121,19 @@ def walk(
                 ended.append(_rows(state, n, last))
                 state = _rows(state, 0, n)
             elif n > last and reverse:
-                state = _below(state, _rows(first, last, n))
+                state = _appended(state, _rows(first, last, n))
             last = n
         before[t] = state
         state, gates[t] = _step(mode, steps[t], state, params)
         after[t] = state
     for done in reversed(ended):
-        state = _below(state, done)
+        state = _appended(state, done)
     return before, after, gates, state
 
 
 # ---- one layer in one direction, as an op ----------------------------------------------------------------------------
 def _checked(mode: int, state: Any, given: Any) -> tuple[Any, Params]:
+    """State and weights as `walk` takes them, or an error."""
     if not 0 <= mode < len(GATES):
         raise ValueError("_rnn_layer: the mode %d is none of 0 to 3" % mode)
     if mode == LSTM and state[1] is None:
@@ -149,10 +150,6 @@ def _sequence(x: Any, batch_sizes: Any) -> tuple[Any, Any]:
     return x, None if batch_sizes is None else batch_sizes.tolist()
 
 
-def _flat(parts: list[Any]) -> Any:
-    return torch.cat(parts, 0)
-
-
 def layer(x: Any, state: Any, given: Any, batch_sizes: Any, mode: int, reverse: bool, keep: bool) -> Any:
     """The body of _rnn_layer."""
     state, params = _checked(mode, state, given)
@@ -163,12 +160,12 @@ def layer(x: Any, state: Any, given: Any, batch_sizes: Any, mode: int, reverse: 
     steps, sizes = _sequence(x, batch_sizes)
     _, after, gates, last = walk(mode, steps, state, params, sizes, reverse)
     none = x.new_empty(0)
-    outputs = _flat([s[0] for s in after])
+    outputs = torch.cat([s[0] for s in after])
     kept_gates, states = none, none
     if keep:
         if gates[0]:
-            kept_gates = _flat([torch.cat(g, 1) for g in gates])
-        states = torch.cat([*(_flat([s[1] for s in after]).reshape(-1) for _ in last[1:]), outputs.reshape(-1)])
+            kept_gates = torch.cat([torch.cat(g, 1) for g in gates])
+        states = torch.cat([*(torch.cat([s[1] for s in after]).reshape(-1) for _ in last[1:]), outputs.reshape(-1)])
     output = outputs if x.dim() == 2 else outputs.view(*x.shape[:2], outputs.shape[-1])
     return output, last[0].clone(), last[1].clone() if mode == LSTM else none, kept_gates, states
 
@@ -227,14 +224,14 @@ def layer_grads(
         if rest_h.shape[0]:
             dh = torch.cat([dh, rest_h])
             dc = None if dc is None or rest_c is None else torch.cat([dc, rest_c])
-    d, d_hidden = _flat(of_input), _flat(of_hidden)
+    d, d_hidden = torch.cat(of_input), torch.cat(of_hidden)
     wanted, flat = mask[1], x.reshape(-1, x.shape[-1])
     return (
         d.mm(params.w_ih).view(x.shape) if mask[0] else None,
         dh,
         dc,
         d.t().mm(flat) if wanted else None,
-        d_hidden.t().mm(_flat([s[0] for s in before])) if wanted else None,
+        d_hidden.t().mm(torch.cat([s[0] for s in before])) if wanted else None,
         d.sum(0) if wanted and params.b_ih is not None else None,
         d_hidden.sum(0) if wanted and params.b_hh is not None else None,
         of_hr if wanted else None,

@@ -126,14 +126,15 @@ def _double_backward(c, gi, gw, gb):
     return out
 
 
-def _backward(g, x, w, needs, dims, stride, padding, dilation, transposed, output_padding, groups):
+def _backward(c, g, dims, transposed, output_padding):
     """The gradients as a dict, for inputs with or without a batch."""
+    x, w = c.input, c.weight
     single = x.dim() == dims + 1
     if single:
         g, x = g.unsqueeze(0), x.unsqueeze(0)
-    gi, gw, gb = convolution_backward(
-        g, x.conj(), w.conj(), None, stride, padding, dilation, transposed, output_padding, groups, needs
-    )
+    form = c.stride, c.padding, c.dilation, transposed, output_padding, c.groups
+    needs = [c.needs_input, c.needs_weight, c.needs_bias]
+    gi, gw, gb = convolution_backward(g, x.conj(), w.conj(), None, *form, needs)
     if single and gi is not None:
         gi = gi.squeeze(0)
     return {"input": gi, "weight": gw, "bias": gb}
@@ -192,19 +193,7 @@ def _meaning(x, w, bias, stride, padding, dilation, transposed, output_padding, 
     "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
     kernel="convolution",
     variants="function",
-    grad=lambda c, g: _backward(
-        g,
-        c.input,
-        c.weight,
-        [c.needs_input, c.needs_weight, c.needs_bias],
-        c.weight.dim() - 2,
-        c.stride,
-        c.padding,
-        c.dilation,
-        c.transposed,
-        c.output_padding,
-        c.groups,
-    ),
+    grad=lambda c, g: _backward(c, g, c.weight.dim() - 2, c.transposed, c.output_padding),
     samples=lambda t: [
         (t(2, 4, 5, 5), t(6, 2, 3, 3), t(6), [2, 1], [1, 0], [1, 2], False, [0, 0], 2),
         (t(2, 4, 3, 3), t(4, 3, 2, 2), t(3), [2, 2], [0, 1], [1, 1], True, [1, 0], 1),
@@ -242,19 +231,7 @@ def _declare_conv(n):
         alias=(f"nn.{name}",),
         node="ConvolutionBackward0",
         samples=samples,
-        grad=lambda c, g: _backward(
-            g,
-            c.input,
-            c.weight,
-            [c.needs_input, c.needs_weight, c.needs_bias],
-            n,
-            c.stride,
-            c.padding,
-            c.dilation,
-            False,
-            _ZERO,
-            c.groups,
-        ),
+        grad=lambda c, g: _backward(c, g, n, False, _ZERO),
     )(conv)
 
     def padded(input, weight, bias=None, stride=1, padding="valid", dilation=1, groups=1):
@@ -317,19 +294,7 @@ def _declare_transposed(n):
         alias=(f"nn.{name}",),
         node="ConvolutionBackward0",
         samples=samples,
-        grad=lambda c, g: _backward(
-            g,
-            c.input,
-            c.weight,
-            [c.needs_input, c.needs_weight, c.needs_bias],
-            n,
-            c.stride,
-            c.padding,
-            c.dilation,
-            True,
-            c.output_padding,
-            c.groups,
-        ),
+        grad=lambda c, g: _backward(c, g, n, True, c.output_padding),
     )(conv)
     return fn
 

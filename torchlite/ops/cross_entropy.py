@@ -6,7 +6,7 @@ import torchlite as torch
 from .._core.errors import output_shape
 from .._core.dispatch_modes import all_examples
 from ._declare import op
-from ._loss import check_floating, of_scores, reduced, weighs
+from ._loss import check_floating, class_shape, reduced, is_kernel_weight
 from ._out import FOUND, Out
 
 
@@ -270,14 +270,14 @@ def _smoothing(x, logp, target, weight, reduction, ignore_index, label_smoothing
 
 def _plain(x, target, weight, reduction, ignore_index, label_smoothing):
     """Whether _cross_entropy's kernel takes these arguments: there is nothing to complain about, and nothing rare."""
-    classes, labels = of_scores(x)
+    classes, labels = class_shape(x)
     return (
         x.is_floating_point()
         and x.numel() > 0
         and target.dtype is torch.int64
         and not target.is_cpu
         and tuple(target.shape) == labels
-        and weighs(weight, classes, x)
+        and is_kernel_weight(weight, classes, x)
         and not (weight is not None and weight.requires_grad)
         and reduction in (0, 1, 2)
         and -1 << 31 <= ignore_index < 1 << 31

@@ -1,5 +1,6 @@
 """What all learning rate schedules have in common."""
 
+from types import FunctionType
 from typing import Any
 
 import torchlite as torch
@@ -81,16 +82,15 @@ class LRScheduler:
         from functools import wraps
         from weakref import ref
 
-        method, func, weak = opt.step, opt.step.__func__, ref(opt)  # type: ignore[attr-defined]
+        func, weak = opt.step.__func__, ref(opt)  # type: ignore[attr-defined]
 
         @wraps(func)
         def step(*args, **kwargs):
-            self: Any = weak()
-            self._opt_called = True
-            return func.__get__(self, self.__class__)(*args, **kwargs)
+            optimizer: Any = weak()
+            optimizer._opt_called = True
+            return func.__get__(optimizer, optimizer.__class__)(*args, **kwargs)
 
         step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
-        del method
         setattr(opt, "step", step)  # noqa: B010 a method for mypy
 
     def _initial_step(self):
@@ -160,7 +160,7 @@ class LRScheduler:
     def _set(self, values):
         for group, lr in zip(self.optimizer.param_groups, values, strict=True):
             _update_param_group_val(group, "lr", lr)
-        self._last_lr = [_copy(g["lr"]) for g in self.optimizer.param_groups]
+        self._last_lr = self._copied_lrs()
 
     def _check_within_step(self):
         if not self._get_lr_called_within_step:
@@ -175,8 +175,8 @@ class LRScheduler:
     def _lrs(self):
         return [g["lr"] for g in self.optimizer.param_groups]
 
-    def _copied(self):
-        return [_copy(g["lr"]) for g in self.optimizer.param_groups]
+    def _copied_lrs(self):
+        return [_copy(lr) for lr in self._lrs()]
 
 
 def _warn_epoch():
@@ -186,4 +186,4 @@ def _warn_epoch():
 
 
 def _is_function(f):
-    return isinstance(f, type(_is_function))
+    return isinstance(f, FunctionType)

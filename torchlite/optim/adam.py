@@ -9,6 +9,7 @@ from .optimizer import (
     check_lr,
     check_min,
     count_step,
+    decay,
     device_steps,
     new_step,
     zeros_like,
@@ -138,12 +139,8 @@ class Adam(_PerParameter):
     def _update(self, p, grad, state, group):
         step = count_step(state)
         beta1, beta2 = (_get_value(b) for b in group["betas"])
-        lr, wd = _get_value(group["lr"]), group["weight_decay"]
-        if wd != 0:
-            if group["decoupled_weight_decay"]:
-                p.mul_(1 - lr * wd)
-            else:
-                grad = grad.add(p, alpha=wd)
+        lr = _get_value(group["lr"])
+        grad = decay(p, grad, group, lr)
         exp_avg, exp_avg_sq = state["exp_avg"], state["exp_avg_sq"]
         exp_avg.lerp_(grad, 1 - beta1)
         exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)

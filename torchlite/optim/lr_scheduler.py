@@ -80,7 +80,7 @@ class MultiplicativeLR(_LambdaBase):
     def get_lr(self):
         self._check_within_step()
         if self._is_initial:
-            return self._copied()
+            return self._copied_lrs()
         return [lr * f(self.last_epoch) for f, lr in zip(self.lr_lambdas, self._lrs())]
 
 
@@ -96,7 +96,7 @@ class StepLR(LRScheduler):
     def get_lr(self):
         self._check_within_step()
         if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return self._copied()
+            return self._copied_lrs()
         return [lr * self.gamma for lr in self._lrs()]
 
     def _get_closed_form_lr(self):
@@ -115,7 +115,7 @@ class MultiStepLR(LRScheduler):
     def get_lr(self):
         self._check_within_step()
         if self.last_epoch not in self.milestones:
-            return self._copied()
+            return self._copied_lrs()
         return [lr * self.gamma ** self.milestones[self.last_epoch] for lr in self._lrs()]
 
     def _get_closed_form_lr(self):
@@ -139,7 +139,7 @@ class ConstantLR(LRScheduler):
         if self.last_epoch == 0:
             return [lr * self.factor for lr in self._lrs()]
         if self.last_epoch != self.total_iters:
-            return self._copied()
+            return self._copied_lrs()
         return [lr * (1.0 / self.factor) for lr in self._lrs()]
 
     def _get_closed_form_lr(self):
@@ -167,7 +167,7 @@ class LinearLR(LRScheduler):
         if self.last_epoch == 0:
             return [lr * self.start_factor for lr in self._lrs()]
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._copied()
+            return self._copied_lrs()
         span = self.end_factor - self.start_factor
         return [
             lr * (1.0 + span / (self.total_iters * self.start_factor + (self.last_epoch - 1) * span))
@@ -196,7 +196,7 @@ class ExponentialLR(LRScheduler):
     def get_lr(self):
         self._check_within_step()
         if self._is_initial:
-            return self._copied()
+            return self._copied_lrs()
         return [lr * self.gamma for lr in self._lrs()]
 
     def _get_closed_form_lr(self):
@@ -301,7 +301,7 @@ class PolynomialLR(LRScheduler):
     def get_lr(self):
         self._check_within_step()
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._copied()
+            return self._copied_lrs()
         decay = (
             (1.0 - self.last_epoch / self.total_iters) / (1.0 - (self.last_epoch - 1) / self.total_iters)
         ) ** self.power
@@ -326,7 +326,7 @@ class CosineAnnealingLR(LRScheduler):
     def get_lr(self):
         self._check_within_step()
         if self._is_initial:
-            return self._copied()
+            return self._copied_lrs()
         if self._step_count == 1 and self.last_epoch > 0:
             return [
                 self.eta_min + (base - self.eta_min) * (1 + math.cos(self.last_epoch * math.pi / self.T_max)) / 2

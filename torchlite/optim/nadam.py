@@ -9,6 +9,7 @@ from .optimizer import (
     check_lr,
     check_min,
     count_step,
+    decay,
     new_step,
     zeros_like,
 )
@@ -75,12 +76,8 @@ class NAdam(_PerParameter):
     def _update(self, p, grad, state, group):
         step = count_step(state)
         beta1, beta2 = group["betas"]
-        lr, wd = _get_value(group["lr"]), group["weight_decay"]
-        if wd != 0:
-            if group["decoupled_weight_decay"]:
-                p.mul_(1 - lr * wd)
-            else:
-                grad = grad.add(p, alpha=wd)
+        lr = _get_value(group["lr"])
+        grad = decay(p, grad, group, lr)
         mu = beta1 * (1.0 - 0.5 * (0.96 ** (step * group["momentum_decay"])))
         mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((step + 1) * group["momentum_decay"])))
         state["mu_product"] *= mu

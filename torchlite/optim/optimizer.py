@@ -30,14 +30,14 @@ _global_optimizer_post_hooks: Hooks = OrderedDict()
 class _RequiredParameter:
     """Marks a default that every parameter group must give."""
 
-    def __repr__(self) -> Any:
+    def __repr__(self) -> str:
         return "<required parameter>"
 
 
 required = _RequiredParameter()
 
 
-def _add(hooks: OrderedDict[int, Any], hook: Callable[..., Any], prepend: Any = False) -> RemovableHandle:
+def _add(hooks: Hooks, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
     handle = RemovableHandle(hooks)
     hooks[handle.id] = hook
     if prepend:
@@ -106,7 +106,7 @@ def check_lr_size(lr: Any) -> None:
         raise ValueError("Tensor lr must be 1-element")
 
 
-def check_lr(lr: float, extra: bool = True) -> None:
+def check_lr(lr: float | Tensor) -> None:
     """The checks of a learning rate, a number or a 1-element tensor."""
     check_lr_size(lr)
     if not 0.0 <= lr:
@@ -135,42 +135,34 @@ def check_fused(fused: Any, foreach: Any, differentiable: bool) -> None:
             raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
-class _StepFunction:
-    """Marks and wraps a class's `step` so that its hooks run."""
+def _with_hooks(func: Callable[..., Any]) -> Callable[..., Any]:
+    """A class's `step`, marked as one that runs the hooks."""
 
-    @staticmethod
-    def wrap(func: Callable[..., Any]) -> Callable[..., Any]:
-        from functools import wraps
+    @functools.wraps(func)
+    def step(*args: Any, **kwargs: Any) -> Any:
+        self = args[0]
+        if not (
+            self._optimizer_step_pre_hooks
+            or self._optimizer_step_post_hooks
+            or _global_optimizer_pre_hooks
+            or _global_optimizer_post_hooks
+        ):
+            return func(*args, **kwargs)
+        for hook in chain(list(_global_optimizer_pre_hooks.values()), list(self._optimizer_step_pre_hooks.values())):
+            result = hook(self, args, kwargs)
+            if result is not None:
+                if not (isinstance(result, tuple) and len(result) == 2):
+                    raise RuntimeError(
+                        f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}."
+                    )
+                args, kwargs = result
+        out = func(*args, **kwargs)
+        for hook in chain(list(self._optimizer_step_post_hooks.values()), list(_global_optimizer_post_hooks.values())):
+            hook(self, args, kwargs)
+        return out
 
-        @wraps(func)
-        def step(*args: Any, **kwargs: Any) -> Any:
-            self = args[0]
-            if not (
-                self._optimizer_step_pre_hooks
-                or self._optimizer_step_post_hooks
-                or _global_optimizer_pre_hooks
-                or _global_optimizer_post_hooks
-            ):
-                return func(*args, **kwargs)
-            for hook in chain(
-                list(_global_optimizer_pre_hooks.values()), list(self._optimizer_step_pre_hooks.values())
-            ):
-                result = hook(self, args, kwargs)
-                if result is not None:
-                    if not (isinstance(result, tuple) and len(result) == 2):
-                        raise RuntimeError(
-                            f"{func} must return None or a tuple of (new_args, new_kwargs), but got {result}."
-                        )
-                    args, kwargs = result
-            out = func(*args, **kwargs)
-            for hook in chain(
-                list(self._optimizer_step_post_hooks.values()), list(_global_optimizer_post_hooks.values())
-            ):
-                hook(self, args, kwargs)
-            return out
-
-        step.hooked = True  # type: ignore[attr-defined]
-        return step
+    step.hooked = True  # type: ignore[attr-defined]
+    return step
 
 
 class Optimizer:
@@ -179,7 +171,7 @@ class Optimizer:
     Args: params (iterable of Tensors, of (name, Tensor), or of dicts that define groups), defaults (dict of options).
     """
 
-    profile_hook_step = staticmethod(_StepFunction.wrap)
+    profile_hook_step = staticmethod(_with_hooks)
 
     def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
         self.defaults = defaults
@@ -215,7 +207,7 @@ class Optimizer:
     def _patch_step_function(self) -> None:
         cls = self.__class__
         if not getattr(cls.step, "hooked", None):
-            setattr(cls, "step", _StepFunction.wrap(cls.step))  # noqa: B010 a method for mypy
+            setattr(cls, "step", _with_hooks(cls.step))  # noqa: B010 a method for mypy
         self._zero_grad_profile_name = f"Optimizer.zero_grad#{cls.__name__}.zero_grad"
 
     def __getstate__(self) -> Any:
@@ -235,7 +227,7 @@ class Optimizer:
         self._patch_step_function()
         self.defaults.setdefault("differentiable", False)
 
-    def __repr__(self) -> Any:
+    def __repr__(self) -> str:
         s = self.__class__.__name__ + " ("
         for i, group in enumerate(self.param_groups):
             s += f"\nParameter Group {i}\n"
@@ -253,19 +245,19 @@ class Optimizer:
         """Runs `hook(optimizer, args, kwargs)` after step."""
         return _add(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> Any:
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Runs `hook(optimizer)` before state_dict."""
         return _add(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> Any:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Runs `hook(optimizer, state_dict)` after state_dict; a returned dict replaces it."""
         return _add(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> Any:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Runs `hook(optimizer, state_dict)` before loading; a returned dict replaces it."""
         return _add(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> Any:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Runs `hook(optimizer)` after loading."""
         return _add(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
@@ -370,12 +362,12 @@ class Optimizer:
                 if p.grad is not None:
                     if set_to_none:
                         p.grad = None
+                        continue
+                    if p.grad.grad_fn is not None:
+                        p.grad.detach_()
                     else:
-                        if p.grad.grad_fn is not None:
-                            p.grad.detach_()
-                        else:
-                            p.grad.requires_grad_(False)
-                        p.grad.zero_()
+                        p.grad.requires_grad_(False)
+                    p.grad.zero_()
 
     def step(self, closure: Any = None) -> Any:
         """Makes one update. Args: closure, which evaluates the model again and returns the loss."""
@@ -531,6 +523,17 @@ def zeros_like(p: Tensor) -> Tensor:
 
 def new_step() -> Tensor:
     return torch.tensor(0.0, dtype=_get_scalar_dtype())
+
+
+def decay(p: Any, grad: Any, group: dict[str, Any], lr: Any) -> Any:
+    """The gradient with weight decay added; a decoupled one shrinks the parameter itself instead."""
+    weight_decay = group["weight_decay"]
+    if weight_decay == 0:
+        return grad
+    if not group["decoupled_weight_decay"]:
+        return grad.add(p, alpha=weight_decay)
+    p.mul_(1 - lr * weight_decay)
+    return grad
 
 
 def count_step(state: Any) -> float:

@@ -1,6 +1,16 @@
 """RAdam."""
 
-from .optimizer import _PerParameter, _get_value, check_betas, check_lr, check_min, count_step, new_step, zeros_like
+from .optimizer import (
+    _PerParameter,
+    _get_value,
+    check_betas,
+    check_lr,
+    check_min,
+    count_step,
+    decay,
+    new_step,
+    zeros_like,
+)
 
 __all__ = ["RAdam"]
 
@@ -61,12 +71,8 @@ class RAdam(_PerParameter):
     def _update(self, p, grad, state, group):
         step = count_step(state)
         beta1, beta2 = group["betas"]
-        lr, wd = _get_value(group["lr"]), group["weight_decay"]
-        if wd != 0:
-            if group["decoupled_weight_decay"]:
-                p.mul_(1 - lr * wd)
-            else:
-                grad = grad.add(p, alpha=wd)
+        lr = _get_value(group["lr"])
+        grad = decay(p, grad, group, lr)
         exp_avg, exp_avg_sq = state["exp_avg"], state["exp_avg_sq"]
         exp_avg.lerp_(grad, 1 - beta1)
         exp_avg_sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)

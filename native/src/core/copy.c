@@ -11,15 +11,15 @@ enum { CHUNK = 512 };
 
 /* ---- casts ------------------------------------------------------------------------------------------------------ */
 /* out of range (and NaN) gives the smallest integer, as x86 does; C leaves it undefined */
-static inline int32_t f_i32(double x) { return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN; }
-static inline int64_t f_i64(double x) {
+static inline int32_t d_i32(double x) { return x > -2147483649.0 && x < 2147483648.0 ? (int32_t)x : INT32_MIN; }
+static inline int64_t d_i64(double x) {
   return x >= -9223372036854775808.0 && x < 9223372036854775808.0 ? (int64_t)x : INT64_MIN;
 }
-static inline uint64_t f_u64(double x) {
-  if (!(x >= 9223372036854775808.0)) return (uint64_t)f_i64(x);
+static inline uint64_t d_u64(double x) {
+  if (!(x >= 9223372036854775808.0)) return (uint64_t)d_i64(x);
   return x < 18446744073709551616.0 ? (uint64_t)x : 0;
 }
-static inline int32_t ff_i32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
+static inline int32_t f_i32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
 
 #define LOOP(name, TO, FROM, EXPR) \
   static void name(void *restrict dst, const void *restrict src, int64_t n) { \
@@ -58,17 +58,17 @@ LOOP(i32_f64, double, int32_t, x)
 LOOP(i64_i32, int32_t, int64_t, (int32_t)x)
 LOOP(i64_f32, float, int64_t, (float)x)
 LOOP(i64_f64, double, int64_t, (double)x)
-LOOP(f32_i32, int32_t, float, ff_i32(x))
-LOOP(f32_i64, int64_t, float, f_i64(x))
+LOOP(f32_i32, int32_t, float, f_i32(x))
+LOOP(f32_i64, int64_t, float, d_i64(x))
 LOOP(f32_f64, double, float, x)
-LOOP(f64_i32, int32_t, double, f_i32(x))
-LOOP(f64_i64, int64_t, double, f_i64(x))
+LOOP(f64_i32, int32_t, double, d_i32(x))
+LOOP(f64_i64, int64_t, double, d_i64(x))
 LOOP(f64_f32, float, double, (float)x)
 /* uint64 is no compute type of its own, but its upper half is out of int64's range */
 LOOP(u64_f32, float, uint64_t, (float)x)
 LOOP(u64_f64, double, uint64_t, (double)x)
-LOOP(f32_u64, uint64_t, float, f_u64(x))
-LOOP(f64_u64, uint64_t, double, f_u64(x))
+LOOP(f32_u64, uint64_t, float, d_u64(x))
+LOOP(f64_u64, uint64_t, double, d_u64(x))
 LOOP(f32_c64, tl_c64, float, ((tl_c64){x, 0}))
 LOOP(f64_c128, tl_c128, double, ((tl_c128){x, 0}))
 LOOP(c64_f32, float, tl_c64, x.re)
@@ -129,6 +129,28 @@ static tl_cast_fn conv_of(tl_dtype to, tl_dtype from) {
   return table[at[from]][at[to]];
 }
 
+enum { MAX_STEPS = 5 };
+/* The steps of a cast, in order; their number. */
+static int cast_steps(tl_dtype to, tl_dtype from, tl_cast_fn *steps) {
+  int n = 0;
+  tl_dtype source = from == TL_U64 ? from : tl_compute[from], target = to == TL_U64 ? to : tl_compute[to];
+  tl_cast_fn f = load_of(from);
+  if (f) steps[n++] = f;
+  if (to == TL_BOOL) {
+    steps[n++] = bool_of(source);
+    return n;
+  }
+  if (tl_is_complex(source) && tl_is_complex(target)) {
+    if (source != target) steps[n++] = source == TL_C64 ? c64_c128 : c128_c64;
+  } else {
+    if (tl_is_complex(source)) steps[n++] = source == TL_C64 ? c64_f32 : c128_f64;
+    if ((f = conv_of(tl_real_of(target), tl_real_of(source)))) steps[n++] = f;
+    if (tl_is_complex(target)) steps[n++] = target == TL_C64 ? f32_c64 : f64_c128;
+  }
+  if ((f = store_of(to))) steps[n++] = f;
+  return n;
+}
+
 void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n) {
   _Alignas(16) char b1[CHUNK * 16], b2[CHUNK * 16];
   if (to == from) {
@@ -139,30 +161,12 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
     bool_8(dst, src, n);
     return;
   }
-  tl_cast_fn steps[5];
-  int ns = 0;
-  tl_dtype fc = from == TL_U64 ? from : tl_compute[from], tc = to == TL_U64 ? to : tl_compute[to];
-  tl_cast_fn f = load_of(from);
-  if (f) steps[ns++] = f;
-  if (to == TL_BOOL) {
-    steps[ns++] = bool_of(fc);
-  } else {
-    tl_dtype fr = tl_real_of(fc), tr = tl_real_of(tc);
-    if (tl_is_complex(fc) && tl_is_complex(tc)) {
-      if (fc != tc && !tl_is_limited(from) && !tl_is_limited(to)) { /* pairs of reals */
-        conv_of(tr, fr)(dst, src, 2 * n);
-        return;
-      }
-    }
-    if (tl_is_complex(fc) && tl_is_complex(tc)) {
-      if (fc != tc) steps[ns++] = fc == TL_C64 ? c64_c128 : c128_c64;
-    } else {
-      if (tl_is_complex(fc)) steps[ns++] = fc == TL_C64 ? c64_f32 : c128_f64;
-      if ((f = conv_of(tr, fr))) steps[ns++] = f;
-      if (tl_is_complex(tc)) steps[ns++] = tc == TL_C64 ? f32_c64 : f64_c128;
-    }
-    if ((f = store_of(to))) steps[ns++] = f;
+  if ((from == TL_C64 && to == TL_C128) || (from == TL_C128 && to == TL_C64)) { /* pairs of reals */
+    conv_of(tl_real_of(to), tl_real_of(from))(dst, src, 2 * n);
+    return;
   }
+  tl_cast_fn steps[MAX_STEPS];
+  int ns = cast_steps(to, from, steps);
   if (ns < 2) { /* none between int64 and uint64: the same bits */
     if (ns) steps[0](dst, src, n);
     else memcpy(dst, src, (size_t)n * tl_itemsize[to]);

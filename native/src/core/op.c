@@ -215,6 +215,7 @@ static PyObject *run_kernel(Overload *ov, PyObject *const *a, bool other) {
   if (named_device(ov, a) == TL_CPU && ov->kernel->flags & TL_K_META)
     return ov->kernel->fn(ov->kernel, a, ov->nparams, NULL); /* like a meta tensor, but on the CPU */
   if (ov->entries && tl_gpu_op(ov->entries, a, ov->nparams, ov->flags & F_INPLACE, &r)) return r;
+  if (tl_gpu_plan(ov->kernel->name, a, &r)) return r;
   return vcall_with(tl_reg.device_run, ov, a, NULL);
 }
 

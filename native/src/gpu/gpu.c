@@ -95,9 +95,8 @@ int gpu_launch(uint32_t plan, const uint32_t *handles, size_t n, const uint32_t 
   return words.n > FLUSH_WORDS ? gpu_flush() : 0;
 }
 
-/* Writes the ints of a list or tuple as words; -1 with an exception. It refuses other kinds of numbers, since
- * converting them would run Python code in the middle of a command. */
-static int to_words(PyObject *list, uint32_t *out, Py_ssize_t n) {
+/* It refuses other kinds of numbers, since converting them would run Python code in the middle of a command. */
+int gpu_to_words(PyObject *list, uint32_t *out, Py_ssize_t n) {
   bool tuple = PyTuple_Check(list);
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *o = tuple ? PyTuple_GetItem(list, i) : PyList_GetItem(list, i);
@@ -122,7 +121,7 @@ static PyObject *words_extend(PyObject *self, PyObject *o) {
   Py_ssize_t n = PyObject_Size(list);
   uint32_t *p = grow(&words, (size_t)n);
   if (!p) PyErr_NoMemory();
-  int r = p ? to_words(list, p, n) : -1;
+  int r = p ? gpu_to_words(list, p, n) : -1;
   if (r == 0) words.n += (size_t)n;
   Py_DECREF(list);
   if (r < 0) return NULL;
@@ -472,7 +471,7 @@ static PyObject *f_launch(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   if (n < 0 || k < 0) return NULL;
   uint32_t *p = grow(&words, (size_t)(3 + n + k));
   if (!p) return PyErr_NoMemory();
-  if (to_words(a[1], p + 3, n) < 0 || to_words(a[2], p + 3 + n, k) < 0) return NULL;
+  if (gpu_to_words(a[1], p + 3, n) < 0 || gpu_to_words(a[2], p + 3 + n, k) < 0) return NULL;
   p[0] = HEAD(PLAN, 3 + n + k);
   p[1] = (uint32_t)PyLong_AsUnsignedLongLongMask(a[0]);
   p[2] = (uint32_t)n | (uint32_t)k << 8;
@@ -598,7 +597,7 @@ PyObject *tl_gpu_module(PyObject *m, PyObject *_) {
   if (!stream || PyModule_AddObjectRef(mod, "Buffer", (PyObject *)tl_Buffer) < 0 ||
       PyModule_AddObjectRef(mod, "words", stream) < 0 || gpu_expr_init(mod) < 0 || gpu_op_init(mod) < 0 ||
       gpu_resolve_init(mod) < 0 || gpu_product_init(mod) < 0 || gpu_graph_init(mod) < 0 || gpu_family_init(mod) < 0 ||
-      gpu_reduce_init(mod) < 0 || gpu_index_init(mod) < 0 || gpu_matmul_init(mod) < 0)
+      gpu_reduce_init(mod) < 0 || gpu_index_init(mod) < 0 || gpu_matmul_init(mod) < 0 || gpu_softmax_init(mod) < 0)
     Py_CLEAR(mod);
   Py_XDECREF(stream);
   Py_XDECREF(words_type);

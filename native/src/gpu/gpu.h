@@ -97,6 +97,8 @@ uint32_t gpu_ready(TlBuffer *b);
 uint32_t gpu_allocate(TlBuffer *b);
 int gpu_before_write(TlBuffer *b);
 int gpu_launch(uint32_t plan, const uint32_t *handles, size_t nhandles, const uint32_t *values, size_t nvalues);
+/* Writes the ints of a list or tuple as words; -1 with an exception. */
+int gpu_to_words(PyObject *list, uint32_t *out, Py_ssize_t n);
 int gpu_flush(void);
 void gpu_set_pending(TlBuffer *b, TlNode *n); /* steals n */
 bool gpu_only_operand(const TlBuffer *b);     /* only one leaf refers to it: a pending product's */
@@ -159,7 +161,25 @@ bool gpu_is_test(int op);                               /* the operation's resul
 PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t n); /* run(root, outputs) */
 int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_resolve_init(PyObject *mod),
   gpu_product_init(PyObject *mod), gpu_graph_init(PyObject *mod), gpu_family_init(PyObject *mod),
-  gpu_reduce_init(PyObject *mod), gpu_index_init(PyObject *mod), gpu_matmul_init(PyObject *mod);
+  gpu_reduce_init(PyObject *mod), gpu_index_init(PyObject *mod), gpu_matmul_init(PyObject *mod),
+  gpu_softmax_init(PyObject *mod);
+/* Kernel families with a planner in C (gpu_family.c). Both steal the tuple; -1: an exception. */
+int gpu_family_export(PyObject *mod, const char *name, PyObject *parts, PyObject **family);
+int gpu_family_plan(PyObject *family, PyObject *values, uint32_t *plan);
+
+static inline TlBuffer *gpu_buffer_of(const TlTensor *t) { /* NULL: the tensor is not on webgpu */
+  PyObject *owner = t->storage->owner;
+  return owner && Py_TYPE(owner) == tl_Buffer ? (TlBuffer *)owner : NULL;
+}
+static inline bool gpu_is_float(tl_dtype d) { return tl_is_float(d) && d != TL_F64; }
+
+/* How a kernel row runs for the usual arguments, without Python. Returns 1 with *result (NULL: an exception), or 0 for
+ * other arguments: the row's planner in torchlite/webgpu/plan goes on. */
+typedef int GpuPlanner(PyObject *const *a, PyObject **result);
+GpuPlanner gpu_plan_mm, gpu_plan_bmm, gpu_plan_matmul, gpu_plan_linear; /* gpu_matmul.c */
+GpuPlanner gpu_plan_cat, gpu_plan_stack;                                /* gpu_index.c */
+GpuPlanner gpu_plan_softmax, gpu_plan_log_softmax;                      /* gpu_softmax.c */
+
 #define GPU_HOOK(f, r) \
   do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)
 #endif

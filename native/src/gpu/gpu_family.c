@@ -68,7 +68,7 @@ static PyObject *described(PyObject *name, PyObject *names, PyObject *values) {
   return number;
 }
 
-/* self: (name, names of the parameters, {values: number}) */
+/* self: (name, names of the parameters, {values: number}); values: a tuple */
 static PyObject *number_of(PyObject *self, PyObject *values) {
   PyObject *known = PyTuple_GetItem(self, 2), *number = Py_XNewRef(PyDict_GetItemWithError(known, values));
   if (number || PyErr_Occurred()) return number;
@@ -78,19 +78,37 @@ static PyObject *number_of(PyObject *self, PyObject *values) {
 }
 static PyMethodDef family = {"family", number_of, METH_VARARGS, "(values of the parameters ...): the plan's number"};
 
-static PyObject *f_family(PyObject *m, PyObject *args) {
+/* parts: (name, names of its parameters ...) */
+static PyObject *f_family(PyObject *m, PyObject *parts) {
   (void)m;
-  Py_ssize_t n = PyTuple_Size(args);
+  Py_ssize_t n = PyTuple_Size(parts);
   for (Py_ssize_t i = 0; i < n; i++)
-    if (!PyUnicode_Check(PyTuple_GetItem(args, i))) n = 0;
+    if (!PyUnicode_Check(PyTuple_GetItem(parts, i))) n = 0;
   if (!n) return PyErr_Format(PyExc_TypeError, "family(name, names of its parameters ...)");
-  PyObject *names = PyTuple_GetSlice(args, 1, n), *known = PyDict_New(), *self = NULL, *f = NULL;
-  if (names && known) self = PyTuple_Pack(3, PyTuple_GetItem(args, 0), names, known);
+  PyObject *names = PyTuple_GetSlice(parts, 1, n), *known = PyDict_New(), *self = NULL, *f = NULL;
+  if (names && known) self = PyTuple_Pack(3, PyTuple_GetItem(parts, 0), names, known);
   if (self) f = PyCFunction_New(&family, self);
   Py_XDECREF(names);
   Py_XDECREF(known);
   Py_XDECREF(self);
   return f;
+}
+
+/* Writes the number of a family's plan; steals the values. */
+int gpu_family_plan(PyObject *f, PyObject *values, uint32_t *plan) {
+  PyObject *number = values ? number_of(PyCFunction_GetSelf(f), values) : NULL;
+  Py_XDECREF(values);
+  if (!number) return -1;
+  *plan = (uint32_t)PyLong_AsUnsignedLongLongMask(number);
+  Py_DECREF(number);
+  return 0;
+}
+
+/* Adds a family under its name to the module; steals its parts. */
+int gpu_family_export(PyObject *mod, const char *name, PyObject *parts, PyObject **f) {
+  *f = parts ? f_family(NULL, parts) : NULL;
+  Py_XDECREF(parts);
+  return *f ? PyModule_AddObjectRef(mod, name, *f) : -1;
 }
 
 static PyMethodDef functions[] = {

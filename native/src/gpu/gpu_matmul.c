@@ -6,6 +6,8 @@
 #include "gpu/gpu.h"
 #include "gpu/gpu_graph.h"
 
+static PyObject *family;
+
 #define SMALL_M 32 /* fewer rows than this do not fill a tile */
 enum { A, B, ADDED, OPERANDS };
 
@@ -22,10 +24,9 @@ typedef struct {
 } Product;
 
 static bool set_operand(Product *p, int which, const TlTensor *t) {
-  PyObject *owner = t->storage->owner;
-  p->buffers[which] = (TlBuffer *)owner;
+  p->buffers[which] = gpu_buffer_of(t);
   p->offset[which] = t->offset;
-  return owner && Py_TYPE(owner) == tl_Buffer;
+  return p->buffers[which] != NULL;
 }
 
 /* An operand's stride along a batch dim, counted from the innermost one. Its size must fit; `own`: how many of the
@@ -42,6 +43,12 @@ static bool set_batch(const TlTensor *t, int own, int at, int64_t *size, int64_t
 
 static bool set_added(Product *p, const TlTensor *t, bool rows, bool columns) {
   int64_t all[TL_MAX_DIMS];
+  if (!t) {
+    p->buffers[ADDED] = NULL;
+    p->offset[ADDED] = p->row[ADDED] = p->column[ADDED] = 0;
+    memset(p->strides[ADDED], 0, sizeof *all * (size_t)p->nbatch);
+    return true;
+  }
   int lead = p->ndim - t->ndim;
   bool fits = lead >= 0 && set_operand(p, ADDED, t);
   for (int d = 0; fits && d < t->ndim; d++) fits = t->shape[d] == 1 || t->shape[d] == p->shape[lead + d];
@@ -54,7 +61,7 @@ static bool set_added(Product *p, const TlTensor *t, bool rows, bool columns) {
 }
 
 /* Sizes and strides of a product; false if the operands' shapes do not fit or one is not on the GPU. bt: b is
- * [*, n, k]; operands of one dim lose it; `added` broadcasts to the result. */
+ * [*, n, k]; operands of one dim lose it; `added` broadcasts to the result, NULL: nothing is added. */
 static bool describe(Product *p, const TlTensor *a, const TlTensor *b, bool bt, const TlTensor *added) {
   if (!a->ndim || !b->ndim || !set_operand(p, A, a) || !set_operand(p, B, b)) return false;
   bool rows = a->ndim > 1, columns = b->ndim > 1;
@@ -83,7 +90,7 @@ static bool describe(Product *p, const TlTensor *a, const TlTensor *b, bool bt, 
   }
   if (rows) p->shape[p->nbatch] = p->m;
   if (columns) p->shape[p->ndim - 1] = p->n;
-  return !added || set_added(p, added, rows, columns);
+  return set_added(p, added, rows, columns);
 }
 
 /* Rows that follow one another at one distance, times one matrix, are one tall product. The other batch dims are
@@ -183,33 +190,84 @@ static PyObject *run(const Product *p, uint32_t plan, tl_dtype dtype, const uint
   return r;
 }
 
-static PyObject *f_multiply(PyObject *m, PyObject *const *v, Py_ssize_t nargs) {
-  Product p = {0};
-  uint32_t words[MAX_WORDS], handle;
-  double alpha, beta;
-  (void)m;
-  bool fits = nargs == 7 && PyLong_Check(v[0]) && TL_CHECK(v[1]) && TL_CHECK(v[2]) && PyBool_Check(v[3]) &&
-              (v[4] == Py_None || TL_CHECK(v[4]));
-  const TlTensor *a = fits ? (const TlTensor *)v[1] : NULL, *b = fits ? (const TlTensor *)v[2] : NULL;
-  if (!fits)
-    return PyErr_Format(PyExc_TypeError, "multiply(plan, a, b, whether b is transposed, added or None, alpha, beta)");
-  if (!describe(&p, a, b, v[3] == Py_True, v[4] == Py_None ? NULL : (const TlTensor *)v[4]))
-    return Py_NewRef(Py_NotImplemented);
-  if (parse_factor(v[5], &alpha) < 0 || parse_factor(v[6], &beta) < 0) return NULL;
+/* The kernel's number for these dtypes; -1 with an exception. */
+static int find_plan(tl_dtype d, bool added, uint32_t *plan) {
+  PyObject *dtype = tl_dtype_object(d), *values;
+  values = PyTuple_Pack(4, dtype, dtype, dtype, added ? dtype : Py_None);
+  Py_DECREF(dtype);
+  return gpu_family_plan(family, values, plan);
+}
+
+/* Whether the kernel takes these dtypes: one of floats, or one of integers with nothing added. */
+static bool right_dtypes(const TlTensor *a, const TlTensor *b, const TlTensor *added) {
+  tl_dtype d = (tl_dtype)a->dtype;
+  bool integers = tl_is_integral(d) && d != TL_BOOL && !added;
+  return (gpu_is_float(d) || integers) && b->dtype == d && (!added || added->dtype == d);
+}
+
+/* alpha * a [*, m, k] times b [*, k, n] (bt: [*, n, k]), + beta * added, or NULL. UNFIT: the dtypes or shapes do not
+ * fit, or one of the tensors is not on webgpu. COPY_FIRST: with a copy of an operand fewer batch dims are left. Else
+ * DONE with *result (NULL: an exception). */
+enum { UNFIT, DONE, COPY_FIRST };
+static int multiply(const TlTensor *a, const TlTensor *b, bool bt, const TlTensor *added, double alpha, double beta,
+                    PyObject **result) {
+  Product p;
+  uint32_t words[MAX_WORDS], handle, plan;
+  if (!right_dtypes(a, b, added) || !describe(&p, a, b, bt, added)) return UNFIT;
+  tl_dtype dtype = (tl_dtype)a->dtype;
   bool empty = !p.m || !p.n;
   for (int i = 0; i < p.nbatch; i++) empty = empty || !p.sizes[i];
-  if (empty) return gpu_fresh(p.ndim, p.shape, a->dtype, &handle);
+  if (empty) {
+    *result = gpu_fresh(p.ndim, p.shape, dtype, &handle);
+    return DONE;
+  }
   join_batches(&p);
-  if (needs_copies(&p, a)) Py_RETURN_NONE;
+  if (needs_copies(&p, a)) return COPY_FIRST;
   int nwords = write_words(&p, alpha, beta, words);
-  return run(&p, (uint32_t)PyLong_AsUnsignedLongLongMask(v[0]), a->dtype, words, nwords);
+  *result = find_plan(dtype, added, &plan) < 0 ? NULL : run(&p, plan, dtype, words, nwords);
+  return DONE;
+}
+
+static int planned(PyObject *a, PyObject *b, bool bt, PyObject *added, PyObject **result) {
+  return multiply((TlTensor *)a, (TlTensor *)b, bt, (TlTensor *)added, 1, 1, result) == DONE;
+}
+int gpu_plan_matmul(PyObject *const *a, PyObject **result) { return planned(a[0], a[1], false, NULL, result); }
+int gpu_plan_mm(PyObject *const *a, PyObject **result) {
+  bool right = ((TlTensor *)a[0])->ndim == 2 && ((TlTensor *)a[1])->ndim == 2;
+  return right && planned(a[0], a[1], false, NULL, result);
+}
+int gpu_plan_bmm(PyObject *const *a, PyObject **result) {
+  const TlTensor *x = (TlTensor *)a[0], *y = (TlTensor *)a[1];
+  return x->ndim == 3 && y->ndim == 3 && x->shape[0] == y->shape[0] && planned(a[0], a[1], false, NULL, result);
+}
+int gpu_plan_linear(PyObject *const *a, PyObject **result) {
+  const TlTensor *weight = (TlTensor *)a[1], *bias = a[2] == Py_None ? NULL : (TlTensor *)a[2];
+  bool right = weight->ndim == 2 && (!bias || (bias->ndim == 1 && bias->shape[0] == weight->shape[0]));
+  return right && planned(a[0], a[1], true, (PyObject *)bias, result);
+}
+
+static PyObject *f_multiply(PyObject *m, PyObject *const *v, Py_ssize_t nargs) {
+  double alpha, beta;
+  PyObject *r;
+  (void)m;
+  if (nargs != 6 || !TL_CHECK(v[0]) || !TL_CHECK(v[1]) || !PyBool_Check(v[2]) || !(v[3] == Py_None || TL_CHECK(v[3])))
+    return PyErr_Format(PyExc_TypeError, "multiply(a, b, whether b is transposed, added or None, alpha, beta)");
+  if (parse_factor(v[4], &alpha) < 0 || parse_factor(v[5], &beta) < 0) return NULL;
+  switch (multiply((TlTensor *)v[0], (TlTensor *)v[1], v[2] == Py_True, v[3] == Py_None ? NULL : (TlTensor *)v[3],
+                   alpha, beta, &r)) {
+  case UNFIT: return Py_NewRef(Py_NotImplemented);
+  case COPY_FIRST: Py_RETURN_NONE;
+  default: return r;
+  }
 }
 
 static PyMethodDef functions[] = {
   {"multiply", (PyCFunction)(void *)f_multiply, METH_FASTCALL,
-   "multiply(plan, a, b, bt, added, alpha, beta): alpha * a [*, m, k] times b [*, k, n], + beta * added, which "
-   "broadcasts to the result, or None. bt: b is [*, n, k]. Operands of one dim lose it. The caller has checked the "
-   "dtypes. NotImplemented: the shapes do not fit, or one is not on webgpu. None: an operand must be copied first, so "
-   "that fewer batch dims are left."},
+   "multiply(a, b, bt, added, alpha, beta): alpha * a [*, m, k] times b [*, k, n], + beta * added, which broadcasts to "
+   "the result, or None. bt: b is [*, n, k]. Operands of one dim lose it. NotImplemented: the dtypes or shapes do not "
+   "fit, or one is not on webgpu. None: an operand must be copied first, so that fewer batch dims are left."},
   {0}};
-int gpu_matmul_init(PyObject *mod) { return PyModule_AddFunctions(mod, functions); }
+int gpu_matmul_init(PyObject *mod) {
+  PyObject *parts = Py_BuildValue("(sssss)", "matmul", "a", "b", "out", "bias");
+  return gpu_family_export(mod, "matmul_plan", parts, &family) < 0 ? -1 : PyModule_AddFunctions(mod, functions);
+}

@@ -1,5 +1,5 @@
-/* simd.h: four-lane float vectors over the compiler's vector extension. The same source gives SSE on the host, SIMD128
- * in WASM and relaxed SIMD (fused multiply-add) when built with -mrelaxed-simd. */
+/* simd.h: vectors of four floats or two doubles over the compiler's vector extension. The same source gives SSE on the
+ * host, SIMD128 in WASM and relaxed SIMD (fused multiply-add) when built with -mrelaxed-simd. */
 #ifndef TL_SIMD_H
 #define TL_SIMD_H
 #include <stdbool.h>
@@ -11,10 +11,15 @@ typedef float v4f_u __attribute__((vector_size(16), aligned(4)));
 typedef int32_t v4i __attribute__((vector_size(16)));
 typedef uint32_t v4u __attribute__((vector_size(16)));
 typedef double v2d __attribute__((vector_size(16)));
+typedef double v2d_u __attribute__((vector_size(16), aligned(8)));
+typedef int64_t v2l __attribute__((vector_size(16)));
+typedef uint64_t v2ul __attribute__((vector_size(16)));
 
 static inline v4f v4_load(const float *p) { return *(const v4f_u *)p; }
 static inline void v4_store(float *p, v4f v) { *(v4f_u *)p = v; }
 static inline v4f v4_set1(float x) { return (v4f){x, x, x, x}; }
+static inline v2d v2_load(const double *p) { return *(const v2d_u *)p; }
+static inline v2d v2_set1(double x) { return (v2d){x, x}; }
 static inline v4i v4i_set1(int32_t x) { return (v4i){x, x, x, x}; }
 /* Constants of long formulas. V8 makes a vector constant of three or four instructions at each use, in a loop too.
  * Hidden from the compiler it is made before the loop, and read from a register or the stack. */
@@ -37,11 +42,14 @@ static inline v4i v4i_const(int32_t x) { return v4i_set1(x); }
 /* a * b + c, fused where the hardware has it for free */
 #if defined(__wasm_relaxed_simd__)
 static inline v4f v4_madd(v4f a, v4f b, v4f c) { return __builtin_wasm_relaxed_madd_f32x4(a, b, c); }
+static inline v2d v2_madd(v2d a, v2d b, v2d c) { return __builtin_wasm_relaxed_madd_f64x2(a, b, c); }
 #elif defined(__FMA__)
 #include <immintrin.h>
 static inline v4f v4_madd(v4f a, v4f b, v4f c) { return (v4f)_mm_fmadd_ps((__m128)a, (__m128)b, (__m128)c); }
+static inline v2d v2_madd(v2d a, v2d b, v2d c) { return (v2d)_mm_fmadd_pd((__m128d)a, (__m128d)b, (__m128d)c); }
 #else
 static inline v4f v4_madd(v4f a, v4f b, v4f c) { return a * b + c; }
+static inline v2d v2_madd(v2d a, v2d b, v2d c) { return a * b + c; }
 #endif
 
 /* the larger, the smaller of x and a bound, which is no NaN; a NaN of x stays */
@@ -67,5 +75,6 @@ static inline bool v4_any(v4i m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #endif
 
 static inline v4f v4_select(v4i mask, v4f a, v4f b) { return (v4f)((mask & (v4i)a) | (~mask & (v4i)b)); }
+static inline v2d v2_select(v2l mask, v2d a, v2d b) { return (v2d)((mask & (v2l)a) | (~mask & (v2l)b)); }
 static inline float v4_hsum(v4f v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 #endif

@@ -6,25 +6,14 @@
 #include "math/vmath.h"
 
 typedef float v2f __attribute__((vector_size(8)));
-typedef int64_t v2l __attribute__((vector_size(16)));
-typedef uint64_t v2ul __attribute__((vector_size(16)));
 
 /* functions and constants as in vmath.h, with two lanes of double */
-static inline v2d vd_set1(double x) { return (v2d){x, x}; }
-static inline v2d vd_select(v2l mask, v2d a, v2d b) { return (v2d)((mask & (v2l)a) | (~mask & (v2l)b)); }
 static inline v2d vd_abs(v2d x) { return (v2d)((v2l)x & (v2l){INT64_MAX, INT64_MAX}); }
 static inline v2d vd_low(v4f x) { return __builtin_convertvector(__builtin_shufflevector(x, x, 0, 1), v2d); }
 static inline v2d vd_high(v4f x) { return __builtin_convertvector(__builtin_shufflevector(x, x, 2, 3), v2d); }
 static inline v4f vd_join(v2d a, v2d b) {
   return __builtin_shufflevector(__builtin_convertvector(a, v2f), __builtin_convertvector(b, v2f), 0, 1, 2, 3);
 }
-#if defined(__wasm_relaxed_simd__)
-static inline v2d vd_madd(v2d a, v2d b, v2d c) { return __builtin_wasm_relaxed_madd_f64x2(a, b, c); }
-#elif defined(__FMA__)
-static inline v2d vd_madd(v2d a, v2d b, v2d c) { return (v2d)_mm_fmadd_pd((__m128d)a, (__m128d)b, (__m128d)c); }
-#else
-static inline v2d vd_madd(v2d a, v2d b, v2d c) { return a * b + c; }
-#endif
 /* These coefficients are too many for registers, so V8 had better read them as numbers, which the compiler must not
  * see.
  */
@@ -36,20 +25,20 @@ static inline v2d vd_madd(v2d a, v2d b, v2d c) { return a * b + c; }
 #define VD_POLY(y, x, ...) \
   static const double y##_c[] = {__VA_ARGS__}; \
   const VD_OPAQUE double *y##_k = y##_c; \
-  v2d y = vd_set1(y##_k[0]); \
-  for (size_t i_ = 1; i_ < sizeof y##_c / sizeof *y##_c; i_++) y = vd_madd(y, x, vd_set1(y##_k[i_]))
+  v2d y = v2_set1(y##_k[0]); \
+  for (size_t i_ = 1; i_ < sizeof y##_c / sizeof *y##_c; i_++) y = v2_madd(y, x, v2_set1(y##_k[i_]))
 
 /* x^y for positive finite x and finite y */
 static inline v2d vd_pow(v2d x, v2d y) {
   /* x = m 2^e with m in [sqrt(1/2), sqrt(2)) */
   v2ul u = (v2ul)x - (v2ul){0x3fe6a09e667f3bcdu, 0x3fe6a09e667f3bcdu};
   v2d e = (v2d)((u >> 52) ^ (v2ul){0x4330000000000800u, 0x4330000000000800u}); /* 2^52 + 2^11 + e, of 12 bits */
-  e -= vd_set1(4503599627372544.0);
+  e -= v2_set1(4503599627372544.0);
   v2d m = (v2d)((u & (v2ul){0xfffffffffffffu, 0xfffffffffffffu}) + (v2ul){0x3fe6a09e667f3bcdu, 0x3fe6a09e667f3bcdu});
   v2d s = (m - 1.0) / (m + 1.0), z = s * s;
   VD_POLY(l, z, 0.34073006957131624, 0.41167272094982726, 0.57708358493495415, 0.96179667334192698, 2.8853900817900859);
   v2d t = y * (l * s + e); /* log2 of the result */
-  t = vd_select((v2l)(t < -200.0), vd_set1(-200.0), vd_select((v2l)(t > 200.0), vd_set1(200.0), t));
+  t = v2_select((v2l)(t < -200.0), v2_set1(-200.0), v2_select((v2l)(t > 200.0), v2_set1(200.0), t));
   v2d n = t + 6755399441055744.0, r = t - (n - 6755399441055744.0);
   VD_POLY(q, r, 0.00015345771469526325, 0.0013399957487041292, 0.0096184893094977998, 0.055503287122418955,
           0.24022646885478152, 0.69314720576686883, 1.0);
@@ -81,13 +70,13 @@ static inline v4f vm_pow(v4f x, v4f y) {
 static inline v2d vd_atan2(v2d y, v2d x) {
   v2d ay = vd_abs(y), ax = vd_abs(x);
   v2l steep = (v2l)(ay > ax);
-  v2d q = vd_select(steep, ax, ay) / vd_select(steep, ay, ax), z = q * q;
+  v2d q = v2_select(steep, ax, ay) / v2_select(steep, ay, ax), z = q * q;
   VD_POLY(p, z, 0.0010910572979298074, -0.0071991149055024286, 0.022273779055142925, -0.044356811449006418,
           0.067160583399346663, -0.087987501270749433, 0.11054495275275973, -0.14279158713344497, 0.19999604564568038,
           -0.33333323933095854, 0.9999999996281238);
   v2d r = p * q;
-  r = vd_select(steep, vd_set1(1.57079632679489661923) - r, r);
-  r = vd_select((v2l)x < 0, vd_set1(3.14159265358979323846) - r, r);
+  r = v2_select(steep, v2_set1(1.57079632679489661923) - r, r);
+  r = v2_select((v2l)x < 0, v2_set1(3.14159265358979323846) - r, r);
   return (v2d)((v2l)r | ((v2l)y & (v2l){INT64_MIN, INT64_MIN}));
 }
 
@@ -106,7 +95,7 @@ static inline v4f vm_atan2(v4f y, v4f x) {
  * further from whole numbers than the division's rounding. a, b >= 0 */
 static inline v2d vd_fmod(v2d a, v2d b) {
   v2d q = a / b, n = (q + 4503599627370496.0) - 4503599627370496.0;
-  n -= (v2d)((v2l)(n > q) & (v2l)vd_set1(1.0));
+  n -= (v2d)((v2l)(n > q) & (v2l)v2_set1(1.0));
   return a - n * b;
 }
 static inline v4f vm_fmod(v4f a, v4f b) {

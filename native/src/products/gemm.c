@@ -33,9 +33,7 @@ static void scratch_put(char *p, bool own) {
   else scratch_busy = false;
 }
 
-typedef double v2d_u __attribute__((vector_size(16), aligned(8)));
-typedef uint64_t v2l __attribute__((vector_size(16)));
-typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
+typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
 
 #define T float
 #define ACC double
@@ -53,18 +51,12 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #undef MADD
 #undef F
 
-#if defined(__wasm_relaxed_simd__)
-#define MADD(a, b, c) __builtin_wasm_relaxed_madd_f64x2(a, b, c)
-#elif defined(__FMA__)
-#define MADD(a, b, c) (v2d)_mm_fmadd_pd((__m128d)(a), (__m128d)(b), (__m128d)(c))
-#else
-#define MADD(a, b, c) ((a) * (b) + (c))
-#endif
 #define T double
 #define ACC double
 #define V v2d
 #define V_U v2d_u
 #define L 2
+#define MADD v2_madd
 #define F(name) name##_f64
 #include "products/gemm_impl.h"
 #undef T
@@ -78,8 +70,8 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 /* integers of every width: sums modulo 2^64 cut to the result's width are exact modulo that width */
 #define T uint64_t
 #define ACC uint64_t
-#define V v2l
-#define V_U v2l_u
+#define V v2ul
+#define V_U v2ul_u
 #define L 2
 #define MADD(a, b, c) ((a) * (b) + (c))
 #define F(name) name##_i64

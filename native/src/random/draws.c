@@ -62,7 +62,7 @@ void tl_store_drawn(tl_dtype d, void *out, int64_t at, const double *v, int64_t 
 /* out of line: it is in every loop below, and the functions around it cost more than the call */
 __attribute__((noinline)) double tl_draw_d(TlGenerator *g) { return tl_uniform_d(g); }
 __attribute__((noinline)) float tl_draw_f(TlGenerator *g) { return tl_uniform_f(g); }
-__attribute__((noinline)) static uint64_t random_bits(TlGenerator *g, int wide) {
+__attribute__((noinline)) static uint64_t random_bits(TlGenerator *g, bool wide) {
   return wide ? tl_random64(g) : tl_random32(g);
 }
 
@@ -86,7 +86,7 @@ DRAW(tl_draw_bernoulli, tl_draw_d(g) < p->a ? p->b : 0.0)
 static DRAW(draw_normal_serial, fma(tl_normal_d(g), p->b, p->a))
 
 void tl_draw_uniform(TlGenerator *g, const TlDist *p, tl_dtype d, void *out, int64_t n) {
-  int plain = p->a == 0 && p->b == 1;
+  bool plain = p->a == 0 && p->b == 1;
   if (d == TL_F64) {
     double *o = out, w = p->b - p->a;
     if (plain)
@@ -189,7 +189,7 @@ __attribute__((noinline)) static void blocks_f(float *v, int64_t n, float mean, 
 }
 
 __attribute__((noinline)) static void block_d(double *v, double mean, double std) {
-  int plain = mean == 0 && std == 1;
+  bool plain = mean == 0 && std == 1;
   for (int j = 0; j < 8; j++) {
     double r = sqrt(-2.0 * log(1.0 - v[j])), t = 2.0 * PI * v[j + 8], c = r * cos(t), s = r * sin(t);
     v[j] = plain ? c : fma(c, std, mean);
@@ -236,14 +236,14 @@ int tl_fill_normal(TlTensor *t, TlGenerator *g, TlDist *p) {
 }
 
 static uint64_t random_integer(TlGenerator *g, const TlDist *p, bool wide) {
-  if (p->whole) return random_bits(g, 1);
-  return wide ? random_bits(g, 1) % p->range : (uint32_t)random_bits(g, 0) % (uint32_t)p->range;
+  if (p->whole) return random_bits(g, true);
+  return wide ? random_bits(g, true) % p->range : (uint32_t)random_bits(g, false) % (uint32_t)p->range;
 }
 
 /* base + random % range, or all 64 bits */
 void tl_draw_integer(TlGenerator *g, const TlDist *p, tl_dtype d, void *out, int64_t n) {
   int64_t v[TL_CHUNK];
-  int wide = p->range >= (UINT64_C(1) << 28);
+  bool wide = p->range >= (UINT64_C(1) << 28);
   for (int64_t at = 0; at < n; at += TL_CHUNK) {
     int64_t m = n - at < TL_CHUNK ? n - at : TL_CHUNK;
     for (int64_t i = 0; i < m; i++) v[i] = (int64_t)(random_integer(g, p, wide) + (uint64_t)p->base);

@@ -237,11 +237,10 @@ FOLD_LOOPS(min_l, int64_t, int64_t, a = x < a ? x : a)
 #define VMAXD(x, b) ((v2d)_mm_max_pd((__m128d)(x), (__m128d)(b)))
 #define VMIND(x, b) ((v2d)_mm_min_pd((__m128d)(x), (__m128d)(b)))
 #else
-#define SEL2(m, a, b) ((v2d)(((v2l)(m) & (v2l)(a)) | (~(v2l)(m) & (v2l)(b))))
 #define VMAXF(x, b) v4_select((v4i)((x) > (b)), x, b)
 #define VMINF(x, b) v4_select((v4i)((x) < (b)), x, b)
-#define VMAXD(x, b) SEL2((x) > (b), x, b)
-#define VMIND(x, b) SEL2((x) < (b), x, b)
+#define VMAXD(x, b) v2_select((v2l)((x) > (b)), x, b)
+#define VMIND(x, b) v2_select((v2l)((x) < (b)), x, b)
 #endif
 #define BEST(CMP, x, a) ((x) CMP (a) || (x) != (x) ? (x) : (a))
 #define EXTREME_LOOPS(NAME, T, V, VI, W, LOADV, VBEST, CMP) \

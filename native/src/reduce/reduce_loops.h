@@ -9,10 +9,6 @@
 #include "reduce/reduce.h"
 #include "math/simd.h"
 
-typedef int64_t v2l __attribute__((vector_size(16)));
-typedef v2d v2d_u __attribute__((aligned(8)));
-static inline v2d v2_load(const double *p) { return *(const v2d_u *)p; }
-
 /* context of shifted sums (variance): per output the centre and the two sums */
 typedef struct {
   double *center, *s1, *s2;

@@ -20,7 +20,7 @@ from ..lazy import stream
 from ..lazy.checks import guard, known, status
 from ..lazy.expression import before_write
 from ..tensors import empty, host_copy, upload
-from ..lazy.stream import family, fresh, launch, ready
+from ..lazy.stream import core, family, fresh, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
 
 geometry, grid_words = _C.geometry, _C.grid_words
-# moving elements only needs types of their size, and keeps every bit
-MOVE = {"float32": "int32", "float16": "int16", "bfloat16": "int16", "complex64": "int64", "bool": "uint8"}
+MOVE = core.MOVE  # name of a dtype -> name of the one of its size as which its elements are moved, to keep every bit
 INTEGERS = ("int64", "int32")
 MOST_INDICES = 5  # a kernel binds 8 buffers: source, result, status
 

@@ -271,18 +271,11 @@ def _index_fill(ov: Overload, a: tuple[Any, ...]) -> Tensor:
         _C.fill(_C.empty((1,), self.dtype), value)
     grid, along, picks = rows_of(self, dim, _vector(index))
     error = partial(outside, "fill", dim)
-    if source is not None:
-        return put_at(
-            writable(ov, self, True),
-            grid,
-            along,
-            picks,
-            True,
-            error,
-            "set",
-            (geometry(source)[0], [0] * len(grid), source.storage_offset()),
-        )
-    return put_at(writable(ov, self, True), grid, along, picks, True, error, "set", scalar=value)
+    target = writable(ov, self, True)
+    if source is None:
+        return put_at(target, grid, along, picks, True, error, "set", scalar=value)
+    place = geometry(source)[0], [0] * len(grid), source.storage_offset()
+    return put_at(target, grid, along, picks, True, error, "set", place)
 
 
 # ---- flat positions --------------------------------------------------------------------------------------------------
@@ -322,10 +315,7 @@ def _put(ov: Any, a: Any) -> Tensor:
     vector = flat.reshape(-1)
     index, source = index.reshape(-1), source.reshape(-1)
     parts = (vector, (index.numel(),), [None], [Pick(index, index.stride(), 0)], True, partial(outside, "flat", None))
-    if accumulate:
-        put_at(*parts, "add", source_of(source, (0,)))
-    else:
-        put_at(*parts, "set", source_of(source, (0,)))
+    put_at(*parts, "add" if accumulate else "set", source_of(source, (0,)))
     if flat is not target:
         _C.copy(target, flat, False)
     return target

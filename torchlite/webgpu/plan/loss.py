@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import torchlite as torch
 
-from ...ops._loss import of_scores, weighs
+from ...ops._loss import class_shape, is_kernel_weight
 from ..lazy.checks import guard, status
 from ..lazy.expression import Number, operand, result
 from ..lazy.graph import fresh, geometry, reduce, tree
@@ -193,7 +193,7 @@ def _cross_entropy_backward(ov: Overload, args: tuple[Any, ...]) -> Any:
 # ---- negative log likelihood -----------------------------------------------------------------------------------------
 def _nll_args(x: Tensor, labels: Any, weight: Any) -> Any:
     """Whether the kernel takes these arguments: shapes that fit, and nothing rare."""
-    classes, shape = of_scores(x)
+    classes, shape = class_shape(x)
     return (
         x.dtype in FLOATS
         and x.numel() > 0
@@ -201,7 +201,7 @@ def _nll_args(x: Tensor, labels: Any, weight: Any) -> Any:
         and not labels.is_cpu
         and not x.is_cpu
         and (tuple(labels.shape) == shape or x.dim() == 1 and labels.numel() == 1)
-        and weighs(weight, classes, x)
+        and is_kernel_weight(weight, classes, x)
     )
 
 

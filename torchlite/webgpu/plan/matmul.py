@@ -17,7 +17,7 @@ from ..devices import check_devices
 from ..fallback import cpu_error
 from ..registry import planner
 from ..tensors import DTYPES, FLOATS, contiguous, empty
-from ..lazy.stream import core, family
+from ..lazy.stream import core
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 
 _INTEGERS = DTYPES - FLOATS - {torch.bool}
-_plan = family("matmul", "a", "b", "out", "bias")
 
 
 def _refuse(ov: Overload, args: tuple[Any, ...]) -> Any:
@@ -40,11 +39,9 @@ def multiply(
     a: Tensor, b: Tensor, bt: bool = False, added: Tensor | None = None, alpha: Any = 1, beta: Any = 1
 ) -> Tensor:
     """alpha * a [*, m, k] times b [*, k, n], + beta * added where it is given, which broadcasts to the result.
-    Operands of one dim lose it; bt: b is [*, n, k]. The dtypes are one, and integers have nothing added.
-    NotImplemented: the shapes do not fit, or one of the tensors is not on webgpu."""
-    dtype = a.dtype
-    plan = _plan(dtype, dtype, dtype, None if added is None else dtype)
-    r = core.multiply(plan, a, b, bt, added, alpha, beta)
+    Operands of one dim lose it; bt: b is [*, n, k]. NotImplemented: the dtypes are not one of floats (or of integers,
+    with nothing added), the shapes do not fit, or one of the tensors is not on webgpu."""
+    r = core.multiply(a, b, bt, added, alpha, beta)
     return multiply(*_copied(a, b), bt, added, alpha, beta) if r is None else r
 
 
@@ -80,13 +77,10 @@ def _complex(a: Tensor, b: Tensor, bt: bool = False, conjugated: bool = False) -
 def _product(
     ov: Overload, args: tuple[Any, ...], a: Tensor, b: Tensor, bt: bool = False, conjugated: bool = False
 ) -> Any:
-    dtype = a.dtype
-    r: Any = NotImplemented
-    if dtype is b.dtype:
-        if dtype in FLOATS or dtype in _INTEGERS:
-            r = multiply(a, b, bt)
-        elif dtype is torch.complex64:
-            r = _complex(a, b, bt, conjugated)
+    if a.dtype is b.dtype is torch.complex64:
+        r = _complex(a, b, bt, conjugated)
+    else:
+        r = multiply(a, b, bt)
     return _refuse(ov, args) if r is NotImplemented else r
 
 
@@ -135,16 +129,8 @@ def _linear(ov: Overload, args: tuple[Any, ...]) -> Tensor:
         return _refuse(ov, args)
     if bias is None:
         return _product(ov, args, x, w, wd == 2)
-    dtype = x.dtype
     r: Any = NotImplemented
-    if (
-        wd == 2
-        and dtype in FLOATS
-        and w.dtype is dtype
-        and bias.dtype is dtype
-        and bias.dim() == 1
-        and bias.shape[0] == w.shape[0]
-    ):
+    if wd == 2 and bias.dim() == 1 and bias.shape[0] == w.shape[0]:
         r = multiply(x, w, True, bias)
     return _linear_rare(ov, args) if r is NotImplemented else r
 

@@ -14,7 +14,7 @@ from ..devices import check_devices
 from ..fallback import cpu_error, without_elements
 from ..registry import planner
 from ..tensors import FLOATS, contiguous, empty
-from ..lazy.stream import family, float_word, launch, ready
+from ..lazy.stream import core, family, float_word, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 f32 = torch.float32
-_softmax_plan = family("softmax", "dtype", "out", "log", "backward")
+softmax, _softmax_plan = core.softmax, core.softmax_plan  # native/src/gpu/gpu_softmax.c
 _norm_plan = family("layerNorm", "dtype", "rms", "weight", "bias", "backward")
 
 
@@ -48,40 +48,30 @@ def _axis(shape: tuple[int, ...], dim: int) -> tuple[int, int, int] | None:
     return prod(shape[:dim]) * inner, shape[dim], inner
 
 
-def _forward(x: Tensor, axis: tuple[int, int, int], log: bool, out: DType) -> Tensor:
-    buffer, shape, _, offset, dtype, dense, numel = geometry(x)
-    if not dense:
-        x = contiguous(x)
-        buffer, shape, _, offset, dtype, dense, numel = geometry(x)
-    handle = ready(buffer)
-    y, to = fresh(shape, out)
-    launch(_softmax_plan(dtype, out, log), (handle, to), (*axis, offset, 0))
-    return y
-
-
 @planner("softmax", "log_softmax")
 def _softmax(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, dim, dtype = args
     out = x.dtype if dtype is None else dtype
-    axis = _axis(tuple(x.shape), dim)
-    if axis is None or out not in FLOATS:
-        return cpu_error(ov, args)
+    r: Any = NotImplemented
     if not x.numel():
         return without_elements(ov, args)
-    if x.dtype is not out and not (x.dtype in FLOATS and out is f32):
-        x = _cast(x, out)
-    return _forward(x, axis, ov.kernel == "log_softmax", out)
+    if out in FLOATS:
+        if x.dtype is not out and not (x.dtype in FLOATS and out is f32):
+            x = _cast(x, out)
+        r = softmax(contiguous(x), dim, ov.kernel == "log_softmax", out)
+    return cpu_error(ov, args) if r is NotImplemented else r
 
 
 @planner("_softmax", "_log_softmax")
 def _softmax_aten(ov: Overload, args: tuple[Any, ...]) -> Any:
     x, dim, wide = args
-    axis = _axis(tuple(x.shape), dim)
-    if axis is None or x.dtype not in FLOATS or wide and x.dtype is not torch.float16:
-        return cpu_error(ov, args)
-    if not x.numel():
-        return without_elements(ov, (x, dim, False)) if not wide else empty(x.shape, f32)
-    return _forward(x, axis, ov.kernel == "_log_softmax", f32 if wide else x.dtype)
+    r: Any = NotImplemented
+    if x.dtype in FLOATS and (not wide or x.dtype is torch.float16):
+        if not x.numel():
+            plain = without_elements(ov, (x, dim, False))
+            return empty(x.shape, f32) if wide else plain
+        r = softmax(contiguous(x), dim, ov.kernel == "_log_softmax", f32 if wide else x.dtype)
+    return cpu_error(ov, args) if r is NotImplemented else r
 
 
 @planner("_softmax_backward_data", "_log_softmax_backward_data")

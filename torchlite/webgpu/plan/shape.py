@@ -11,12 +11,12 @@ import torchlite as torch
 
 from ... import _C
 from ..lazy.expression import Coord, Leaf, Number, assign, expression, operand, result
-from .index import MOVE, geometry
+from .index import geometry
 from .reduce import own
 from ..fallback import cpu_result
 from ..registry import planner
 from ..tensors import contiguous, empty, filled, laid_back, laid_like
-from ..lazy.stream import Buffer, core, family, fresh, launch, on_device, ready
+from ..lazy.stream import core, on_device, ready
 from ..layout import as_on_cpu
 
 TYPE_CHECKING = False
@@ -25,9 +25,7 @@ if TYPE_CHECKING:
     from ..._types import DType, Overload, Tensor
 
 
-AT_ONCE = 7  # inputs of one kernel
-join_parts, join_words = core.join_parts, core.join_words
-_join_plan = family("join", "ndim", "dim", "dtype", "parts")
+join, join_tensors = core.join, core.join_tensors  # native/src/gpu/gpu_index.c
 
 
 def moved(t: Tensor) -> Tensor:
@@ -40,21 +38,6 @@ def _restored(r: Tensor, dtype: DType) -> Tensor:
 
 
 # ---- cat, stack, roll ------------------------------------------------------------------------------------------------
-def join(
-    parts: list[tuple[Buffer, tuple[Any, ...], int, int]], dim: int, shape: tuple[int, ...], dtype: DType
-) -> Tensor:
-    """parts: (buffer, strides over the result, offset, length along dim); side by side along dim of a new tensor."""
-    if 0 in shape:
-        return empty(shape, dtype)
-    r, target = fresh(shape, dtype)
-    move, start = MOVE.get(dtype.name, dtype.name), 0
-    for first in range(0, len(parts), AT_ONCE):
-        group = parts[first : first + AT_ONCE]
-        ndim, at, start, handles, values = join_words(group, dim, shape, start)
-        launch(_join_plan(ndim, at, move, len(group)), (*handles, target), values)
-    return r
-
-
 @planner("cat", "stack")
 @as_on_cpu()
 def _cat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
@@ -67,11 +50,8 @@ def _cat(ov: Overload, a: tuple[Any, ...]) -> Tensor:
             dtype, mixed = torch.promote_types(dtype, t.dtype), True
     if mixed:
         tensors = [t if t.dtype is dtype else t.to(dtype) for t in tensors]
-    found = join_parts(tensors, dim, ov.kernel == "stack")
-    if found is None:
-        return cpu_result(ov, a)
-    parts, dim, shape = found
-    return join(parts, dim, shape, dtype)
+    r = join_tensors(tensors, dim, ov.kernel == "stack")
+    return cpu_result(ov, a) if r is NotImplemented else r
 
 
 def _rolled(x: Tensor, shift: int, dim: int) -> Tensor:

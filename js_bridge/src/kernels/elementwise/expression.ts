@@ -87,13 +87,15 @@ function literal(given: number | string, dtype: DType): string {
 const ALGEBRA: ReadonlySet<string> = new Set(["add", "sub", "rsub", "mul", "div", "neg", "square", "reciprocal"]);
 
 /** The inputs that each node depends on. */
-function leaves(g: Graph): ReadonlySet<number>[] {
-  const of: Set<number>[] = [];
-  g.nodes.forEach((n) => {
-    if ("in" in n) of.push(new Set([n.in]));
-    else of.push(new Set("op" in n ? n.args.flatMap((a) => [...of[a]!]) : []));
-  });
-  return of;
+type Dependencies = readonly ReadonlySet<number>[];
+
+function dependencies(g: Graph): Dependencies {
+  const found: Set<number>[] = [];
+  for (const n of g.nodes) {
+    if ("in" in n) found.push(new Set([n.in]));
+    else found.push(new Set("op" in n ? n.args.flatMap((a) => [...found[a]!]) : []));
+  }
+  return found;
 }
 
 /**
@@ -101,19 +103,24 @@ function leaves(g: Graph): ReadonlySet<number>[] {
  * same, or if both are arithmetic and another operand depends on the same input. Nothing cancels then. `zero` is a u32
  * whose value only the host knows.
  */
-function operandText(g: Graph, n: Extract<Node, { op: OpName }>, j: number, of: Of, zero: string): string {
+function operandText(
+  g: Graph,
+  n: Extract<Node, { op: OpName }>,
+  j: number,
+  inputs: Dependencies,
+  zero: string,
+): string {
   const a = n.args[j]!;
   const from = g.nodes[a]!;
-  /* x - x is not 0 for infinities, and x / x not 1 */
+  // x - x is not 0 for infinities, and x / x not 1
   const alike = (b: Node): boolean => b === from || ("in" in b && "in" in from && b.in === from.in);
   const repeated = n.args.slice(0, j).some((b) => alike(g.nodes[b]!));
   const arithmetic = [n, from].every((x) => "op" in x && ALGEBRA.has(x.op) && computeOf(x.dtype) === "f32");
-  const shared = (b: number): boolean => b !== a && [...of[b]!].some((i) => of[a]!.has(i));
+  const shared = (b: number): boolean => b !== a && [...inputs[b]!].some((i) => inputs[a]!.has(i));
   return repeated || (arithmetic && n.args.some(shared)) ? `tl_hidden(t${a}, ${zero})` : `t${a}`;
 }
-type Of = readonly ReadonlySet<number>[];
 
-function opExpression(g: Graph, n: Extract<Node, { op: OpName }>, inputs: Of, zero: string): string {
+function opExpression(g: Graph, n: Extract<Node, { op: OpName }>, inputs: Dependencies, zero: string): string {
   const def = OPS[n.op];
   if (n.args.length !== def.arity) throw new Error(`[${n.op}] takes ${def.arity} operands, got ${n.args.length}`);
   const of = n.args.map((a) => nodeDtype(g, a));
@@ -165,7 +172,7 @@ export function statements(
   count: string,
   tag = "",
 ): string {
-  const of = leaves(g);
+  const found = dependencies(g);
   return g.nodes
     .map((n, k) => {
       let e: string;
@@ -177,7 +184,7 @@ export function statements(
       else if ("product" in n) e = "product";
       else if ("random" in n) e = randomText(n, index);
       else if ("coord" in n) e = n.coord < 0 ? index : coords[n.coord]!;
-      else e = opExpression(g, n, of, `${count} >> 31u`);
+      else e = opExpression(g, n, found, `${count} >> 31u`);
       return `  let t${k}: ${WGSL_TYPE[computeOf(nodeDtype(g, k))]} = ${e};`;
     })
     .join("\n");

@@ -114,69 +114,54 @@ export function pool(params: PoolParams): Kernel {
   const divisor = params.divisor ? "p.divisor" : `f32(${counted})`;
   const wide = wideCoords(params),
     narrow = narrowCoords(params);
-  let body: string;
-  if (max && !backward) {
-    body = `  var best = -tl_inf();
+  const windows = adaptive ? adaptiveLoops : loops;
+  // a statement at each input of the window (forward), or at each output whose window has the input (backward)
+  const inside = backward ? narrow : wide;
+  const guarded = (statement: string): string => `    ${inside.lets}\n    if (${inside.inside}) ${statement}`;
+  const atEach = (statement: string): string => windows(adaptive ? `    ${statement}` : guarded(statement));
+  const here = ravel(I, sizesOf(nd, "x"));
+  const maxForward = (): string => `  var best = -tl_inf();
   var found = -1;
-${
-  adaptive
-    ? `  ${bounds}
-`
-    : ""
-}${(adaptive ? adaptiveLoops : loops)(`    ${
-      adaptive
-        ? ""
-        : `${wide.lets}
-    if (${wide.inside}) `
-    }{
+  ${adaptive ? bounds : ""}
+${atEach(`{
       let v = ld_x(p.xo + ${at});
       let wins = tl_isnan(v) | (!tl_isnan(best) & ((found < 0) | (v > best)));
-      best = select(best, v, wins); found = select(found, ${ravel(I, sizesOf(nd, "x"))}, wins);
-    }`)}  st_y(p.yo + i32(gid), ${castTo("best", "float32", dtype)});${
-      idx
-        ? `
-  st_idx(p.idxo + i32(gid), tl_i64(found));`
-        : ""
-    }`;
-  } else if (max) {
-    body = `  var r = 0.0;
-  let self_at = ${ravel(I, sizesOf(nd, "x"))};
-${(adaptive ? adaptiveLoops : loops)(`    ${adaptive ? "" : `${narrow.lets}\n    if (${narrow.inside}) `}{
-  let o = ${outAt}; if (i32(ld_idx(p.idxo + o).x) == self_at) { r += ld_gy(p.gyo + o); }
-}`)}`;
-  } else if (columns && !backward) {
-    body = `  ${unravel(
-      "w",
-      `u32(plane % ${taps})`,
-      params.kernel.map((k) => `${k}u`),
-    )}
+      best = select(best, v, wins); found = select(found, ${here}, wins);
+    }`)}  st_y(p.yo + i32(gid), ${castTo("best", "float32", dtype)});
+  ${idx ? "st_idx(p.idxo + i32(gid), tl_i64(found));" : ""}`;
+  const maxBackward = (): string => `  var r = 0.0;
+  let self_at = ${here};
+${atEach(`{
+      let o = ${outAt};
+      if (i32(ld_idx(p.idxo + o).x) == self_at) { r += ld_gy(p.gyo + o); }
+    }`)}`;
+  const columnsForward = (): string => {
+    const kernel = params.kernel.map((k) => `${k}u`);
+    return `  ${unravel("w", `u32(plane % ${taps})`, kernel)}
   plane = plane / ${taps};
-  ${wide.lets}
   var r = 0.0;
-  if (${wide.inside}) { r = ld_x(p.xo + ${at}); }`;
-  } else if (columns) {
+${guarded(`{ r = ld_x(p.xo + ${at}); }`)}`;
+  };
+  const columnsBackward = (): string => {
     const tap = ravel(
       range(nd).map((d) => `w${d}`),
       params.kernel.map(String),
     );
-    body = `  var r = 0.0;
-${loops(`    ${narrow.lets}\n    if (${narrow.inside}) {
-  r += ld_gy(p.gyo + (plane * ${taps} + ${tap}) * ${py} + ${ravel(O, sizesOf(nd, "y"))});
-}`)}`;
-  } else if (op === "avg" && !backward) {
-    body = `  var r = 0.0;
-${loops(`    ${wide.lets}\n    if (${wide.inside}) { r += ld_x(p.xo + ${at}); }`)}  r = r / ${divisor};`;
-  } else if (op === "avg") {
-    body = `  var r = 0.0;
-${loops(`    ${narrow.lets}\n    if (${narrow.inside}) { r += ld_gy(p.gyo + ${outAt}) / ${divisor}; }`)}`;
-  } else if (!backward) {
-    body = `  var r = 0.0;
-  ${bounds}
-${adaptiveLoops(`    r += ld_x(p.xo + ${at});`)}  r = r / f32(${width});`;
-  } else {
-    body = `  var r = 0.0;
-${adaptiveLoops(`    ${bounds}\n    r += ld_gy(p.gyo + ${outAt}) / f32(${width});`)}`;
-  }
+    return `  var r = 0.0;
+${atEach(`{
+      r += ld_gy(p.gyo + (plane * ${taps} + ${tap}) * ${py} + ${ravel(O, sizesOf(nd, "y"))});
+    }`)}`;
+  };
+  const mean = (): string => {
+    const by = adaptive ? `f32(${width})` : divisor;
+    if (!backward)
+      return `  var r = 0.0;\n  ${adaptive ? bounds : ""}\n${atEach(`{ r += ld_x(p.xo + ${at}); }`)}  r = r / ${by};`;
+    return `  var r = 0.0;\n${atEach(`{ ${adaptive ? bounds : ""} r += ld_gy(p.gyo + ${outAt}) / ${by}; }`)}`;
+  };
+  let body: string;
+  if (max) body = backward ? maxBackward() : maxForward();
+  else if (columns) body = backward ? columnsBackward() : columnsForward();
+  else body = mean();
   if (!max || backward) body += `\n  st_${dst}(p.${dst}o + i32(gid), ${castTo("r", "float32", dtype)});`;
   return makeKernel("pool", params, { bindings, uniforms, globals, main: head + body }, (u) =>
     linearGrid(value(u, "planes") * many * product(range(nd).map((d) => value(u, `${own}${d}`)))),

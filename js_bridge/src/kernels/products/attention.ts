@@ -4,7 +4,7 @@
  * scores of some keys, then each sums four columns of the weighted values. The kernel stores the log of the sum for the
  * gradient, which the caller composes from products. A query that may see no key gives 0.
  */
-import { attentionDirect, lowest } from "./attention_direct";
+import { attentionDirect, isMinusInf } from "./attention_direct";
 import type { AttentionParams } from "./attention_params";
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import { makeKernel } from "../../wgsl/module";
@@ -171,8 +171,8 @@ ${share === 1 ? "" : partial}    for (var j = t; j < ${keys}; j += ${LANES}) {
     var now = top;
     for (var j = 0; j < ${keys}; j++) { now = tl_max(now, weights[r * ${perRow} + j]); }
     // until the query has seen a key, the maximum is -inf and all weights are 0
-    let shift = select(0.0, now, !${lowest("now")});
-    let shrink = select(tl_exp(top - shift), 0.0, ${lowest("top")});
+    let shift = select(0.0, now, !${isMinusInf("now")});
+    let shrink = select(tl_exp(top - shift), 0.0, ${isMinusInf("top")});
     workgroupBarrier();
     for (var j = t; j < ${keys}; j += ${LANES}) {
       weights[r * ${perRow} + j] = tl_exp(weights[r * ${perRow} + j] - shift);

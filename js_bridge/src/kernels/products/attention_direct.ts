@@ -12,7 +12,7 @@ const GROUP = 64,
   EACH = 4;
 export const DIRECT_HEADS = 64;
 /** Whether a float is -inf, by its bits: a compiler may take a comparison with an infinity for false. */
-export const lowest = (x: string): string => `(bitcast<u32>(${x}) == 0xff800000u)`;
+export const isMinusInf = (x: string): string => `(bitcast<u32>(${x}) == 0xff800000u)`;
 
 /** Bindings and uniforms are attention()'s. */
 export function attentionDirect(
@@ -77,8 +77,8 @@ ${four
     (r) => `    s${r} = select(vec4<f32>(-tl_inf()), s${r}, seen${r});
     let now${r} = tl_max(tl_max(tl_max(top${r}, s${r}.x), tl_max(s${r}.y, s${r}.z)), s${r}.w);
     // until the query has seen a key, the maximum is -inf and all weights are 0
-    let shift${r} = select(0.0, now${r}, !${lowest(`now${r}`)});
-    let shrink${r} = select(tl_exp(top${r} - shift${r}), 0.0, ${lowest(`top${r}`)});
+    let shift${r} = select(0.0, now${r}, !${isMinusInf(`now${r}`)});
+    let shrink${r} = select(tl_exp(top${r} - shift${r}), 0.0, ${isMinusInf(`top${r}`)});
     let w${r} = vec4<f32>(${["x", "y", "z", "w"].map((e) => `tl_exp(s${r}.${e} - shift${r})`).join(", ")});
     top${r} = now${r}; sum${r} = sum${r} * shrink${r} + (w${r}.x + w${r}.y + w${r}.z + w${r}.w);
     ${quads.map((c) => `o${r}_${c} *= shrink${r};`).join(" ")}`,

@@ -2,25 +2,14 @@
  * Several float32 tensors of any sizes in one dispatch, for clipping gradients. Each is dense and begins at its
  * buffer's beginning.
  */
-import { bindingType } from "../../wgsl/access";
+import { input, output } from "../../wgsl/access";
 import { makeKernel } from "../../wgsl/module";
-import { type Binding, type Kernel, linearGrid, uniform, UnsupportedKernelError, value, WORKGROUP } from "../spec";
+import { type Kernel, linearGrid, range, uniform, UnsupportedKernelError, value, WORKGROUP } from "../spec";
 
 export interface ManyParams {
   readonly op: "scale" | "squares";
   readonly count: number;
 }
-
-const vec = (name: string, access: Binding["access"]): Binding => ({
-  name,
-  type: bindingType("float32", "vec"),
-  access,
-});
-const scalar = (name: string, access: Binding["access"]): Binding => ({
-  name,
-  type: bindingType("float32", "elem"),
-  access,
-});
 
 /**
  * scale: x<k> *= s (one number at so). Uniforms n0.., so; buffers s, x0...
@@ -29,10 +18,10 @@ const scalar = (name: string, access: Binding["access"]): Binding => ({
  */
 export function many(params: ManyParams): Kernel {
   const { op, count } = params;
-  const tags = Array.from({ length: count }, (_, k) => k);
+  const tags = range(count);
   const length = (k: number): string => `(p.n${k} + 3u) / 4u`;
   if (op === "scale") {
-    const bindings = [scalar("s", "read"), ...tags.map((k) => vec(`x${k}`, "read_write"))];
+    const bindings = [input("s", "float32"), ...tags.map((k) => output(`x${k}`, "float32", "vec"))];
     const uniforms = [...uniform("u32", ...tags.map((k) => `n${k}`)), ...uniform("i32", "so")];
     // The last vector may reach beyond a tensor's end: memory there keeps its value.
     const main = `  let factor = s[p.so];\n  var i = gid;\n${tags
@@ -51,7 +40,7 @@ export function many(params: ManyParams): Kernel {
     );
   }
   if (op !== "squares") throw new UnsupportedKernelError("many", String(op));
-  const bindings = [...tags.map((k) => vec(`x${k}`, "read")), scalar("out", "read_write")];
+  const bindings = [...tags.map((k) => input(`x${k}`, "float32", "vec")), output("out", "float32", "elem")];
   const uniforms = [...uniform("u32", ...tags.map((k) => `n${k}`), "groups"), ...uniform("i32", "outo")];
   const globals = `var<workgroup> parts: array<f32, ${WORKGROUP}>;`;
   const main = `  let step = p.groups * ${WORKGROUP}u;

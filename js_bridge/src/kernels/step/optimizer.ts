@@ -3,9 +3,9 @@
  * PyTorch's single-tensor path. Factors that depend on the step count are uniforms, so every step uses the same kernel.
  * With `count`, that many parameters of any sizes share a dispatch: a model has many small ones.
  */
-import { bindingType } from "../../wgsl/access";
+import { input, output } from "../../wgsl/access";
 import { makeKernel } from "../../wgsl/module";
-import { type Binding, type Kernel, linearGrid, uniform, value } from "../spec";
+import { type Kernel, linearGrid, range, uniform, value } from "../spec";
 
 export interface SgdParams {
   readonly momentum?: boolean;
@@ -21,12 +21,6 @@ export interface AdamParams {
   readonly count?: number;
 }
 
-const slot = (name: string, access: Binding["access"]): Binding => ({
-  name,
-  type: bindingType("float32", "vec"),
-  access,
-});
-
 /** `body` computes new_<name> for w and each state; name(...) gives the text of an element. */
 function step(
   family: string,
@@ -35,11 +29,10 @@ function step(
   scalars: readonly string[],
   body: (name: (s: string) => string) => string,
 ): Kernel {
-  const tags = params.count === undefined ? [""] : Array.from({ length: params.count }, (_, k) => String(k));
+  const tags = params.count === undefined ? [""] : range(params.count).map(String);
   const bindings = tags.flatMap((k) => [
-    slot(`g${k}`, "read"),
-    slot(`w${k}`, "read_write"),
-    ...state.map((s) => slot(`${s}${k}`, "read_write")),
+    input(`g${k}`, "float32", "vec"),
+    ...["w", ...state].map((s) => output(`${s}${k}`, "float32", "vec")),
   ]);
   const uniforms = [...uniform("u32", ...tags.map((k) => `n${k}`)), ...uniform("f32", ...scalars)];
   // The last vector of a parameter may reach beyond its end: what lies there keeps its value.

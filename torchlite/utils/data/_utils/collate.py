@@ -12,7 +12,7 @@ import torchlite as torch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
     from ...._types import Tensor
 
 
@@ -26,7 +26,7 @@ def _is_array(x: Any) -> bool:
     return type(x).__module__ == "numpy"
 
 
-def _is_namedtuple(x: list[Any] | tuple[Tensor | float, Any]) -> bool:
+def _is_namedtuple(x: Any) -> bool:
     return isinstance(x, tuple) and hasattr(x, "_fields")
 
 
@@ -75,7 +75,7 @@ def _collate_array(batch: Any) -> Any:
     return torch.as_tensor(batch)  # numpy scalars
 
 
-def collate(batch: list[Any] | tuple[Any, Any], *, collate_fn_map: Any = None) -> Any:
+def collate(batch: Sequence[Any], *, collate_fn_map: Any = None) -> Any:
     """Batches the elements of `batch` by type; `collate_fn_map` maps types to functions (batch, *, collate_fn_map)."""
     elem = batch[0]
     kind = type(elem)
@@ -117,9 +117,10 @@ def collate(batch: list[Any] | tuple[Any, Any], *, collate_fn_map: Any = None) -
     raise TypeError(default_collate_err_msg_format.format(kind))
 
 
-def collate_tensor_fn(batch: list[Tensor], *, collate_fn_map: Any = None) -> Any:
-    kind = "nested" if batch[0].is_nested else "sparse"
-    if kind == "nested" or batch[0].layout is not torch.strided:
+def collate_tensor_fn(batch: Sequence[Tensor], *, collate_fn_map: Any = None) -> Tensor:
+    first = batch[0]
+    if first.is_nested or first.layout is not torch.strided:
+        kind = "nested" if first.is_nested else "sparse"
         raise RuntimeError(
             f"Batches of {kind} tensors are not currently supported by the default collate_fn; please provide a custom "
             "collate_fn to handle them appropriately."
@@ -127,21 +128,15 @@ def collate_tensor_fn(batch: list[Tensor], *, collate_fn_map: Any = None) -> Any
     return torch.stack(list(batch), 0)
 
 
-def collate_float_fn(
-    batch: list[float] | tuple[float, float], *, collate_fn_map: dict[type, Callable[..., Any]] | None = None
-) -> Tensor:
+def collate_float_fn(batch: Sequence[float], *, collate_fn_map: Any = None) -> Tensor:
     return torch.tensor(batch, dtype=torch.float64)
 
 
-def collate_int_fn(
-    batch: list[int] | tuple[int, int], *, collate_fn_map: dict[type, Callable[..., Any]] | None = None
-) -> Tensor:
+def collate_int_fn(batch: Sequence[int], *, collate_fn_map: Any = None) -> Tensor:
     return torch.tensor(batch)
 
 
-def collate_str_fn(
-    batch: list[str] | tuple[str, str], *, collate_fn_map: dict[type, Callable[..., Any]] | None = None
-) -> list[str] | tuple[str, str]:
+def collate_str_fn(batch: Sequence[str], *, collate_fn_map: Any = None) -> Sequence[str]:
     return batch
 
 
