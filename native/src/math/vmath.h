@@ -23,6 +23,25 @@
 static inline v4f vm_abs(v4f x) { return (v4f)((v4i)x & v4i_const(0x7fffffff)); }
 static inline v4i vm_sign(v4f x) { return (v4i)x & v4i_const((int32_t)0x80000000u); }
 static inline v4f vm_copysign(v4f x, v4f s) { return (v4f)((v4i)vm_abs(x) | vm_sign(s)); }
+/* nearest whole numbers, where the processor has no instruction (baseline x86) */
+static inline v4f vm_rint(v4f x) {
+#if defined(__wasm_simd128__)
+  return (v4f)__builtin_wasm_nearest_f32x4(x);
+#else
+  v4f a = vm_abs(x), bias = v4_const(8388608.0f); /* 2^23: no room for a fraction */
+  return vm_copysign(v4_select((v4i)(a < bias), (a + bias) - bias, a), x);
+#endif
+}
+static inline v4f vm_floor(v4f x) {
+#if defined(__wasm_simd128__)
+  return (v4f)__builtin_wasm_floor_f32x4(x);
+#else
+  v4f t = vm_rint(x);
+  return t - (v4f)((v4i)(t > x) & (v4i)v4_const(1.0f));
+#endif
+}
+static inline v4f vm_ceil(v4f x) { return -vm_floor(-x); }
+static inline v4f vm_trunc(v4f x) { return vm_copysign(vm_floor(vm_abs(x)), x); }
 static inline v4f vm_float(v4i x) { return __builtin_convertvector(x, v4f); }
 /* x is the nearest integer of a * b, and t has it at the end of its mantissa: adding 1.5 * 2^23 leaves no room for a
  * fraction. |a * b| < 2^22. A conversion to integers would cost WASM eight instructions. */
