@@ -112,7 +112,7 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 python(cdist, method=False)
 
 
-@op("pdist(Tensor self, float p=2) -> Tensor", variants="function", samples=lambda t: [(t(4, 3),)])
+@op("pdist(Tensor self, float p=2) -> Tensor", kernel="pdist", variants="function", samples=lambda t: [(t(4, 3),)])
 def pdist(self, p=2.0):
     """The p-norm distances of all pairs of rows i < j."""
     if self.dim() != 2:

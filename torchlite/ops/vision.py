@@ -488,6 +488,7 @@ def _check_grid(x, grid):
 
 @op(
     "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    kernel="grid_sampler",
     variants="function",
     alias=("grid_sampler_2d", "grid_sampler_3d"),
     samples=lambda t: [

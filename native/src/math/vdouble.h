@@ -114,11 +114,6 @@ static inline v4f vm_remainder(v4f a, v4f b) {
   v4f m = vm_fmod(a, b);
   return v4_select(vm_other_sign(m, b), m + b, m);
 }
-static inline v4f vm_floor(v4f x) {
-  v4f a = vm_abs(x), bias = v4_const(8388608.0f);
-  v4f t = vm_copysign(v4_select((v4i)(a < bias), (a + bias) - bias, a), x);
-  return t - (v4f)((v4i)(t > x) & (v4i)v4_const(1.0f));
-}
 /* Python's floor division: from the remainder, so that it agrees with it */
 static inline v4f vm_floor_divide(v4f a, v4f b) {
   const v4f zero = v4_const(0.0f), one = v4_const(1.0f);
