@@ -6,14 +6,13 @@
 #include <float.h>
 
 typedef double v2d_u __attribute__((vector_size(16), aligned(8)));
-static inline v2d get2(const double *p) { return *(const v2d_u *)p; }
 static inline void put2(double *p, v2d v) { *(v2d_u *)p = v; }
 
 double tl_dot(const double *x, const double *y, intptr_t n) {
   v2d s[4] = {{0}};
   intptr_t i = 0;
   for (; i + 8 <= n; i += 8)
-    for (int k = 0; k < 4; k++) s[k] = vd_madd(get2(x + i + 2 * k), get2(y + i + 2 * k), s[k]);
+    for (int k = 0; k < 4; k++) s[k] = v2_madd(v2_load(x + i + 2 * k), v2_load(y + i + 2 * k), s[k]);
   s[0] += s[1] + (s[2] + s[3]);
   double r = s[0][0] + s[0][1];
   for (; i < n; i++) r += x[i] * y[i];
@@ -25,14 +24,14 @@ void tl_axpy(double *restrict y, double f, const double *restrict x, intptr_t n)
 }
 
 double tl_dot_axpy(const double *restrict a, const double *restrict v, double f, double *restrict p, intptr_t n) {
-  v2d s = {0}, t = {0}, g = vd_set1(f);
+  v2d s = {0}, t = {0}, g = v2_set1(f);
   intptr_t i = 0;
   for (; i + 4 <= n; i += 4) {
-    v2d b = get2(a + i), c = get2(a + i + 2);
-    s = vd_madd(b, get2(v + i), s);
-    t = vd_madd(c, get2(v + i + 2), t);
-    put2(p + i, vd_madd(b, g, get2(p + i)));
-    put2(p + i + 2, vd_madd(c, g, get2(p + i + 2)));
+    v2d b = v2_load(a + i), c = v2_load(a + i + 2);
+    s = v2_madd(b, v2_load(v + i), s);
+    t = v2_madd(c, v2_load(v + i + 2), t);
+    put2(p + i, v2_madd(b, g, v2_load(p + i)));
+    put2(p + i + 2, v2_madd(c, g, v2_load(p + i + 2)));
   }
   s += t;
   double r = s[0] + s[1];
@@ -72,12 +71,12 @@ static void turn(double *z, intptr_t step, intptr_t width, const double *c, cons
   for (; j + 8 <= width; j += 8) {
     double *at = z + j;
     v2d p[4];
-    for (int k = 0; k < 4; k++) p[k] = get2(at + 2 * k);
+    for (int k = 0; k < 4; k++) p[k] = v2_load(at + 2 * k);
     for (intptr_t i = 0; i < n; i++, at += step)
       for (int k = 0; k < 4; k++) {
-        v2d q = get2(at + step + 2 * k), cc = vd_set1(c[i]), ss = vd_set1(s[i]);
-        put2(at + 2 * k, vd_madd(ss, q, cc * p[k]));
-        p[k] = vd_madd(cc, q, -(ss * p[k]));
+        v2d q = v2_load(at + step + 2 * k), cc = v2_set1(c[i]), ss = v2_set1(s[i]);
+        put2(at + 2 * k, v2_madd(ss, q, cc * p[k]));
+        p[k] = v2_madd(cc, q, -(ss * p[k]));
       }
     for (int k = 0; k < 4; k++) put2(at + 2 * k, p[k]);
   }
