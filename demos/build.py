@@ -18,6 +18,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from pydoc_data.topics import topics
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "wheels"), str(HERE / "playground")]
@@ -32,9 +33,10 @@ DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 
 PAGES = [
     *("sw.js", "index.html", "home.js", "snippet.py", "home.css", "style.css", "icon.svg"),
-    *("shared", "digits", "pyscript", "javascript", "playground"),
+    *("shared", "digits", "pyscript", "javascript", "playground", "gpt"),
 ]
-LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor"}  # the editors are bundled
+# the editors are bundled, the parts of pages are filled in
+LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor", "nav.html", "script.html"}
 EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
 EXAMPLES = [HERE / "playground" / "examples", HERE.parent / "tests" / "programs"]
 PACKAGES = "https://cdn.jsdelivr.net/pyodide/v{}/full/"  # where Pyodide publishes them
@@ -72,6 +74,7 @@ def main():
     npm.bundle("index.ts", SITE / "javascript" / "torchlite" / "index.js", wheel.name)
     examples = SITE / "playground" / "examples"
     copy_examples(examples)
+    (SITE / "gpt" / "input.txt").write_text(manual())
     first = html.escape((examples / "tensors.py").read_text(), quote=False)
     fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first})
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
@@ -148,9 +151,12 @@ def copy_pages():
 
 
 def fill_in(places):
-    """{{pyodide}}, {{pyscript}}, {{wheel}} in the pages become addresses from the site's root."""
+    """{{pyodide}}, {{pyscript}}, {{wheel}} in the pages become addresses from the site's root; {{nav}} and
+    {{script NAME}} the parts that pages have in common."""
+    nav, script = ((HERE / "shared" / name).read_text().rstrip("\n") for name in ("nav.html", "script.html"))
     for page in SITE.rglob("*.html"):
-        text = page.read_text()
+        text = page.read_text().replace("{{nav}}", nav)
+        text = re.sub(r"{{script (.*?)}}", lambda found: script.replace("{{script}}", found[1]), text)
         for name, place in places.items():
             text = text.replace("{{%s}}" % name, place)
         page.write_text(text)
@@ -174,6 +180,12 @@ def copy_examples(target):
             about = re.split(r"(?<=[.;]) ", doc)[0].rstrip(".;").removeprefix(entry["title"] + ": ")
             entry["about"] = about[0].upper() + about[1:]
     (target / "menu.json").write_text(json.dumps(menu))
+
+
+def manual(length=300_000):
+    """A text to learn from: the language reference that Python has for help()."""
+    paragraphs = (" ".join(part.split()) for page in topics.values() for part in re.split(r"\n\s*\n", page))
+    return "\n".join(part for part in paragraphs if len(part) > 40 and "::=" not in part)[:length]
 
 
 def build_docs():

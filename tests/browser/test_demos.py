@@ -1,0 +1,73 @@
+"""The demos that shared/demo.js drives, as a visitor uses them. Screenshots go to .out/demo."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from test_demo import CONSOLE, MAINLY_CHROMIUM, READY, SHOTS, pytestmark  # noqa: F401
+
+
+def shoot(page, name):
+    """The page at the width of a desktop and of a phone, on which nothing may be cut off."""
+    page.screenshot(SHOTS / f"{page.kind}-{name}.png", whole=True)
+    page.resize(390, 844)
+    assert page.eval("document.documentElement.scrollWidth <= innerWidth")
+    page.screenshot(SHOTS / f"{page.kind}-{name}-phone.png", whole=True)
+    page.resize(1280, 900)
+    assert not [line for line in page.log if line.startswith("error")], page.log
+
+
+def start(visit, kind, name, edit="", **options):
+    """Opens a demo; `edit` is JavaScript from its script's text to another one."""
+    page = visit(kind, f"/{name}/index.html", **options)
+    page.wait(READY, 90)
+    if edit:
+        page.eval(f"((text) => (demo.editor.text = {edit}, 1))(demo.editor.text)")
+    return page
+
+
+def set_text(page, selector, text):
+    page.eval(
+        f"((e) => (e.value = {text!r}, e.dispatchEvent(new Event('input', {{bubbles: true}})), 1))"
+        f"(document.querySelector({selector!r}))"
+    )
+
+
+@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
+def test_gpt(visit, kind):
+    page = start(visit, kind, "gpt", "text.replace('SECONDS = 180', 'SECONDS = 600')")
+    assert page.eval("document.querySelector('#text').value.length") > 200_000
+    set_text(page, "#text", "the cat sat on the mat. " * 200)
+    page.click("#run")
+    # the attention between the newest characters, while it trains
+    page.wait("document.querySelectorAll('#written span').length === 64", 30)
+    page.wait("Number(document.querySelector('#unseen').textContent) < 1.5", 60)
+    page.wait("Number(document.querySelector('#loss').textContent) < 0.3", 60)
+    weights = "[...document.querySelectorAll('#written span')].map((s) => Number(s.style.getPropertyValue('--weight')))"
+    found = page.eval(weights)
+    assert max(found) == 1 and min(found) < 0.5
+    page.eval("(document.querySelector('#written').focus(), 1)")
+    page.keys("{ArrowLeft}{ArrowLeft}")
+    assert page.eval("document.querySelector('#written .chosen').nextSibling.nextSibling.nextSibling === null")
+    shoot(page, "gpt")
+    page.click("#stop")
+    page.wait(READY, 10)
+    said = page.eval(CONSOLE)
+    assert "nats per character" in said and " mat. the " in said
+    # another head, after the run
+    page.wait("document.querySelector('#status').textContent.startsWith('Stopped')", 5)
+    before = page.eval(f"JSON.stringify({weights})")
+    page.eval("((s) => (s.value = '3', s.dispatchEvent(new Event('change')), 1))(document.querySelector('#head'))")
+    page.wait(f"JSON.stringify({weights}) !== {before!r}", 5)
+    set_text(page, "#text", "short")
+    page.click("#run")
+    page.wait(f"{CONSOLE}.includes('The text has 5 characters')", 20)
+
+
+@pytest.mark.slow
+def test_gpt_in_three_minutes(visit):
+    page = start(visit, "chromium", "gpt")
+    page.click("#run")
+    page.wait(f"{CONSOLE}.includes('--- the end')", 240)
+    assert float(re.search(r"the end: ([\d.]+) nats", page.eval(CONSOLE))[1]) < 2.0
