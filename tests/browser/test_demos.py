@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
-from test_demo import CONSOLE, MAINLY_CHROMIUM, READY, SHOTS, pytestmark  # noqa: F401
+from test_demo import CONSOLE, DEMOS, KINDS, MAINLY_CHROMIUM, READY, SHOTS, pytestmark  # noqa: F401
+
+SITE = DEMOS / "_site"
 
 
 def shoot(page, name):
@@ -71,3 +74,41 @@ def test_gpt_in_three_minutes(visit):
     page.click("#run")
     page.wait(f"{CONSOLE}.includes('--- the end')", 240)
     assert float(re.search(r"the end: ([\d.]+) nats", page.eval(CONSOLE))[1]) < 2.0
+
+
+@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
+def test_search_without_weights(visit, kind):
+    page = start(visit, kind, "search")
+    if json.loads((SITE / "weights" / "list.json").read_text()).get("minilm.safetensors"):
+        pytest.skip("the site has the weights")
+    page.click("#run")
+    page.wait(f"{CONSOLE}.includes('python demos/build.py --weights')", 10)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_search(visit, server, kind):
+    page = start(visit, kind, "search")
+    if not json.loads((SITE / "weights" / "list.json").read_text()).get("minilm.safetensors"):
+        pytest.skip("the site has no weights: python demos/build.py --weights")
+    text = "Cats purr when they are content.\n\nThe stock market fell sharply on Monday.\n\nBoil the pasta until soft."
+    page.eval(
+        f"((input, box) => (box.items.add(new File([{text!r}], 'notes.txt')), input.files = box.files,"
+        " input.dispatchEvent(new Event('change')), 1))(document.querySelector('#files'), new DataTransfer())"
+    )
+    page.wait("document.querySelector('#source').textContent.startsWith('notes.txt: 3 passages')", 5)
+    page.click("#run")
+    page.wait("!document.querySelector('#query').disabled", 120)
+    for query, found in (("shares lost value", "stock"), ("a happy pet", "Cats"), ("cooking noodles", "pasta")):
+        set_text(page, "#query", query)
+        page.wait(f"document.querySelector('#found p')?.textContent.includes({found!r})", 10)
+    shoot(page, "search")
+    # the next visit needs no network for the weights
+    page.wait("document.querySelector('#weights').textContent.includes('in this browser: 91.1 MB')", 5)
+    server.stop()
+    page.open(server.base + "/search/index.html")
+    page.wait(READY, 90)
+    page.click("#run")
+    page.wait("!document.querySelector('#query').disabled", 120)
+    page.click("#forget")
+    page.wait("document.querySelector('#weights').textContent.includes('91 MB, once')", 10)
