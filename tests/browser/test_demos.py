@@ -112,3 +112,52 @@ def test_search(visit, server, kind):
     page.wait("!document.querySelector('#query').disabled", 120)
     page.click("#forget")
     page.wait("document.querySelector('#weights').textContent.includes('91 MB, once')", 10)
+
+
+# the mean difference between what the network draws and what it was shown, of 255
+DIFFERENCE = """(() => { const read = (id) => { const c = document.getElementById(id);
+const s = new OffscreenCanvas(32, 24), p = s.getContext('2d'); p.drawImage(c, 0, 0, 32, 24);
+return p.getImageData(0, 0, 32, 24).data }; const [a, b] = [read('target'), read('drawn')];
+return a.reduce((sum, v, i) => sum + Math.abs(v - b[i]), 0) / a.length })()"""
+
+
+@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
+def test_picture(visit, kind):
+    page = start(visit, kind, "picture", "text.replace('STEPS = 1500', 'STEPS = 300')")
+    page.click("#run")
+    page.wait("Number(document.querySelector('#step').textContent) > 20", 30)
+    page.wait(f"{DIFFERENCE} < 25", 30)
+    page.wait("document.querySelector('#status').textContent.startsWith('Finished')", 60)
+    page.wait("document.querySelector('#drawn').width === 336", 5)
+    assert page.eval(DIFFERENCE) < 8
+    assert page.eval("parseFloat(document.querySelector('#likeness').textContent)") > 28
+    shoot(page, "picture")
+    # a picture of one's own
+    page.eval(
+        "(async () => { const c = new OffscreenCanvas(50, 100), p = c.getContext('2d');"
+        " p.fillStyle = '#08f'; p.fillRect(0, 0, 50, 100); const box = new DataTransfer();"
+        " box.items.add(new File([await c.convertToBlob()], 'a.png')); const input = document.querySelector('#file');"
+        " input.files = box.files; input.dispatchEvent(new Event('change')); return 1 })()"
+    )
+    page.wait("document.querySelector('#target').height === 112", 5)
+    page.click("#run")
+    page.wait(f"{CONSOLE}.includes('56x112 pixels')", 20)
+    page.wait("document.querySelector('#drawn').width === 168", 60)
+    assert page.eval(DIFFERENCE) < 2
+
+
+SHORT = {
+    "gpt": "text.replace('SECONDS = 180', 'SECONDS = 20')",
+    "picture": "text.replace('STEPS = 1500', 'STEPS = 60')",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHORT)
+def test_on_webgpu(visit, name):
+    page = start(visit, "chromium", name, SHORT[name], gpu=True)
+    page.wait("!document.querySelector('#device-choice').hidden", 30)
+    page.eval("(document.querySelector('#device').value = 'webgpu', 1)")
+    page.click("#run")
+    page.wait("document.querySelector('#status').textContent.startsWith('Finished')", 200)
+    assert "on webgpu" in page.eval(CONSOLE)
