@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 from test_demo import CONSOLE, DEMOS, KINDS, MAINLY_CHROMIUM, READY, SHOTS, pytestmark  # noqa: F401
@@ -161,3 +162,22 @@ def test_on_webgpu(visit, name):
     page.click("#run")
     page.wait("document.querySelector('#status').textContent.startsWith('Finished')", 200)
     assert "on webgpu" in page.eval(CONSOLE)
+
+
+@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
+def test_balance(visit, kind):
+    page = start(visit, kind, "balance")
+    page.click("#run")
+    page.wait("/^[1-9]/.test(document.querySelector('#step').textContent)", 30)
+    page.wait("document.querySelector('#rails').getAttribute('aria-label') === '64 carts that learn'", 10)
+    page.wait("!document.querySelector('#left').disabled", 90)
+    assert page.eval("Number(document.querySelector('#length').textContent)") > 450
+    shoot(page, "balance")
+    time.sleep(1)
+    assert page.eval("document.querySelector('#falls').textContent") == "0"
+    # pushed hard, it falls
+    for _ in range(8):
+        page.keys("{ArrowRight}")
+    page.wait("Number(document.querySelector('#falls').textContent) > 0", 10)
+    page.click("#stop")
+    page.wait(READY, 10)
