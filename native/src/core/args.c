@@ -32,7 +32,7 @@ int tl_int(PyObject *o, int64_t *out) {
   if (v == -1 && PyErr_Occurred()) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
       PyErr_Clear();
-      PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+      PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
     }
     return -1;
   }
@@ -102,7 +102,7 @@ int tl_check_room(PyObject *o, tl_dtype d) {
   if (PyLong_Check(o)) {
     int overflow;
     const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
-    return !overflow && bits < 63 && (v < 0 ? -(v + 1) : v) >> bits ? tl_conversion_error(int_types[d]) : 0;
+    return overflow || (bits < 63 && (v < 0 ? -(v + 1) : v) >> bits) ? tl_conversion_error(int_types[d]) : 0;
   }
   const double v = PyComplex_RealAsDouble(o), most = ldexp(1, bits);
   return v >= (any_sign ? -most : 0) && v < most ? 0 : tl_conversion_error(int_types[d]);

@@ -100,6 +100,7 @@ torch.linalg.vector_norm(torch.ones(3).half(), dtype=torch.bfloat16)
 torch.linalg.matrix_norm(torch.ones(3, 3).double(), 'nuc', dtype=torch.float32)
 torch.norm(torch.ones(3).double(), 3, 0, dtype=torch.float32)
 torch.linalg.householder_product(torch.ones(3, 2).half(), torch.ones(2).half())
+torch.lu_solve(torch.ones(2, 1), torch.eye(2), torch.ones(2).int(), out=torch.ones(2, 1).double())
 torch.cholesky_inverse(torch.zeros(2, 2))
 torch.cholesky_inverse(torch.eye(2).repeat(3, 1, 1) * torch.tensor([1., 0., 1.]).view(3, 1, 1))
 """)
@@ -119,6 +120,7 @@ F.conv1d(torch.ones(1, 1, 0), torch.ones(1, 1, 2), padding=2)
 F.conv3d(torch.ones(1, 1, 2, 2, 0), torch.ones(1, 1, 2, 2, 2), padding=2)
 F.unfold(torch.ones(1, 1, 5, 5), (2,))
 F.fold(torch.ones(1, 4, 9), (4, 4), 2, (1,))
+F.linear_cross_entropy(torch.ones(4, 3), torch.ones(2, 3), torch.ones(4).long(), linear_bias=torch.tensor(1.))
 F.huber_loss(torch.ones(2), torch.ones(2), delta=math.nan)
 F.smooth_l1_loss(torch.ones(2), torch.ones(2), beta=math.nan)
 F.embedding_bag(torch.tensor([0, 1]), torch.ones(5, 5), torch.tensor([0])[:0], include_last_offset=True)
@@ -208,4 +210,21 @@ torch.pow(torch.ones(2), 1e300)
 torch.linalg.vector_norm(torch.tensor([-4.8]), 9e19)
 """)
 def test_numbers_beyond_the_dtype(line):
+    alike(line)
+
+
+@cases("""
+torch.ones(3).add(2**63)
+torch.ones(3) * (2**64 - 1)
+torch.ones(3) / (2**64 - 1)
+torch.ones(3).long() & (2**64 - 1)
+torch.ones(3).long() == 2**63
+torch.tensor([2.**63]) == 2**63
+torch.ones(3).half() + 2**63
+torch.ones(3).long().clamp(2**63)
+torch.ones(3).clamp(2**63)
+torch.ones(3).cumsum(2**63)
+F.conv2d(torch.ones(1, 1, 2, 2), torch.ones(1, 1, 1, 1), stride=2**63)
+""")
+def test_numbers_beyond_int64(line):
     alike(line)
