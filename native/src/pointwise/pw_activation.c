@@ -246,8 +246,9 @@ PyObject *pw_hardtanh(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
     PyErr_SetString(PyExc_RuntimeError, "Bool inputs not supported for hardtanh");
     return NULL;
   }
-  if (d == TL_U8 && ((nargs > 1 && tl_double(args[1], &lo) < 0) || (nargs > 2 && tl_double(args[2], &hi) < 0)))
-    return NULL;
+  for (int i = 1; i < 3 && i < nargs; i++)
+    if (tl_check_room(args[i], d) < 0 || tl_double(args[i], i == 1 ? &lo : &hi) < 0) return NULL;
+  if (!(lo <= hi)) return TL_FALLBACK(); /* clamp's: the upper bound, or NaN */
   if (d == TL_U8 && (lo < 0 || hi < 0)) {
     PyErr_SetString(PyExc_RuntimeError, "cannot do hardtanh on an unsigned type with negative limits");
     return NULL;

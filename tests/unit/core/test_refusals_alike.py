@@ -171,6 +171,11 @@ x = torch.zeros(1, requires_grad=True); F.binary_cross_entropy(x, torch.ones(1))
 torch.autograd.gradcheck(lambda a: a.argmax(), torch.ones(3, dtype=torch.float64, requires_grad=True))
 torch.autograd.gradcheck(lambda a: (a * 2).detach(), torch.ones(3, dtype=torch.float64, requires_grad=True))
 torch.func.stack_module_state([])
+torch.norm_except_dim(torch.arange(3.))
+torch.norm_except_dim(torch.arange(24.).reshape(2, 3, 4), 2, 1)
+m = nn.utils.weight_norm(nn.Linear(2, 3), "bias"); m(torch.ones(1, 2)), m.bias_g.shape
+F.hardtanh_(torch.ones(2), 2.)
+F.hardtanh(torch.ones(2), math.nan, 1.)
 """)
 def test_taken(line):
     """What PyTorch takes, and what differed beside the refusals."""
