@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 
 import torchlite as torch
 from torchlite import _C
@@ -107,8 +108,22 @@ def _rebuild_device_tensor_from_numpy(
     return _rebuild_device_tensor_from_cpu_tensor(torch.from_numpy(data), dtype, device, requires_grad)
 
 
+# While the object of a legacy file is built over storages that have no bytes yet: a list, to which tensors are added
+# whose indices are looked at as they are made. They are left out then, and the object is built again.
+_unread: contextvars.ContextVar[list[str] | None] = contextvars.ContextVar("unread", default=None)
+
+
+def _too_early(kind: str) -> bool:
+    waiting = _unread.get()
+    if waiting is not None:
+        waiting.append(kind)
+    return waiting is not None
+
+
 def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
     """A tensor of a sparse layout of its parts: of COO (indices, values, size[, is_coalesced])."""
+    if _too_early("sparse"):
+        return torch.empty(0)
     if layout is torch.sparse_coo:
         indices, values, size, *sorted_ = data
         coalesced = sorted_[0] if sorted_ else None
@@ -119,6 +134,8 @@ def _rebuild_sparse_tensor(layout: Any, data: Any) -> Any:
 
 def _rebuild_nested_tensor(buffer: Any, sizes: Any, strides: Any, storage_offsets: Any) -> Any:
     """A nested tensor of layout strided of its values and of the places of its parts."""
+    if _too_early("nested"):
+        return torch.empty(0)
     from .nested import _tensor
 
     return _tensor.from_tables(buffer, sizes, strides, storage_offsets)
@@ -126,6 +143,8 @@ def _rebuild_nested_tensor(buffer: Any, sizes: Any, strides: Any, storage_offset
 
 def _rebuild_njt(constructor_kwargs: dict[str, Any]) -> Any:
     """A nested tensor of layout jagged of its parts."""
+    if _too_early("jagged"):
+        return torch.empty(0)
     from .nested._tensor import NestedTensor
 
     return NestedTensor(**constructor_kwargs)

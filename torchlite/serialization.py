@@ -685,10 +685,10 @@ def _load_zip(
         if to_meta:
             storage = torch.empty(nbytes, dtype=torch.uint8, device="meta").untyped_storage()
         else:
-            if nbytes > reader.size(name):
+            if nbytes != reader.size(name):
                 raise RuntimeError(
-                    f"PytorchStreamReader failed reading file {name}: it holds {reader.size(name)} bytes of "
-                    f"a storage of {nbytes}"
+                    f"record size ({reader.size(name)} bytes) does not match expected size ({nbytes} bytes = {nbytes} "
+                    "elements * 1 bytes/element) for dtype Byte"
                 )
             swap = order != sys.byteorder and dtype.itemsize // (2 if dtype.is_complex else 1)
             if mapped is not None and not swap and reader.stored(name):

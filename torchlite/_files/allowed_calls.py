@@ -186,7 +186,10 @@ def _sparse(func: Any, args: tuple[Any, ...], budget: Budget, keys: Any) -> Any:
     parts = args[1]
     _need(tensors < len(parts) < tensors + 3, func, args)
     _need(all(isinstance(t, torch.Tensor) for t in parts[:tensors]), func, args)
-    for indices in parts[: tensors - 1]:  # each is looked at, and may have more elements than its storage
+    read = _utils._unread.get() is None
+    for indices in (
+        parts[: tensors - 1] if read else ()
+    ):  # each is looked at, and may have more elements than its storage
         budget.take(16 * indices.numel())
         budget.spend(4 * indices.numel())
     _shape(parts[tensors], func, args)

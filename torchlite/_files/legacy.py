@@ -181,7 +181,12 @@ def legacy_load(file: Any, map_location: Any, base: Any, weights_only: Any, pick
         return one.load()
 
     # the bytes come after the pickle that uses them: build the object over empty buffers, then fill those
-    result = load_object()
+    looked_at: list[str] = []  # tensors whose indices count as they are made
+    token = _utils._unread.set(looked_at)
+    try:
+        result = load_object()
+    finally:
+        _utils._unread.reset(token)
     swap = facts.get("little_endian", True) != (sys.byteorder == "little")
     missing = set(buffers)
     for key in load_next():
@@ -199,8 +204,8 @@ def legacy_load(file: Any, map_location: Any, base: Any, weights_only: Any, pick
     if missing:
         raise RuntimeError(f"unexpected EOF: {len(missing)} storages have no bytes in the file")
     file.seek(start + stream.tell())  # where another torch.save may have gone on
-    if moved:
-        # a storage is moved only once it is complete, so the object is built a second time
+    if moved or looked_at:
+        # a storage is moved, and indices are read, only once they are complete, so the object is built a second time
         filled = True
         typed.clear()
         result = load_object()

@@ -70,6 +70,10 @@ def linear_cross_entropy(
             "expected equal input and linear_weight last dimensions (in_features), got "
             f"{input.shape[-1]} and {linear_weight.shape[-1]}, respectively"
         )
+    if linear_bias is not None and linear_bias.shape != linear_weight.shape[:-1]:
+        raise RuntimeError(
+            f"expected linear_bias shape {tuple(linear_weight.shape[:-1])}, got {tuple(linear_bias.shape)}"
+        )
     if linear_weight.dim() > 2:
         w = linear_weight.flatten(0, -2)
         b = None if linear_bias is None else linear_bias.flatten()

@@ -240,6 +240,7 @@ def index_add(self, dim, index, source, alpha=1):
     """`self` with alpha * source added, slice by slice, at the positions `index` along `dim`."""
     if source.dtype != self.dtype:
         return torch.index_add(self, dim, index, source)  # refuses it
+    _C.check_room(alpha, self.dtype)
     if self.dtype == torch.bool:
         return torch.index_add(self, dim, index, source & bool(alpha))
     return torch.index_add(self, dim, index, (source * alpha).to(self.dtype))

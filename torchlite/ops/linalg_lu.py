@@ -254,7 +254,7 @@ def lu_solve(LU, pivots, B, left=True, adjoint=False):
     return _columns(x) if left else x.contiguous()
 
 
-@op("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=True)
+@op("lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor", out=Out(EXACT))
 def _old_lu_solve(self, LU_data, LU_pivots):
     """Deprecated: see torch.linalg.lu_solve."""
     _C.warn_once(

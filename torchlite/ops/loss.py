@@ -215,6 +215,11 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
     return reduced((margin + near - far).clamp_min(0), reduction)
 
 
+def _check_labels(target):
+    if target.dtype != torch.int64:
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype._scalar_type}")
+
+
 @op(
     "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, "
     "int reduction=Mean) -> Tensor",
@@ -240,6 +245,7 @@ def multi_margin_loss(self, target, p=1, margin=1, weight=None, reduction=1):
     n = x.size(1)
     if weight is not None and (weight.dim() != 1 or weight.numel() != n):
         raise RuntimeError(f"inconsistent weight size, expected {n} but got {list(weight.shape)}")
+    _check_labels(y)
     if y.numel() and y.device.type == "cpu" and not bool(((y >= 0) & (y < n)).all()):
         raise RuntimeError("target out of range")
     right = x.gather(1, y.unsqueeze(1))
@@ -265,6 +271,9 @@ def multilabel_margin_loss(self, target, reduction=1):
     if self.shape != target.shape and not (self.dim() <= 1 and target.dim() <= 1 and self.numel() == target.numel()):
         raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     check_floating(self, "multilabel_margin_loss_forward_out_frame")
+    if self.is_cpu and self.itemsize == 2:
+        raise not_implemented("multilabel_margin_loss_forward_out_frame", self.dtype)
+    _check_labels(target)
     x = self if self.dim() == 2 else self.reshape(1, -1)
     y = target.reshape(x.shape)
     n = x.size(1)

@@ -408,6 +408,7 @@ def addr(self, vec1, vec2, beta=1, alpha=1):
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         if integral and isinstance(v, (float, complex)):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
+        _C.check_room(v, dtype)
     if dtype == torch.bool:
         product = (
             outer(vec1, vec2) if alpha else torch.zeros(vec1.shape[0], vec2.shape[0], dtype=dtype, device=vec1.device)

@@ -112,13 +112,15 @@ def nuclear_norm_dim(self, dim, keepdim=False):
 @op(
     "norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor",
     variants="function",
-    samples=lambda t: [(t(3, 4), 2, 0), (t(3, 4, 2), 2, -1)],
+    samples=lambda t: [(t(3, 4), 2, 0), (t(3, 4, 2), 2, -1), (t(4), 2, 0), (t(2, 3, 4), 2, 1)],
 )
 def norm_except_dim(v, pow=2, dim=0):
     """The norms of the slices along `dim`, with all other dims of size 1; of everything for -1."""
     if dim == -1:
         return norm(v, pow)
-    return torch.linalg.vector_norm(v, pow, [d for d in range(v.dim()) if d != dim % v.dim()], True)
+    n, one = v.size(dim), (1,) * (v.dim() - 1)
+    norms = torch.linalg.vector_norm(v.transpose(0, dim).reshape(n, -1), pow, 1)
+    return norms.view(*one, n) if dim == v.dim() - 1 else norms.view(n, *one).transpose(0, dim)
 
 
 def _floating_sum(args, result, out, i):

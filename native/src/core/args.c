@@ -32,7 +32,7 @@ int tl_int(PyObject *o, int64_t *out) {
   if (v == -1 && PyErr_Occurred()) {
     if (PyErr_ExceptionMatches(PyExc_OverflowError)) {
       PyErr_Clear();
-      PyErr_SetString(PyExc_RuntimeError, "Overflow when unpacking long long");
+      PyErr_SetString(PyExc_ValueError, "Overflow when unpacking long long");
     }
     return -1;
   }
@@ -86,6 +86,26 @@ int tl_check_real(PyObject *o, tl_dtype d) {
   else if (d == TL_I64) type = "int64_t";
   else if (d == TL_U8) type = "uint8_t";
   return tl_conversion_error(type);
+}
+
+/* A number of a call becomes one of the dtype that is computed in. Of an unsigned dtype, small negative integers wrap
+ * around, as in PyTorch. */
+int tl_check_room(PyObject *o, tl_dtype d) {
+  static const char *const int_types[TL_NUM_DTYPES] = {
+    [TL_U8] = "uint8_t",  [TL_I8] = "int8_t",    [TL_I16] = "int16_t",  [TL_I32] = "int",
+    [TL_I64] = "int64_t", [TL_U16] = "uint16_t", [TL_U32] = "uint32_t", [TL_U64] = "uint64_t"};
+  if (d == TL_BOOL || !(PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o))) return 0;
+  if (tl_check_real(o, d) < 0) return -1;
+  if (!tl_is_integral(d)) return tl_check_finite(d, o);
+  const bool any_sign = !(d == TL_U8 || TL_UNSIGNED >> d & 1);
+  const int bits = tl_itemsize[d] * 8 - any_sign;
+  if (PyLong_Check(o)) {
+    int overflow;
+    const long long v = PyLong_AsLongLongAndOverflow(o, &overflow);
+    return overflow || (bits < 63 && (v < 0 ? -(v + 1) : v) >> bits) ? tl_conversion_error(int_types[d]) : 0;
+  }
+  const double v = PyComplex_RealAsDouble(o), most = ldexp(1, bits);
+  return v >= (any_sign ? -most : 0) && v < most ? 0 : tl_conversion_error(int_types[d]);
 }
 
 PyObject *tl_dtype_object(tl_dtype d) { return Py_NewRef(tl_reg.dtypes[d]); }

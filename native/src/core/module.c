@@ -24,6 +24,15 @@ static PyObject *can_cast(PyObject *m, PyObject *args) {
   tl_dtype x, y;
   return two_dtypes(args, &x, &y) < 0 ? NULL : PyBool_FromLong(tl_can_cast(x, y));
 }
+static PyObject *check_room(PyObject *m, PyObject *args) {
+  PyObject *number, *dtype;
+  tl_dtype d;
+  (void)m;
+  if (!PyArg_ParseTuple(args, "OO", &number, &dtype) || tl_dtype_arg(dtype, TL_F32, &d) < 0 ||
+      tl_check_room(number, d) < 0)
+    return NULL;
+  Py_RETURN_NONE;
+}
 static PyObject *check_cast(PyObject *m, PyObject *args) {
   (void)m;
   tl_dtype x, y;
@@ -34,6 +43,7 @@ static PyMethodDef functions[] = {
   {"result_type", (PyCFunction)(void *)result_type, METH_FASTCALL, "result_type(*tensors and numbers)"},
   {"promote_types", promote_types, METH_VARARGS, "promote_types(type1, type2)"},
   {"can_cast", can_cast, METH_VARARGS, "can_cast(from, to)"},
+  {"check_room", check_room, METH_VARARGS, "check_room(number, dtype): PyTorch's error where it does not fit."},
   {"check_cast", check_cast, METH_VARARGS, "check_cast(from, to): PyTorch's error where a result cannot be cast."},
   {0}};
 

@@ -316,6 +316,7 @@ int tl_warn_once(const char *text);
 int tl_ints(PyObject *o, int64_t *out, int *n); /* int or sequence of ints, at most TL_DIM_LIMIT; None gives n = -1 */
 int tl_double(PyObject *o, double *out);
 int tl_check_real(PyObject *o, tl_dtype d); /* raises, -1: a complex number beside values of the real dtype d */
+int tl_check_room(PyObject *o, tl_dtype d); /* raises, -1: a number that d has no room for; others pass */
 int tl_dtype_arg(PyObject *o, tl_dtype dflt, tl_dtype *out); /* torch.dtype object or None */
 /* the broadcast of two shapes; PyTorch's RuntimeError if there is none */
 int tl_broadcast(int na, const int64_t *a, int nb, const int64_t *b, int *n, int64_t *out);

@@ -36,11 +36,14 @@ enum {
   PW_INT_ID = 8, /* integers are returned as they are (floor, round) */
   PW_WIDE = 16,  /* 16-bit floats: the last operand, when a number or 0-dim, is not rounded */
   PW_NO_HALF = 32,
-  PW_PARAM = 64,  /* numbers among the operands are parameters of PyTorch's kernel and say nothing of the layout */
-  PW_LEADS = 128, /* of two operands, the second one's layout goes first */
+  PW_PARAM = 64,    /* numbers among the operands are parameters of PyTorch's kernel and say nothing of the layout */
+  PW_LEADS = 128,   /* of two operands, the second one's layout goes first */
+  PW_DOUBLES = 256, /* numbers beside the operands are doubles, which may exceed the dtype's range */
 };
 typedef struct {
-  uint8_t kind, flags, arity;
+  uint8_t kind;
+  uint16_t flags;
+  uint8_t arity;
   const char *msg; /* the name PyTorch's "not implemented for" message carries; "name|text": other words for complex */
   pw_loop loops[PW_NUM];
 } PwRow;

@@ -176,6 +176,11 @@ PW_L2(a_tanh_backward_c128, tl_c128, tl_c128, cz_mul(a, cz_conj(cz_sub(cz_of(1, 
 #include "pointwise/pw_activation.inc"
 #undef ROW
 
+/* what the numbers of a call are converted to: float beside halves, where the function is one of floats only */
+static tl_dtype number_dtype(const PwRow *row, const TlTensor *x) {
+  return row->flags & PW_NO_INT && tl_is_float(x->dtype) ? tl_compute[x->dtype] : (tl_dtype)x->dtype;
+}
+
 /* tensors in order are the operands, numbers in order the parameters; 1: the string argument is "tanh" */
 static int split_args(const PwRow *row, PyObject *const *args, Py_ssize_t nargs, PyObject **tensors, PwParams *p) {
   double *to[] = {&p->x, &p->y, &p->z, &p->c.re, &p->c.im};
@@ -189,6 +194,8 @@ static int split_args(const PwRow *row, PyObject *const *args, Py_ssize_t nargs,
         return -1;
       }
     } else if (TL_CHECK(o) && nt < row->arity) tensors[nt++] = o;
+    else if (!(row->flags & PW_DOUBLES) && nt && tl_check_room(o, number_dtype(row, (TlTensor *)tensors[0])) < 0)
+      return -1;
     else if (o != Py_None && np < 5 && tl_double(o, to[np++]) < 0) return -1;
   }
   return approx;
@@ -247,8 +254,9 @@ PyObject *pw_hardtanh(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
     PyErr_SetString(PyExc_RuntimeError, "Bool inputs not supported for hardtanh");
     return NULL;
   }
-  if (d == TL_U8 && ((nargs > 1 && tl_double(args[1], &lo) < 0) || (nargs > 2 && tl_double(args[2], &hi) < 0)))
-    return NULL;
+  for (int i = 1; i < 3 && i < nargs; i++)
+    if (tl_check_room(args[i], d) < 0 || tl_double(args[i], i == 1 ? &lo : &hi) < 0) return NULL;
+  if (!(lo <= hi)) return TL_FALLBACK(); /* clamp's: the upper bound, or NaN */
   if (d == TL_U8 && (lo < 0 || hi < 0)) {
     PyErr_SetString(PyExc_RuntimeError, "cannot do hardtanh on an unsigned type with negative limits");
     return NULL;

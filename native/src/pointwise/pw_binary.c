@@ -269,19 +269,9 @@ static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is no
 #undef ROW
 
 /* ---- kernels with more than a row ---- */
-/* numbers among the operands that the integer dtype d has no room for: an error, as they would wrap around */
 static int check_room(PyObject *const *args, int n, tl_dtype d) {
-  static const char *const int_types[TL_NUM_DTYPES] = {[TL_U8] = "uint8_t",   [TL_I8] = "int8_t",
-                                                       [TL_I16] = "int16_t",  [TL_I32] = "int",
-                                                       [TL_U16] = "uint16_t", [TL_U32] = "uint32_t"};
-  int bits = tl_itemsize[d] * 8 - !(d == TL_U8 || TL_UNSIGNED >> d & 1);
-  if (!tl_is_integral(d) || d == TL_BOOL || bits >= 63) return 0;
-  for (int i = 0; i < n; i++) {
-    PwArg a;
-    if (TL_CHECK(args[i]) || args[i] == Py_None) continue;
-    if (pw_arg(args[i], &a)) return -1;
-    if ((a.i < 0 ? -(a.i + 1) : a.i) >> bits) return tl_conversion_error(int_types[d]);
-  }
+  for (int i = 0; i < n; i++)
+    if (tl_check_room(args[i], d) < 0) return -1;
   return 0;
 }
 
@@ -319,7 +309,7 @@ static int alpha_params(PyObject *alpha, tl_dtype d, PwParams *p) {
     return -1;
   }
   fill_params(p, &a);
-  return 0;
+  return tl_check_room(alpha, d);
 }
 
 static PyObject *add_alpha(PyObject *const *args, TlTensor *out, bool negate) {
@@ -428,7 +418,7 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
       PyErr_SetString(PyExc_RuntimeError, "Integers to negative integer powers are not allowed.");
       return NULL;
     }
-    if (check_room(args + 1, 1, d)) return NULL;
+    if (tl_is_integral(d) && check_room(args + 1, 1, d)) return NULL;
     if (d == TL_BOOL) { /* two bools: the base itself, or all true */
       PyObject *pair[2] = {base, a.i ? Py_False : Py_True};
       return pw_run(&pw_row_logical_or, NULL, 2, pair, (int)d, out);
@@ -512,7 +502,7 @@ static PyObject *add_product(const TlKernel *k, PyObject *const *args, Py_ssize_
     return NULL;
   }
   if (nargs > 3) {
-    if (tl_check_real(args[3], d) || check_room(args + 3, 1, d) || pw_arg(args[3], &v)) return NULL;
+    if (tl_check_room(args[3], tl_is_float(d) ? tl_compute[d] : d) || pw_arg(args[3], &v)) return NULL;
     fill_params(&p, &v);
   }
   return pw_run(k->data, &p, 3, args, (int)d, out);
@@ -535,7 +525,7 @@ PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
       return PyErr_Format(PyExc_RuntimeError, "expected dtype %s for `%s` but got dtype %s", tl_cpp_type[d], names[i],
                           tl_cpp_type[((TlTensor *)args[i])->dtype]);
   if (tl_is_integral(d)) return pw_not_implemented(TL_CHECK(args[2]) ? "lerp_kernel_tensor" : "lerp_kernel_scalar", d);
-  if (tl_check_real(args[2], d)) return NULL;
+  if (tl_check_room(args[2], tl_is_float(d) ? tl_compute[d] : d)) return NULL;
   PwParams p = {0};
   if (!TL_CHECK(args[2]) && (d == TL_F32 || d == TL_F64)) {
     if (tl_double(args[2], &p.x) < 0) return NULL;
@@ -553,7 +543,7 @@ PyObject *pw_clamp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
     return NULL;
   }
   PyObject *all[3] = {args[0], lo, hi};
-  if (tl_is_integral((tl_dtype)((TlTensor *)args[0])->dtype)) {
+  if (!TL_CHECK(lo) || !TL_CHECK(hi)) {
     PyObject *some[3] = {args[0], lo == Py_None ? hi : lo, hi == Py_None ? lo : hi};
     tl_dtype d;
     if (tl_result_type(3, some, &d) || check_room(all, 3, d)) return NULL;
@@ -601,7 +591,7 @@ PyObject *pw_where(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   for (int i = 0; i < 3; i++)
     if (pw_arg(args[i], &in[i])) return NULL;
   if (tl_result_type(2, args + 1, &d)) return NULL;
-  if (check_room(args + 1, 2, d)) return NULL;
+  if (check_room(args + 1, 2, tl_is_float(d) ? tl_compute[d] : d)) return NULL;
   int cls = pw_class(d);
   it[0] = via[0] = c;
   it[1] = it[2] = class_dtype[cls];

@@ -44,8 +44,14 @@ int pw_arg(PyObject *o, PwArg *a) {
   }
   if (a->cat == TL_BOOL || a->cat == TL_I64) {
     a->i = PyLong_AsLongLong(o);
-    if (a->i == -1 && PyErr_Occurred()) return -1;
     a->c.re = (double)a->i;
+    if (a->i == -1 && PyErr_Occurred()) { /* up to 2**64 - 1 it is a uint64, of which integers get the bits */
+      PyErr_Clear();
+      const uint64_t u = PyLong_AsUnsignedLongLong(o);
+      if (PyErr_Occurred()) return -1;
+      a->i = (int64_t)u;
+      a->c.re = (double)u;
+    }
   } else if (a->cat >= TL_C64) {
     a->c.re = PyComplex_RealAsDouble(o);
     a->c.im = PyComplex_ImagAsDouble(o);
@@ -61,7 +67,8 @@ int pw_arg(PyObject *o, PwArg *a) {
 /* a number as one element of dtype `it`, rounded to `via` on the way */
 static void store_number(const PwArg *a, tl_dtype via, tl_dtype it, void *dst) {
   tl_c128 tmp;
-  if (a->cat == TL_BOOL || a->cat == TL_I64) tl_cast_contig(via, &tmp, TL_I64, &a->i, 1);
+  const bool beyond = a->i < 0 && a->c.re > 0 && !tl_is_integral(via); /* of int64 */
+  if (!beyond && (a->cat == TL_BOOL || a->cat == TL_I64)) tl_cast_contig(via, &tmp, TL_I64, &a->i, 1);
   else if (a->cat >= TL_C64) tl_cast_contig(via, &tmp, TL_C128, &a->c, 1);
   else tl_cast_contig(via, &tmp, TL_F64, &a->c.re, 1);
   tl_cast_contig(it, dst, via, &tmp, 1);

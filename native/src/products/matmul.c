@@ -172,6 +172,8 @@ static TlTensor *add_product(TlTensor *self, TlTensor *a, TlTensor *b, PyObject 
   const tl_dtype dt = a->dtype, w = work_dtype(dt);
   tl_c128 av, bv;
   TlTensor *init = NULL, *p = NULL, *r = NULL, *wide_a = NULL;
+  const tl_dtype number = n > 1 && tl_is_float(dt) ? tl_compute[dt] : dt; /* PyTorch's products of vectors are of dt */
+  if (tl_check_room(alpha, number) || tl_check_room(beta, number)) return NULL;
   if (tl_scalar_store(w, &av, alpha) || tl_scalar_store(w, &bv, beta)) return NULL;
   bool alpha_is_1, beta_is_1, beta_is_0;
 #define ONE(T, v, x) (*(T *)&v == (T)(x))

@@ -152,6 +152,7 @@ PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t 
   tl_dtype real = tl_real_of(want), load = tl_compute[real];
   tl_red_plan(&r, t, mask, PyObject_IsTrue(args[3]), load);
   r.abs = tl_is_complex(want);
+  if (p != 0 && r.nout == t->numel) p = INFINITY; /* of single elements, the absolute values */
   if (tl_meta) {
     res = tl_red_result(&r, real);
     goto done;
