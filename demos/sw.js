@@ -5,6 +5,7 @@
 
 const CACHE = "torchlite-demos";
 const LIST = "files.json";
+const WEIGHTS = "weights/list.json";
 const PATIENCE = 4000; // ms after which a slow network counts as none
 
 const root = new URL("./", location).href;
@@ -28,6 +29,8 @@ self.addEventListener("fetch", (event) => {
   url.search = url.hash = "";
   if (url.href.endsWith("/")) url.pathname += "index.html";
   const path = url.href.slice(root.length);
+  // torch.hub keeps them itself, and asks for parts of them; what there is to get is a page's matter
+  if (path.startsWith("weights/") && path !== WEIGHTS) return;
   const answer = path.startsWith("runtime/") ? fromCache(event, url.href) : fromNetwork(event, url.href);
   // Runtime files need no headers, and as they were stored they keep the code that the browser compiled of them.
   event.respondWith(plain || path.startsWith("runtime/") ? answer : answer.then(isolated));

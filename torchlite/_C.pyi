@@ -23,6 +23,7 @@ F_ORDERED: _int
 F_EXPANDED: _int
 F_EXPANDED_WARNS: _int
 F_EXPANDED_ROWS: _int
+F_EXACT: _int
 class Attribute:
     def __init__(self, *args: Any) -> None: ...
 class DisableTorchFunction:

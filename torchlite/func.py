@@ -273,9 +273,9 @@ class _Start(torch.autograd.Function):
         return g
 
 
-def _forward(func, primals, has_aux=False, strict=False):
+def _forward(func, primals, has_aux=False, strict=False, written=()):
     """(outputs, function from a tree of tangents to J tangents, auxiliary output).
-    J t is the gradient of u -> u J, which is linear in u."""
+    J t is the gradient of u -> u J, which is linear in u. `written`: other tensors that the function may write to."""
     name = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
         raise RuntimeError(f"{name}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
@@ -288,7 +288,7 @@ def _forward(func, primals, has_aux=False, strict=False):
     recorded = torch.is_grad_enabled()
     with torch.enable_grad():
         ins = _fresh(flat)
-        with _transform(ins):
+        with _transform([*ins, *written]):
             out, aux = _two(func(*tree_unflatten([_Start.apply(t) for t in ins], spec)), has_aux, name)
         outs, out_spec = _checked(out, name)
         if strict and not all(o.requires_grad for o in outs):
@@ -378,58 +378,111 @@ def _rows(pull, outs, inputs, chunk_size):
     return [torch.cat(column) if len(column) > 1 else column[0].contiguous() for column in zip(*parts)]
 
 
-def _jacobian(func, argnums, has_aux, name, chunk_size=None):
+def _picked(func, nums, args, name, has_aux):
+    """(function of the arguments `nums` alone, the other tensors that it may write to)"""
+    given, written = _others([None if i in nums else a for i, a in enumerate(args)], ())
+
+    def picked(*trees):
+        call = list(given)
+        for n, tree in zip(nums, trees):
+            call[n] = tree
+        out = func(*call)
+        _real_only(name, out[0] if has_aux and isinstance(out, tuple) and out else out, "outputs")
+        return out
+
+    return picked, written
+
+
+def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
+    """A function that returns the Jacobian of func, row by row: for functions of many numbers to few."""
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
+
     @_named(func)
     def wrapper(*args):
-        _real_only(name, args, "inputs")
-        nums = _numbers(argnums, len(args))
-
-        given, written = _others([None if i in nums else a for i, a in enumerate(args)], ())
-
-        def picked(*trees):
-            call = list(given)
-            for n, tree in zip(nums, trees):
-                call[n] = tree
-            out = func(*call)
-            _real_only(name, out[0] if has_aux and isinstance(out, tuple) and out else out, "outputs")
-            return out
-
-        trees = [args[n] for n in nums]
-        made = _vjp(picked, trees, has_aux, written)
-        outs, out_spec = tree_flatten(made[0])
-        inputs, in_spec = tree_flatten(tuple(trees))
-
-        def pull(*cotangents):
-            return tuple(tree_flatten(made[1](tree_unflatten(list(cotangents), out_spec)))[0])
-
-        rows = _rows(pull, outs, inputs, chunk_size)
-        blocks, start = [], 0
-        for out in outs:
-            columns = [row[start : start + out.numel()].reshape((*out.shape, *t.shape)) for row, t in zip(rows, inputs)]
-            block = tree_unflatten(columns, in_spec)
-            blocks.append(block if isinstance(argnums, tuple) else block[0])
-            start += out.numel()
-        j = tree_unflatten(blocks, out_spec)
-        return (j, made[2]) if has_aux else j
+        return _jacobian_by_rows(func, args, argnums, has_aux, "jacrev", chunk_size)
 
     return wrapper
 
 
-def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
-    """A function that returns the Jacobian of func."""
-    if not (chunk_size is None or chunk_size > 0):
-        raise ValueError("jacrev: `chunk_size` should be greater than 0.")
-    return _jacobian(func, argnums, has_aux, "jacrev", chunk_size)
+def _jacobian_by_rows(func, args, argnums, has_aux, name, chunk_size=None):
+    _real_only(name, args, "inputs")
+    nums = _numbers(argnums, len(args))
+    picked, written = _picked(func, nums, args, name, has_aux)
+    trees = [args[n] for n in nums]
+    made = _vjp(picked, trees, has_aux, written)
+    outs, out_spec = tree_flatten(made[0])
+    inputs, in_spec = tree_flatten(tuple(trees))
+
+    def pull(*cotangents):
+        return tuple(tree_flatten(made[1](tree_unflatten(list(cotangents), out_spec)))[0])
+
+    rows = _rows(pull, outs, inputs, chunk_size)
+    blocks, start = [], 0
+    for out in outs:
+        columns = [row[start : start + out.numel()].reshape((*out.shape, *t.shape)) for row, t in zip(rows, inputs)]
+        block = tree_unflatten(columns, in_spec)
+        blocks.append(block if isinstance(argnums, tuple) else block[0])
+        start += out.numel()
+    j = tree_unflatten(blocks, out_spec)
+    return (j, made[2]) if has_aux else j
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
-    """A function that returns the Jacobian of func (computed in reverse mode)."""
-    return _jacobian(func, argnums, has_aux, "jacfwd")
+    """A function that returns the Jacobian of func, column by column: for functions of few numbers to many.
+
+    `func` runs once and not inside vmap, so `randomness` does not matter."""
+
+    @_named(func)
+    def wrapper(*args):
+        _real_only("jacfwd", args, "inputs")
+        nums = _numbers(argnums, len(args))
+        picked, written = _picked(func, nums, args, "jacfwd", has_aux)
+        trees = tuple(args[n] for n in nums)
+        made, push, aux = _forward(picked, trees, has_aux, written=written)
+        inputs, in_spec = tree_flatten(trees)
+        outs, out_spec = tree_flatten(made)
+        total = sum(t.numel() for t in inputs)
+        columns = [o.new_zeros(0, *o.shape) for o in outs]
+        if total:
+            columns = vmap(lambda *given: tuple(tree_flatten(push(tree_unflatten(list(given), in_spec)))[0]))(
+                *_basis(inputs, 0, total)
+            )
+        blocks = []
+        for column in columns:
+            parts = zip(column.split([t.numel() for t in inputs]), inputs)
+            block = tree_unflatten([_block(part, t) for part, t in parts], in_spec)
+            blocks.append(block if isinstance(argnums, tuple) else block[0])
+        j = tree_unflatten(blocks, out_spec)
+        return (j, aux) if has_aux else j
+
+    return wrapper
+
+
+def _block(columns, t):
+    """The derivatives for t, of shape (*shape of the output, *shape of t), from one per number of t."""
+    part = columns.movedim(0, -1)
+    return part.unflatten(-1, t.shape) if t.dim() else part.squeeze(-1)
 
 
 def hessian(func, argnums=0):
-    """A function that returns the Hessian of func."""
-    return jacfwd(jacrev(func, argnums), argnums)
+    """A function that returns the Hessian of func: jacfwd of its jacrev.
+
+    It is computed by rows, the cheaper way here, and has the layout that columns give."""
+    first = jacrev(func, argnums)
+
+    @_named(func)
+    def wrapper(*args):
+        inputs = [args[n] for n in _numbers(argnums, len(args))]
+        leaves = tree_flatten(inputs)[0] * len(tree_flatten(inputs)[0])
+        blocks, spec = tree_flatten(_jacobian_by_rows(first, args, argnums, False, "jacfwd"))
+        made = []
+        for block, t in zip(blocks, leaves):
+            out = block.shape[: block.dim() - t.dim()]
+            made.append(_block(block.reshape(-1, t.numel()).t().contiguous().reshape(-1, *out), t))
+        return tree_unflatten(made, spec)
+
+    return wrapper
 
 
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
@@ -466,6 +519,8 @@ def replace_all_batch_norm_modules_(root):
 
 def stack_module_state(models):
     """(stacked parameters, stacked buffers) of models of one kind."""
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
 
     def stacked(dicts):
         return {k: torch.stack([d[k].detach() for d in dicts]) for k in dicts[0]}

@@ -1,11 +1,13 @@
 """torch.hub: models by the entry points of a repository's hubconf.py, and weights by their address.
 
-Downloads go through urllib, which in a page needs `pyodide_http.patch_all()`; file:// addresses need nothing.
+Downloads go through urllib; in a page through the browser's fetch, and stay in its storage (_files/browser.py).
+Functions whose name ends in _async are for pages in which Python cannot wait.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import importlib
 import json
@@ -20,15 +22,21 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlparse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = [
     "download_url_to_file",
+    "download_url_to_file_async",
+    "downloads",
+    "downloads_async",
     "get_dir",
     "help",
     "list",
     "load",
     "load_state_dict_from_url",
+    "load_state_dict_from_url_async",
+    "remove_download",
+    "remove_download_async",
     "set_dir",
 ]
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
@@ -271,7 +279,7 @@ class _Bar:
     def __init__(
         self, total: int | None = None, disable: bool = False, unit: str | None = None, *args: Any, **kwargs: Any
     ) -> None:
-        self.total, self.disable, self.n = total, disable, 0
+        self.total, self.disable, self.n, self.shown = total, disable, 0, ""
 
     def __enter__(self) -> _Bar:
         return self
@@ -285,8 +293,9 @@ class _Bar:
     def update(self, n: int) -> None:
         """n bytes more have come."""
         self.n += n
-        if not self.disable:
-            text = "%.1f%%" % (100 * self.n / self.total) if self.total else "%.1f bytes" % self.n
+        text = "%.1f%%" % (100 * self.n / self.total) if self.total else "%.1f bytes" % self.n
+        if not self.disable and text != self.shown:
+            self.shown = text
             sys.stderr.write("\r" + text)
             sys.stderr.flush()
 
@@ -302,17 +311,46 @@ with contextlib.suppress(ImportError):
     tqdm = importlib.import_module("tqdm.auto").tqdm
 
 
-def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: bool = True) -> None:
-    """Downloads to a file, which is there only when it is whole and its SHA256 begins with `hash_prefix`."""
+class _Told(_Bar):
+    """A bar that calls a function with the bytes so far, and the number of all or None."""
+
+    def __init__(self, tell: Callable[[int, int | None], object], total: int | None) -> None:
+        super().__init__(total, disable=True)
+        self.tell = tell
+
+    def update(self, n: int) -> None:
+        """n bytes more have come."""
+        self.n += n
+        self.tell(self.n, self.total)
+
+
+def _bar(progress: Any) -> Callable[[int | None], Any]:
+    if callable(progress):
+        return functools.partial(_Told, progress)
+    return lambda total: tqdm(total=total, disable=not progress, unit="B", unit_scale=True, unit_divisor=1024)
+
+
+def _by_fetch(url: str) -> bool:
+    return sys.platform == "emscripten" and urlparse(url).scheme in ("", "http", "https")
+
+
+def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, progress: Any = True) -> None:
+    """Downloads to a file, which is there only when it is whole and its SHA256 begins with `hash_prefix`.
+
+    progress: whether to show a bar, or a function of the bytes so far and the number of all (None if not known).
+    In a page the file stays in the browser's storage: the next download of it needs no network, and one that broke
+    off goes on from there."""
+    if _by_fetch(url):
+        from ._files import browser
+
+        return browser.wait(download_url_to_file_async(url, dst, hash_prefix, progress))
     dst = os.path.expanduser(dst)
     partial = "%s.%s.partial" % (dst, uuid.uuid4().hex)
     digest = hashlib.sha256()
     with _open(url) as source:
         length = source.headers.get("Content-Length")
         try:
-            total = int(length) if length else None
-            bar = tqdm(total=total, disable=not progress, unit="B", unit_scale=True, unit_divisor=1024)
-            with open(partial, "xb") as f, bar:
+            with open(partial, "xb") as f, _bar(progress)(int(length) if length else None) as bar:
                 while chunk := source.read(READ_DATA_CHUNK):
                     f.write(chunk)
                     digest.update(chunk)
@@ -325,6 +363,60 @@ def download_url_to_file(url: str, dst: str, hash_prefix: str | None = None, pro
                 os.remove(partial)
 
 
+async def download_url_to_file_async(url: str, dst: str, hash_prefix: str | None = None, progress: Any = True) -> None:
+    """download_url_to_file for pages in which Python cannot wait."""
+    if not _by_fetch(url):
+        return download_url_to_file(url, dst, hash_prefix, progress)
+    from ._files import browser
+
+    await browser.download(url, os.path.expanduser(dst), hash_prefix, _bar(progress))
+
+
+def downloads() -> Any:
+    """What load_state_dict_from_url has downloaded: dicts of url, bytes, total and sha256.
+
+    In a page, what is in the browser's storage: a file is whole where bytes is total. Elsewhere the files in
+    checkpoints in the folder of downloads, where url is the path."""
+    if sys.platform == "emscripten":
+        from ._files import browser
+
+        return browser.wait(browser.stored_files())
+    folder = os.path.join(get_dir(), "checkpoints")
+    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))] if os.path.isdir(folder) else []
+    sizes = [(path, os.path.getsize(path)) for path in paths if os.path.isfile(path)]
+    return [{"url": path, "bytes": size, "total": size, "sha256": None} for path, size in sizes]
+
+
+async def downloads_async() -> Any:
+    """downloads for pages in which Python cannot wait."""
+    if sys.platform != "emscripten":
+        return downloads()
+    from ._files import browser
+
+    return await browser.stored_files()
+
+
+def remove_download(url: str) -> None:
+    """Deletes what load_state_dict_from_url keeps of an address, or a path of downloads()."""
+    if sys.platform == "emscripten":
+        from ._files import browser
+
+        return browser.wait(remove_download_async(url))
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(os.path.join(get_dir(), "checkpoints", os.path.basename(urlparse(url).path)))
+
+
+async def remove_download_async(url: str) -> None:
+    """remove_download for pages in which Python cannot wait."""
+    if sys.platform != "emscripten":
+        return remove_download(url)
+    from ._files import browser
+
+    with contextlib.suppress(FileNotFoundError):
+        os.remove(os.path.join(get_dir(), "checkpoints", os.path.basename(urlparse(url).path)))
+    await browser.remove(url)
+
+
 def _is_legacy_zip_format(filename: str) -> bool:
     """A zip archive around one file of the format of torch.save."""
     if not zipfile.is_zipfile(filename):
@@ -334,21 +426,10 @@ def _is_legacy_zip_format(filename: str) -> bool:
         return len(names) == 1 and not names[0].is_dir()
 
 
-def load_state_dict_from_url(
-    url: str,
-    model_dir: str | None = None,
-    map_location: Any = None,
-    progress: bool = True,
-    check_hash: bool = False,
-    file_name: str | None = None,
-    weights_only: bool = False,
-) -> dict[str, Any]:
-    """torch.load of a file by its address. It is downloaded once, to model_dir or to checkpoints in the folder of
-    downloads. check_hash compares its SHA256 with the name: name-<hash>.ext."""
-    import torchlite as torch
-
+def _place(url: str, model_dir: str | None, file_name: str | None, check_hash: bool) -> tuple[str, str | None]:
+    """The path of a file of weights, and the beginning of its hash; makes the folder, and says what is downloaded."""
     if os.getenv("TORCH_MODEL_ZOO"):
-        warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=2)
+        warnings.warn("TORCH_MODEL_ZOO is deprecated, please use env TORCH_HOME instead", stacklevel=3)
     if model_dir is None:
         model_dir = os.path.join(get_dir(), "checkpoints")
     os.makedirs(model_dir, exist_ok=True)
@@ -356,17 +437,57 @@ def load_state_dict_from_url(
     cached = os.path.join(model_dir, filename)
     if not os.path.exists(cached):
         sys.stdout.write('Downloading: "%s" to %s\n' % (url, cached))
-        found = HASH_REGEX.search(filename) if check_hash else None
-        download_url_to_file(url, cached, found.group(1) if found else None, progress=progress)
+    found = HASH_REGEX.search(filename) if check_hash else None
+    return cached, found.group(1) if found else None
+
+
+def load_state_dict_from_url(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: Any = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = False,
+) -> dict[str, Any]:
+    """torch.load of a file by its address. It is downloaded once, to model_dir or to checkpoints in the folder of
+    downloads. check_hash compares its SHA256 with the name: name-<hash>.ext. In a page it stays in the browser's
+    storage: downloads() lists it and remove_download(url) deletes it."""
+    cached, digest = _place(url, model_dir, file_name, check_hash)
+    if not os.path.exists(cached):
+        download_url_to_file(url, cached, digest, progress)
+    return _load_file(cached, map_location, weights_only)
+
+
+async def load_state_dict_from_url_async(
+    url: str,
+    model_dir: str | None = None,
+    map_location: Any = None,
+    progress: Any = True,
+    check_hash: bool = False,
+    file_name: str | None = None,
+    weights_only: bool = False,
+) -> dict[str, Any]:
+    """load_state_dict_from_url for pages in which Python cannot wait."""
+    cached, digest = _place(url, model_dir, file_name, check_hash)
+    if not os.path.exists(cached):
+        await download_url_to_file_async(url, cached, digest, progress)
+    return _load_file(cached, map_location, weights_only)
+
+
+def _load_file(cached: str, map_location: Any, weights_only: bool) -> dict[str, Any]:
+    import torchlite as torch
+
     if not _is_legacy_zip_format(cached):
         return torch.load(cached, map_location=map_location, weights_only=weights_only)
     warnings.warn(
         "Falling back to the old format < 1.6. This support will be deprecated in favor of default zipfile format "
         "introduced in 1.6. Please redo torch.save() to save it in the new zipfile format.",
         FutureWarning,
-        stacklevel=2,
+        stacklevel=3,
     )
+    folder = os.path.dirname(cached)
     with zipfile.ZipFile(cached) as z:
-        z.extractall(model_dir)
-        inner = os.path.join(model_dir, z.infolist()[0].filename)
+        z.extractall(folder)
+        inner = os.path.join(folder, z.infolist()[0].filename)
     return torch.load(inner, map_location=map_location, weights_only=weights_only)

@@ -8,6 +8,8 @@ const PIECE = 2000; // characters in one element
 const HIDDEN = 250; // ms between two drawings in a hidden tab, which has no frames
 const TALL = 40; // lines that a picture or a table counts as
 
+const RETURN = /\r(?!\n)/; // back to the line's beginning
+
 const count = (text) => text.split("\n").length - 1;
 const leftOut = (n) => `… ${n.toLocaleString("en")} ${n === 1 ? "line" : "lines"} left out …\n`;
 
@@ -130,13 +132,12 @@ export class Console {
         this.#drawRich(html, key, follows);
         continue;
       }
-      const last = this.#pieces.at(-1);
-      const piece = !this.#form && last?.kind === kind && last.size < PIECE ? last : this.#add(kind);
-      piece.element.append(text);
-      piece.size += text.length;
-      const more = count(text);
-      piece.lines += more;
-      this.#lines += more;
+      const [first, ...lines] = text.split(RETURN);
+      this.#append(kind, first);
+      for (const line of lines) {
+        this.#takeBack(kind);
+        this.#append(kind, line);
+      }
     }
     this.#end = this.#waiting.at(-1).text?.at(-1) ?? "\n";
     this.#waiting = [];
@@ -157,6 +158,26 @@ export class Console {
       this.#top.textContent = leftOut(this.#dropped);
     }
     this.#settle(follows);
+  }
+
+  #append(kind, text) {
+    const last = this.#pieces.at(-1);
+    const piece = !this.#form && last?.kind === kind && last.size < PIECE ? last : this.#add(kind);
+    piece.element.append(text);
+    piece.size += text.length;
+    const more = count(text);
+    piece.lines += more;
+    this.#lines += more;
+  }
+
+  /** Takes the line away that has no end yet: progress bars draw it again and again. */
+  #takeBack(kind) {
+    const last = this.#pieces.at(-1);
+    if (last?.kind !== kind) return;
+    const text = last.element.textContent;
+    const kept = text.slice(0, text.lastIndexOf("\n") + 1);
+    last.element.textContent = kept;
+    last.size = kept.length;
   }
 
   #drawRich(html, key, follows) {

@@ -30,8 +30,8 @@ export class Engine extends EventTarget {
   #timers = [];
 
   /** `files`: what the script finds beside itself, as {name: URL}. `extend`: the URL of a module for the worker, with
-   * install({pyodide, folder, post}), which returns the Python module that runs scripts; prepare(source) before a run
-   * and done() after it; and `requests`, see request(). `runtime`: {pyodide, wheel}, the addresses of Pyodide's folder
+   * install({pyodide, folder, post}), which returns the Python module that runs scripts; where it has them prepare(source)
+   * before a run and done() after it; and `requests`, see request(). `runtime`: {pyodide, wheel}, the addresses of Pyodide's folder
    * and of torchlite, where no files.json of a demo site tells them.
    * @param {{ files?: object, extend?: string, runtime?: { pyodide: string, wheel: string } }} options */
   constructor({ files = {}, extend, runtime } = {}) {
@@ -99,7 +99,7 @@ export class Engine extends EventTarget {
 
   /** Runs a script; resolves to {status: "done" | "stopped" | "failed", traceback, line, model, restarted}.
    * `device` "cpu" hides the GPU from the script's torch.accelerator; `options` are for the page's extension. */
-  async run(source, { name = "script.py", device, options = {} } = {}) {
+  async run(source, { name = "script.py", device, options } = {}) {
     await this.start();
     if (this.state !== "ready") throw new Error("a script is running already");
     this.#set("running");

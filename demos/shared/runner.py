@@ -150,8 +150,8 @@ class _Breath:
             wish = run_sync(_host.breathe())
             if wish == "stop":
                 raise KeyboardInterrupt
-            if wish == "predict":
-                _host.answerPredictions()
+            if wish == "answer":
+                _host.answerAll()
         self.due = perf_counter() + BREATH
 
 
@@ -279,6 +279,11 @@ def _explain(error, name):
     text = "".join(traceback.format_exception(type(error), error, frames))
     error.__traceback__ = None  # lets go of the script's tensors
     return {"traceback": text, "line": line}
+
+
+def namespace():
+    """The variables of the script that runs, or ran last."""
+    return _globals
 
 
 def _model():

@@ -17,6 +17,7 @@ let stopAsked = false;
 let interrupt; // one shared byte, where the page is cross-origin isolated
 let answer; // takes the visitor's answer to input()
 let predictions = []; // drawings to judge, oldest first
+let questions = []; // of the page, for Python while the script runs
 const REDRAW = 80; // ms between two pictures with the same key
 const drawn = new Map(); // when each key was shown
 const waiting = new Map(); // HTML by key
@@ -33,7 +34,7 @@ const host = {
       const channel = new MessageChannel();
       channel.port1.onmessage = () => {
         channel.port1.close();
-        resolve(stopAsked ? "stop" : predictions.length ? "predict" : "");
+        resolve(stopAsked ? "stop" : predictions.length || questions.length ? "answer" : "");
       };
       channel.port2.postMessage(0);
     }),
@@ -61,7 +62,7 @@ const host = {
     post("show", { html, key });
   },
 
-  answerPredictions,
+  answerAll,
 };
 
 /** What was drawn too soon after the last time; all of it once the script has ended. */
@@ -72,11 +73,13 @@ function showWaiting(all = false) {
   }
 }
 
-function answerPredictions() {
+/** Answers what waits for Python. Called by the script's Python when it lets the page in, and after the script. */
+function answerAll() {
   for (const { id, pixels } of predictions.splice(0)) {
     // `predict` returns JSON: the probabilities, or why there are none.
     post("prediction", { id, ...JSON.parse(runner.predict(Array.from(pixels))) });
   }
+  for (const question of questions.splice(0)) reply(question);
 }
 
 // Counts the bytes of every download while Python starts. What the browser has stored is handed on as it is: a response
@@ -186,11 +189,11 @@ async function run({ source, name, device, options }) {
   let result;
   try {
     await runner.prepare(device);
-    await extension?.prepare(source);
+    await extension?.prepare?.(source);
     if (stopAsked) {
       result = { status: "stopped", traceback: "", line: null };
     } else {
-      const given = [source, name, device, jspi, ...(extension ? [JSON.stringify(options)] : [])];
+      const given = [source, name, device, jspi, ...(options ? [JSON.stringify(options)] : [])];
       // Only Python entered through callPromising may wait for a promise.
       const json = jspi ? await runner.run.callPromising(...given) : runner.run(...given);
       result = { ...JSON.parse(json), memory: memory() };
@@ -203,18 +206,28 @@ async function run({ source, name, device, options }) {
   outlet.flush();
   showWaiting(true);
   post("done", { result });
-  answerPredictions();
-  extension?.done();
+  answerAll();
+  extension?.done?.();
 }
 
-/** A question of the page to its extension; what needs Python is refused while a script runs. */
-async function request({ id, name, data }) {
+/** A question of the page to its extension. While a script runs, one that needs Python is refused, or waits until the
+ * script lets the page in. */
+function request({ id, name, data }) {
+  const { ask, needsPython, whileRunning } = extension.requests[name] ?? {};
+  if (running && whileRunning) questions.push({ id, ask, data });
+  else if (running && needsPython) post("reply", { id, error: "a script is running" });
+  else reply({ id, ask, data });
+}
+
+function reply({ id, ask, data }) {
+  const done = (value) => post("reply", { id, value });
+  const failed = (error) => post("reply", { id, error: String(error?.message ?? error) });
   try {
-    const { ask, needsPython } = extension.requests[name];
-    if (needsPython && running) throw new Error("a script is running");
-    post("reply", { id, value: await ask(data) });
+    const value = ask(data);
+    if (value instanceof Promise) value.then(done, failed);
+    else done(value);
   } catch (error) {
-    post("reply", { id, error: String(error?.message ?? error) });
+    failed(error);
   }
 }
 
@@ -238,6 +251,6 @@ self.onmessage = async ({ data }) => {
     request(data);
   } else if (data.type === "predict") {
     predictions = predictions.filter((waiting) => waiting.id !== data.id).concat(data);
-    if (!running) answerPredictions();
+    if (!running) answerAll();
   }
 };

@@ -6,8 +6,8 @@ from demo_runner import find_gpu, predict, prepare, setup
 __all__ = ["find_gpu", "namespace", "predict", "prepare", "run", "setup"]
 
 
-def run(source, name, device, breathe, options):
-    """Runs a script; returns JSON {status, traceback, line}. There are no options."""
+def run(source, name, device, breathe):
+    """Runs a script; returns JSON {status, traceback, line}."""
     return runner.run(source, name, device, breathe)
 
 

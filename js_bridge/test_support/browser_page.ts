@@ -54,7 +54,7 @@ async function check(where: string): Promise<Outcome> {
   data.set([0x7fc00001, 0xffc00000, 0x80000000, 0xffffffff, 0, 0x00ff00ff]);
   const raw = new Uint8Array(data.buffer);
   bridge.alloc(1, bytes);
-  bridge.execute(Uint32Array.from(command(Op.UPLOAD, 1, 0, bytes, 0)), true, data.buffer);
+  bridge.execute(Uint32Array.from(command(Op.UPLOAD, 1, 0, bytes, 0)), "all", data.buffer);
   const same = (got: Uint8Array, at: number, n: number): boolean =>
     got.length === n && got.every((b, i) => b === raw[at + i]);
   for (const [at, n] of [

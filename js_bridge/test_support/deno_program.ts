@@ -368,7 +368,7 @@ export async function run(
     bridge.alloc(slot, given.byteLength);
     bridge.execute(
       Uint32Array.from(command(Op.UPLOAD, slot, 0, given.byteLength, given.byteOffset)),
-      true,
+      "all",
       given.buffer,
     );
     return { name, slot, bytes: given.byteLength };

@@ -61,6 +61,15 @@ def clock(run, wait, seconds):
     return best
 
 
+def kernels(step, most=30):
+    """GPU milliseconds and calls of the kernels of one step, the longest first."""
+    with torch.profiler.profile() as prof:
+        step().item()
+    rows = [(row.key, row.device_time_total / 1e3, row.count) for row in prof.key_averages()]
+    rows.sort(key=lambda row: -row[1])
+    return {key: [round(ms, 3), count] for key, ms, count in rows[:most] if ms > 0}
+
+
 def main(device, small, seconds):
     torch.manual_seed(0)
     gpu = torch.webgpu if device == "webgpu" else torch.cuda
@@ -103,6 +112,7 @@ def main(device, small, seconds):
         step().item()
         after = _bridge.current.stats()
         out["per step"] = {k: after[k] - before[k] for k in ("dispatches", "submits", "reads")}
+        out["kernels of a step, ms"] = kernels(step)
     with torch.no_grad():
         past = [
             (made(1, heads, length - 1, wide // heads), made(1, heads, length - 1, wide // heads))

@@ -68,6 +68,7 @@ def test_how_tos(driver, dist_folder, wheel_name):
                 assert python(driver, code.replace("print(sorted(state))", "sorted(state)")) == ["bias", "weight"]
                 if name == "cache":
                     (dist_folder / "net.pt").unlink(missing_ok=True)
+                    python(driver, "import os; os.remove(torch.hub.get_dir() + '/checkpoints/net.pt')")
             if python(driver, "import torch; torch.webgpu.is_available()"):
                 for name in ("gpu", "memory"):
                     python(driver, block(f"howto/{name}.md", "python page") + "\nNone\n")

@@ -9,6 +9,7 @@ import importlib
 import json
 import os
 import pathlib
+import random
 import sys
 import traceback
 import warnings
@@ -46,7 +47,7 @@ def main(package, only=""):
             continue
         if only and name != only:
             continue
-        torch.manual_seed(0)
+        torch.manual_seed(0), random.seed(0)
         try:
             result = {"value": plain(case())}
         except BaseException as error:  # a case may end in anything; the next ones run all the same

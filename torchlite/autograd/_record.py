@@ -446,7 +446,10 @@ def record(ov: Overload, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
             node.input_meta = [(source.shape, source.dtype)]
     if rec.nresults == 1:
         if out is None or not (out.dtype.is_floating_point or out.dtype.is_complex):
-            return out
+            if out is None or not rec.spec.grad or rec.spec.name == "_to_dtype":
+                return out
+            # a result of integers ends the history: said here, not by a gradient that is missing later
+            raise RuntimeError(f"Autograd not support dtype: {out.dtype._scalar_type}")
         for i, _, _ in rec.inputs:
             if out is args[i]:  # the op returned its input: give the result an identity of its own
                 out = _alias(out)

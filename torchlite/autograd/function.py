@@ -88,7 +88,7 @@ _MODULE = "torch.autograd.function"  # where people find a Function's node
 class BackwardCFunction(FunctionCtx, Node):
     """Node of one call of a Function."""
 
-    to_save = dirty_tensors = non_differentiable = saved = saved_for_forward = None
+    to_save = dirty_tensors = non_differentiable = saved = saved_for_forward = ahead = None
     materialize = True
     __repr__ = object.__repr__
     needs_input_grad = ()
@@ -101,7 +101,10 @@ class BackwardCFunction(FunctionCtx, Node):
             raise _node.freed_error()
         if self.saved is None:
             return tuple(self.to_save or ())
-        return tuple(None if item is None else _node.unpack(item[0], self, item[1]) for item in self.saved)
+        return self._unpacked(self.saved)
+
+    def _unpacked(self, saved: Any) -> Any:
+        return tuple(None if item is None else _node.unpack(item[0], self, item[1]) for item in saved or ())
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
@@ -116,8 +119,35 @@ class BackwardCFunction(FunctionCtx, Node):
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
         return self.saved_tensors
 
+    def _transposed_jvp(self, grads: list[Tensor]) -> list[Tensor | None]:
+        """J^T grads by the Function's jvp, which is linear in its tangents, so that a jvp gives J t."""
+        import torchlite as torch
+
+        with _C.GradMode(True):
+            at = [meta is not None and (meta[1].is_floating_point or meta[1].is_complex) for meta in self.input_meta]
+            tangents = [
+                _node.as_leaf(torch.zeros(meta[0], dtype=meta[1], device=grads[0].device)) if here else None
+                for here, meta in zip(at, self.input_meta)
+            ]
+            self.saved_for_forward = self._unpacked(self.ahead)
+            try:
+                pushed = self._function.jvp(self, *tangents)
+            finally:
+                self.saved_for_forward = None
+            pushed = pushed if isinstance(pushed, tuple) else (pushed,)
+            pairs = [(o, g) for o, g in zip(pushed, grads) if o is not None and edge(o) is not None]
+            given = [t for t in tangents if t is not None]
+            found: Any = ()
+            if pairs:
+                outs, weights = zip(*pairs)
+                found = torch.autograd.grad(outs, given, weights, create_graph=True, allow_unused=True)
+        rest = iter(found)
+        return [next(rest, None) if here else None for here, kind in zip(at, self.kinds) if kind]
+
     def apply(self, grads: list[Tensor]) -> Any:
         function = self._function
+        if _node.Transposing.on and function.jvp is not Function.jvp:
+            return self._transposed_jvp(grads)
         backward = function.backward
         if function.vjp is not Function.vjp:
             if backward is not Function.backward:
@@ -171,6 +201,7 @@ class BackwardCFunction(FunctionCtx, Node):
     def release(self) -> None:
         if self.saved:
             self.saved = _node.FREED
+        self.ahead = None
 
 
 class Function:
@@ -329,7 +360,10 @@ class Function:
             result.append(t)
         if needs:
             ctx.outs = [(t.shape, t.dtype) if isinstance(t, TensorBase) else None for t in outs]
-            _keep(ctx, outs, fixed)
+            if _C.func_level() and ctx.saved_for_forward:  # a transform may ask for jvp later
+                ctx.ahead = _packed(ctx, ctx.saved_for_forward, outs, fixed)
+            if ctx.to_save is not None:
+                ctx.saved, ctx.to_save = _packed(ctx, ctx.to_save, outs, fixed), None
         if forward_ad:
             from .forward_ad import push_function
 
@@ -403,26 +437,23 @@ def _rebase(t: Tensor, ctx: Node, nr: int, count: int, slot: int) -> None:
         t._output_nr = nr
 
 
-def _keep(ctx: Node, outs: tuple[Tensor, ...], fixed: set[Any]) -> None:
-    """Packs what forward gave to save_for_backward."""
-    saved = ctx.to_save
-    if saved is None:
-        return
-    ctx.saved = []
-    for t in saved:
+def _packed(ctx: Node, given: tuple[Any, ...], outs: tuple[Tensor, ...], fixed: set[Any]) -> list[Any]:
+    """What forward gave to save_for_backward or save_for_forward, packed."""
+    saved: list[Any] = []
+    for t in given:
         if t is None:
-            ctx.saved.append(None)
+            saved.append(None)
             continue
         if not isinstance(t, TensorBase):
             raise TypeError(
                 "save_for_backward can only save variables, but argument %d is of type %s"
-                % (len(ctx.saved), type(t).__name__)
+                % (len(saved), type(t).__name__)
             )
         at = next((i for i, o in enumerate(outs) if o is t), None)
         if at is not None and id(t) in fixed:
             at = None
-        ctx.saved.append((_node.pack(t, at is not None), at))
-    ctx.to_save = None
+        saved.append((_node.pack(t, at is not None), at))
+    return saved
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Any:

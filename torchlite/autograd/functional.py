@@ -1,6 +1,7 @@
 """Jacobians, Hessians and their products: torch.autograd.functional.
 
-All are reverse mode. J v is the gradient of u -> J^T u, which is linear in u, so its value does not matter (0 here).
+All are reverse mode, but for strategy="forward-mode". J v is the gradient of u -> J^T u, which is linear in u, so its
+value does not matter (0 here).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import torchlite as torch
 
 from .. import _C
+from ._node import as_leaf
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -206,8 +208,8 @@ def jacobian(
 ) -> Any:
     """J[i][j], of the shape of output i followed by that of input j; without the indices of what was not a tuple.
 
-    The result is computed row by row, whatever `vectorize` and `strategy` say: they choose between ways of the same
-    result.
+    Row by row, whatever `vectorize` says. With strategy="forward-mode" the columns are tangents of one call of func
+    inside vmap.
     """
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(
@@ -229,6 +231,8 @@ def jacobian(
             "Computing Jacobian using forward-AD or forward-over-reverse Hessian isonly implemented for "
             "`vectorize=True`."
         )
+    if forward:
+        return _by_columns(func, inputs)
     with torch.enable_grad():
         ins, many_in, outs, many_out = _run(func, inputs, "jacobian", create_graph, strict)
         if strict and vectorize:
@@ -237,6 +241,34 @@ def jacobian(
             _shown(_blocks(i, o, ins, create_graph, strict), many_in, create_graph) for i, o in enumerate(outs)
         )
     return rows if many_out else rows[0]
+
+
+def _by_columns(func: Callable[..., Any], inputs: Any) -> Any:
+    """jacobian by the tangents of func, which runs once, with a direction for each number of the inputs."""
+    from .forward_ad import dual_level, make_dual, unpack_dual
+
+    ins, many_in = _tuple_of(inputs, "inputs", "jacobian")
+    sizes, many_out = [t.numel() for t in ins], False
+    values: list[Tensor] = []
+
+    def tangents(*directions: Tensor) -> tuple[Tensor, ...]:
+        nonlocal many_out
+        with dual_level():
+            duals = [make_dual(t, d.view_as(t)) for t, d in zip(ins, directions)]
+            outs, many_out = _tuple_of(func(*duals), "outputs of the user-provided function", "jacobian")
+            pairs = [unpack_dual(t) for t in outs]
+        values[:] = [primal for primal, _ in pairs]
+        return tuple(torch.zeros_like(primal) if d is None else d for primal, d in pairs)
+
+    directions = [torch.zeros(sum(sizes), n, dtype=t.dtype, device=t.device) for t, n in zip(ins, sizes)]
+    for n, rows in enumerate(directions):
+        rows.diagonal(-sum(sizes[:n])).fill_(1)
+    rows_out = []
+    for columns, out in zip(torch.func.vmap(tangents)(*directions), values):
+        parts = zip(columns.split(sizes), ins)
+        blocks = tuple(part.movedim(0, -1).reshape(out.shape + t.shape) for part, t in parts)
+        rows_out.append(blocks if many_in else blocks[0])
+    return tuple(rows_out) if many_out else rows_out[0]
 
 
 def _blocks(i: int, out: Tensor, ins: tuple[Tensor], create_graph: bool, strict: bool) -> list[Tensor]:
@@ -289,6 +321,8 @@ def hessian(
     number = _single_number(func, "hessian", strict)
 
     def gradient(*xs: Tensor) -> Any:
+        if outer_jacobian_strategy == "forward-mode":
+            xs = tuple(map(as_leaf, xs))  # jacobian detaches others
         found = jacobian(lambda *ys: number(*ys).squeeze(), xs, create_graph=True)
         if strict:
             _require(found, _FIXED_JACOBIAN)

@@ -41,6 +41,7 @@ _TAG_FLAGS = {  # tags that the dispatcher reads
     "expanded": _C.F_EXPANDED,
     "expanded_warns": _C.F_EXPANDED_WARNS,
     "expanded_rows": _C.F_EXPANDED_ROWS,
+    "exact": _C.F_EXACT,
 }
 
 ANY = Out()  # out=True

@@ -1,5 +1,6 @@
 """Activation functions, and their gradients as operations of their own."""
 
+import math
 import struct
 
 import torchlite as torch
@@ -679,6 +680,14 @@ def glu(self, dim=-1):
     return self.narrow(dim, 0, n // 2) * torch.sigmoid(self.narrow(dim, n // 2, n // 2))
 
 
+def _check_slopes(lower, upper):
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if not math.isfinite(bound):
+            raise RuntimeError(f"rrelu: {name} bound must be finite, got {bound:g}")
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+
+
 @op(
     "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.3333333333333333, bool training=False, "
     "Generator? generator=None) -> Tensor",
@@ -687,10 +696,11 @@ def glu(self, dim=-1):
 )
 def rrelu(self, lower=0.125, upper=0.3333333333333333, training=False, generator=None):
     """Leaky ReLU with slopes drawn from uniform(lower, upper) in training, their mean otherwise."""
-    if lower > upper:
-        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    _check_slopes(lower, upper)
     if not training:
         return torch._C._nn.leaky_relu(self, (lower + upper) / 2).contiguous()
+    if self.dtype not in (torch.float32, torch.float64, torch.bfloat16):
+        raise not_implemented("rrelu_with_noise_out_cpu", self.dtype)
     return (self * torch.ops.functions._rrelu_noise(self.detach(), lower, upper, generator)).contiguous()
 
 
@@ -703,6 +713,7 @@ def rrelu_(self, lower=0.125, upper=0.3333333333333333, training=False, generato
     """In-place rrelu."""
     from ..autograd._inplace import before_change
 
-    if not training and lower <= upper:
+    if not training:
+        _check_slopes(lower, upper)
         return torch._C._nn.leaky_relu_(self, (lower + upper) / 2)
     return self.copy_(torch.rrelu(before_change(self), lower, upper, training, generator))

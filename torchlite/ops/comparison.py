@@ -264,9 +264,9 @@ def isclose(self, other, rtol=1e-05, atol=1e-08, equal_nan=False):
     """|self - other| <= atol + rtol * |other|; infinities are close to themselves, NaN to NaN when `equal_nan`."""
     if self.dtype != other.dtype:
         raise RuntimeError(f"{self.dtype._scalar_type} did not match {other.dtype._scalar_type}")
-    if rtol < 0:
+    if not rtol >= 0:  # NaN, too
         raise RuntimeError(f"rtol must be greater than or equal to zero, but got {rtol:g}")
-    if atol < 0:
+    if not atol >= 0:
         raise RuntimeError(f"atol must be greater than or equal to zero, but got {atol:g}")
     close = self == other
     if equal_nan and (self.is_floating_point() or self.is_complex()):

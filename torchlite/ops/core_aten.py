@@ -168,6 +168,8 @@ def _chunk_cat(tensors, dim, num_chunks):
         raise RuntimeError("_chunk_cat expects positive num_chunks")
     if not len(tensors):
         raise RuntimeError("_chunk_cat expects a non-empty input tensor list")
+    if dim < 0 and any(x.dim() != tensors[0].dim() for x in tensors):
+        raise RuntimeError("_chunk_cat expects non-negative dim when input tensors have different ndims")
     dim = _C.wrap_dim(dim, tensors[0].dim())
     rows = []
     for x in tensors:

@@ -296,7 +296,7 @@ def range(start, end, step, dtype, layout, device, pin_memory, requires_grad=Fal
         "with Python's range builtin. Instead, use torch.arange, which produces values in [start, end).",
         stacklevel=2,
     )
-    if step == 0:
+    if not (step < 0 or step > 0):  # NaN, too
         raise RuntimeError("step must be nonzero")
     if (step > 0 and end < start) or (step < 0 and end > start):
         raise RuntimeError("upper bound and lower bound inconsistent with step sign")
@@ -466,9 +466,9 @@ def _upper(row, col, offset):
 
 
 def _indices(t, name, dtype, device):
-    if dtype == torch.bool or (dtype is not None and dtype.is_complex):
+    if dtype not in (None, torch.int32, torch.int64):
         raise not_implemented(name, dtype)
-    if dtype is not None and dtype != torch.int64:
+    if dtype == torch.int32:
         t = t.to(dtype)
     return t if device is None else t.to(device)
 

@@ -12,7 +12,8 @@ from ._out import FOUND, Out
 
 # ---- cross entropies -------------------------------------------------------------------------------------------------
 def _bce_grad(c, g):
-    out = (c.self - c.target) * g / ((1 - c.self) * c.self).clamp_min(1e-12)
+    least = 9.999999960041972e-13  # 1e-12 as a float32, in PyTorch's loops of float64 too
+    out = (c.self - c.target) * g / ((1 - c.self) * c.self).clamp_min(least)
     if c.weight is not None:
         out = out * c.weight
     return out / c.self.numel() if c.reduction == 1 else out

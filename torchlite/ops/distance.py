@@ -80,7 +80,7 @@ def _cdist(x1, x2, p=2.0, compute_mode=None):
             raise RuntimeError(f"cdist only supports floating-point dtypes, {which} got: {x.dtype._scalar_type}")
     if x1.size(-1) != x2.size(-1):
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.size(-1)} X2: {x2.size(-1)}")
-    if p < 0:
+    if not p >= 0:  # NaN, too
         raise RuntimeError("cdist only supports non-negative p values")
     if compute_mode is not None and not 0 <= compute_mode <= 2:
         raise RuntimeError(f"possible modes: 0, 1, 2, but was: {compute_mode}")
@@ -112,14 +112,14 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 python(cdist, method=False)
 
 
-@op("pdist(Tensor self, float p=2) -> Tensor", variants="function", samples=lambda t: [(t(4, 3),)])
+@op("pdist(Tensor self, float p=2) -> Tensor", kernel="pdist", variants="function", samples=lambda t: [(t(4, 3),)])
 def pdist(self, p=2.0):
     """The p-norm distances of all pairs of rows i < j."""
     if self.dim() != 2:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {self.dim()}D")
     if not self.is_floating_point():
         raise RuntimeError("pdist only supports floating-point dtypes")
-    if p < 0:
+    if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
     n = self.size(0)
     if n > 1 and self.size(1) and self.dtype not in (torch.float32, torch.float64):
@@ -139,9 +139,9 @@ def renorm(self, p, dim, maxnorm):
     """Slices along `dim` whose p-norm exceeds `maxnorm` are scaled down to it."""
     if isinstance(p, complex) or isinstance(maxnorm, complex):
         raise RuntimeError("renorm: p and maxnorm must be real-valued")
-    if p <= 0:
+    if not p > 0:  # NaN, too
         raise RuntimeError("renorm: non-positive-norm not supported")
-    if maxnorm < 0:
+    if not maxnorm >= 0:
         raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     if self.dim() < 2:
         raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {self.dim()} dimensions")

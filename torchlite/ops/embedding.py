@@ -119,6 +119,8 @@ def embedding_bag(
         chosen = size if mode != 2 else offsets.new_empty((bags, weight.shape[1]), dtype=torch.int64)
         return out, offsets.new_empty(0 if mode == 0 and common else n, dtype=torch.int64), size, chosen
     starts = offsets.tolist()
+    if include_last_offset and not starts:
+        raise RuntimeError("include_last_offset: number of offset should be at least 1")
     if starts and starts[0] != 0:
         raise RuntimeError(
             "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "

@@ -238,7 +238,9 @@ def index_select(self, dim, index):
 )
 def index_add(self, dim, index, source, alpha=1):
     """`self` with alpha * source added, slice by slice, at the positions `index` along `dim`."""
-    if source.dtype == torch.bool or self.dtype == torch.bool:
+    if source.dtype != self.dtype:
+        return torch.index_add(self, dim, index, source)  # refuses it
+    if self.dtype == torch.bool:
         return torch.index_add(self, dim, index, source & bool(alpha))
     return torch.index_add(self, dim, index, (source * alpha).to(self.dtype))
 

@@ -66,6 +66,12 @@ def _failed(name, info, text):
         raise LinAlgError(f"{name}: {where}{text(flat[at])}")
 
 
+def _no_inverse(i):
+    return (
+        f"The diagonal element {i} is zero, the inversion could not be completed because the input matrix is singular."
+    )
+
+
 def _eye_like(x, n=None):
     return torch.eye(x.shape[-1] if n is None else n, dtype=x.dtype, device=x.device)
 
@@ -348,6 +354,9 @@ def cholesky_inverse(self, upper=False):
     """The inverse of A from its Cholesky factor."""
     _square("cholesky_inverse", self)
     _no_half("cholesky_inverse_out_cpu", self, True)
+    zero = self.detach().diagonal(dim1=-2, dim2=-1) == 0
+    first = torch.where(zero.any(-1), zero.to(torch.int64).argmax(-1) + 1, 0) if self.numel() else zero.any(-1)
+    _failed("cholesky_inverse", first, _no_inverse)
     return _cholesky_solve(_eye_like(self).expand(self.shape), self, upper)
 
 
@@ -408,7 +417,7 @@ def ldl_factor(self, hermitian=False):
     return LD, pivots
 
 
-@_linalg("ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=True, grad={})
+@_linalg("ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor", out=Out(EXACT), grad={})
 def ldl_solve(LD, pivots, B, hermitian=False):
     """X with A X = B from the factors of `ldl_factor`."""
     name = "torch.linalg.ldl_solve"
@@ -565,6 +574,7 @@ def householder_product(input, tau):
         raise RuntimeError(
             f"{name}: tau dtype {tau.dtype._scalar_type} does not match input dtype {input.dtype._scalar_type}"
         )
+    _no_half("orgqr_cpu", input, True)
     if not _C.differentiated(input, tau):
         return _householder(input, tau)
     m, n = input.shape[-2:]

@@ -395,7 +395,9 @@ def vander(x, N=None):
 def tensorinv(self, ind=2):
     """Inverse for tensordot over `ind` dims."""
     if ind <= 0:
-        raise RuntimeError("Expected a strictly positive integer for 'ind'")
+        raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
+    if ind > self.dim():
+        raise RuntimeError(f"ArrayRef: invalid slice, N = {ind}; size = {self.dim()}")
     right, left = math.prod(self.shape[ind:]), math.prod(self.shape[:ind])
     if right != left:
         raise RuntimeError(
@@ -447,12 +449,12 @@ def lstsq(self, b, rcond=None, driver=None):
     driver = driver or "gelsy"
     vector = A.dim() - 1 == b.dim() and A.shape[:-1] == b.shape
     B = b.unsqueeze(-1) if vector else b
-    if B.dim() < 2 or A.shape[-2] != B.shape[-2]:
+    if not 0 <= A.dim() - b.dim() <= 1:
         raise RuntimeError(
-            f"{name}: input.size(-2) should match other.size(-2)"
-            if B.dim() >= 2
-            else f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
+            f"{name}: input.dim() must be greater or equal to other.dim() and (input.dim() - other.dim()) <= 1"
         )
+    if B.dim() < 2 or A.shape[-2] != B.shape[-2]:
+        raise RuntimeError(f"{name}: input.size(-2) should match other.size({-2 if B.dim() >= 2 else -1})")
     a, B = _expand_batch(_read_by_columns(A), B)
     m, n = a.shape[-2:]
     batch = tuple(a.shape[:-2])

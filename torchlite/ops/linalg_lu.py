@@ -16,6 +16,7 @@ from .linalg import (
     _hidden,
     _linalg,
     _no_half,
+    _no_inverse,
     _read_by_columns,
     _square,
     _triangular,
@@ -80,6 +81,11 @@ def _orders(pivots, m):
     for p in rows:
         order = list(range(m))
         for i, j in enumerate(p):
+            if not 1 <= j <= m:
+                raise RuntimeError(
+                    "pivots passed to lu_unpack must be between 1 and LU.size(-2) inclusive."
+                    "Did you properly pass the result of lu_factor?"
+                )
             order[i], order[j - 1] = order[j - 1], order[i]
         out.append(order)
     return torch.tensor(out, dtype=torch.int64, device=pivots.device).reshape(tuple(pivots.shape[:-1]) + (m,))
@@ -167,8 +173,16 @@ def lu_unpack(LU_data, LU_pivots, unpack_data=True, unpack_pivots=True):
             "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\n"
             "Note: this function is intended to be used with the output produced by torch.linalg.lu_factor"
         )
+    if LU_data.dim() < 2:
+        raise RuntimeError(
+            f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: {list(LU_data.shape)} instead"
+        )
     m, n = LU_data.shape[-2:]
     k = min(m, n)
+    if unpack_pivots and LU_pivots.shape != (*LU_data.shape[:-2], k):
+        raise RuntimeError(
+            f"torch.lu_unpack: Expected LU_pivots of shape {[*LU_data.shape[:-2], k]}, got {list(LU_pivots.shape)}"
+        )
     P = L = U = LU_data.new_empty((0,))
     if unpack_pivots:
         order = _permutation(LU_pivots, m)
@@ -219,12 +233,23 @@ def _lu_solve_of(LU, pivots, B, left, adjoint):
 )
 def lu_solve(LU, pivots, B, left=True, adjoint=False):
     """X with A X = B (or X A = B, or with A^H) from the LU decomposition of A."""
+    _floating("torch.linalg.lu_solve", LU, low=False)
+    if LU.dtype != B.dtype:
+        raise RuntimeError(
+            f"linalg.lu_solve: Expected LU and B to have the same dtype, but found LU of type "
+            f"{LU.dtype._scalar_type} and B of type {B.dtype._scalar_type} instead"
+        )
     _square("linalg.lu_solve", LU)
     if pivots.dtype != torch.int32:
         raise RuntimeError("linalg.lu_solve: pivots should be a Tensor of scalar type torch.int32")
     _compatible("linalg.lu_solve", LU, B, left)
     if pivots.dim() < 1 or pivots.shape[-1] != LU.shape[-1]:
         raise RuntimeError("linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+    if LU.shape[:-1] != pivots.shape:
+        raise RuntimeError(
+            "linalg.lu_solve: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+            f"{list(pivots.shape)} instead"
+        )
     x = _lu_solve_of(LU, pivots, _read_by_columns(B) if left else B, left, adjoint)
     return _columns(x) if left else x.contiguous()
 
@@ -248,19 +273,33 @@ def _same_dtype(name, A, B):
         )
 
 
-def _solve_any(name, A, B, left):
-    _floating(name, A)
-    _square(name, A)
-    _same_dtype(name, A, B)
-    vector = B.dim() == 1 or (B.dim() == A.dim() - 1 and A.shape[:-1] == B.shape)
-    b = B.unsqueeze(-1) if vector else B
-    if vector and not left:
-        raise RuntimeError(
-            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. "
-            "In this case linalg.solve is equivalent to B / A.squeeze(-1)"
-        )
-    _compatible(name, A, b, left)
-    a, b = _expand_batch(A, b)
+def _is_vector(A, B):
+    """Whether B is a vector for each matrix of A."""
+    return B.dim() == 1 or (B.dim() == A.dim() - 1 and A.shape[:-1] == B.shape)
+
+
+def _solve_any_grad(c, g):
+    x, y, vector = c.result0, g[0], _is_vector(c.A, c.result0)
+    if vector:
+        x, y = x.unsqueeze(-1), y.unsqueeze(-1)
+    y = _solve_of(c.A.mH, y, c.left)[0]
+    found = {"B": y.squeeze(-1) if vector else y}
+    if c.needs_A:
+        found["A"] = -(y.matmul(x.mH) if c.left else x.mH.matmul(y))
+    return found
+
+
+@_hidden(
+    "_linalg_solve_of(Tensor A, Tensor B, bool left) -> (Tensor, Tensor)",
+    grad=_solve_any_grad,
+    nondiff=(1,),
+    node="LinalgSolveExBackward0",
+    tags="own",
+)
+def _solve_of(A, B, left):
+    """X with A X = B, or X A = B, and info; B may hold vectors. One node for all forms, as in PyTorch."""
+    vector = _is_vector(A, B)
+    a, b = _expand_batch(A, B.unsqueeze(-1) if vector else B)
     if left:
         x, _, _, info = _solve(a, b)
     else:
@@ -270,6 +309,21 @@ def _solve_any(name, A, B, left):
         x = x.squeeze(-1)
         return (_columns(x) if x.dim() > 1 else x), info  # a batch of vectors counts as one matrix
     return x, info
+
+
+def _solve_any(name, A, B, left):
+    _floating(name, A, low=False)
+    _square(name, A)
+    _same_dtype(name, A, B)
+    vector = _is_vector(A, B)
+    _compatible(name, A, B.unsqueeze(-1) if vector else B, left)
+    if vector and not left:
+        raise RuntimeError(
+            f"{name}: Vector broadcasting of the left hand side is not supported for left=False. "
+            "In this case linalg.solve is equivalent to B / A.squeeze(-1)"
+        )
+    _no_half("lu_cpu", A)
+    return _solve_of(A, B, left)
 
 
 @_linalg(
@@ -316,12 +370,6 @@ def inv_ex(A, check_errors=False):
     if check_errors:
         _failed("linalg.inv", info, _no_inverse)
     return x, info
-
-
-def _no_inverse(i):
-    return (
-        f"The diagonal element {i} is zero, the inversion could not be completed because the input matrix is singular."
-    )
 
 
 @_linalg("inv(Tensor A) -> Tensor", out=Out(EXACT, by="linalg_inv_ex"), samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)])

@@ -6,7 +6,7 @@ import torchlite as torch
 
 from .. import _C
 from .._core.errors import not_square
-from ._declare import op
+from ._declare import op, refuse_gradient
 from ._out import EXACT, Out, castable
 from .linalg import _hidden, _linalg, _matrix
 from .linalg_lu import inv_ex
@@ -34,6 +34,11 @@ def _to_norm_dtype(name, x, dtype):
         return x
     if dtype.is_complex != x.is_complex() and x.is_complex():
         raise RuntimeError(f"{name}: dtype should be complex for complex inputs, but got {dtype._scalar_type}")
+    if torch.promote_types(x.dtype, dtype) != dtype:
+        raise RuntimeError(
+            f"{name}: the dtype of the input ({x.dtype._scalar_type}) should be convertible without narrowing to the "
+            f"specified dtype ({dtype._scalar_type})"
+        )
     return x.to(dtype)
 
 
@@ -276,6 +281,7 @@ def _pinv(x, atol, rtol, hermitian):
 )
 def pinv(self, atol=None, rtol=None, hermitian=False):
     """Moore-Penrose pseudo-inverse; singular values up to max(atol, rtol * largest) count as zero."""
+    refuse_gradient("linalg_pinv", **{n: t for n, t in (("atol", atol), ("rtol", rtol)) if isinstance(t, torch.Tensor)})
     _real_tolerances("torch.linalg.pinv", atol, rtol)
     return _pinv(self, atol, rtol, hermitian)
 

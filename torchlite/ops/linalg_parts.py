@@ -3,9 +3,9 @@
 import torchlite as torch
 
 from ._declare import op
-from .linalg import _expand_batch, _failed, _indefinite, _ldl_zero
+from .linalg import _expand_batch, _failed, _indefinite, _ldl_zero, _no_inverse
 from .linalg_derived import _det_checked, _slogdet_checked
-from .linalg_lu import _no_inverse, _singular, _solve_any, _zero_pivot
+from .linalg_lu import _is_vector, _singular, _solve_any, _zero_pivot
 from .linalg_spectral import _eigh_grad, _eigh_of, _svd_checked, _svd_grad
 
 _TEXTS = {
@@ -62,8 +62,7 @@ def _linalg_solve_ex(A, B, left=True, check_errors=False):
     result, info = _solve_any("linalg.solve", A, B, left)
     if check_errors:
         _failed("torch.linalg.solve_ex", info, _singular)
-    vector = B.dim() == 1 or (B.dim() == A.dim() - 1 and A.shape[:-1] == B.shape)
-    expanded, _ = _expand_batch(A.detach(), B.unsqueeze(-1) if vector else B)
+    expanded, _ = _expand_batch(A.detach(), B.unsqueeze(-1) if _is_vector(A, B) else B)
     return (result, *_transposed_lu(expanded.contiguous()), info)
 
 

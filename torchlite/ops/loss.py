@@ -86,7 +86,7 @@ def _smooth_slope(c, g):
 )
 def smooth_l1_loss(self, target, reduction=1, beta=1.0):
     """0.5 d^2 / beta where |d| = |x - y| < beta, else |d| - beta / 2."""
-    if beta < 0:
+    if not beta >= 0:  # NaN, too
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
         return reduced((self - target).abs(), reduction)

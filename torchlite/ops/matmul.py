@@ -518,6 +518,11 @@ def tensordot(a, b, dims=2, out=None):
     result = _tensordot(a, b, da, db)
     if out is None:
         return result
+    if out.dtype != result.dtype:
+        raise RuntimeError(
+            f"tensordot: Expected the output tensor to have dtype {result.dtype._scalar_type}, but got an output "
+            f"tensor with dtype {out.dtype._scalar_type}"
+        )
     if out.shape == result.shape:
         return out.copy_(result)
     return out.resize_(result.shape).copy_(result)

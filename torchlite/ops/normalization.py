@@ -244,6 +244,7 @@ def batch_norm(input, weight, bias, running_mean, running_var, training, momentu
 )
 def native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps):
     """Batch norm with the means and the reciprocal deviations of the batch; updates the running statistics."""
+    input.size(1)  # raises where there are no channels
     _real_only(input, "batch_norm")
     if training:
         dims = tuple(d for d in range(input.dim()) if d != 1)

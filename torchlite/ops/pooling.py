@@ -369,11 +369,7 @@ def _declare_adaptive(n):
         if not isinstance(output_size, int) and x.dim() <= len(output_size):
             raise ValueError(f"Input dimension should be at least {len(output_size) + 1}")
         out = (output_size,) * n if isinstance(output_size, int) else tuple(output_size)
-        if len(out) == 1:
-            out = out * n
-        if None in out:
-            return tuple(s if o is None else o for o, s in zip(out, x.shape[-n:]))
-        return out
+        return tuple(s if o is None else o for o, s in zip(out, x.shape[-len(out) :]))
 
     def adaptive_avg(input, output_size):
         output_size = full(input, output_size)

@@ -1,6 +1,8 @@
 """Medians, modes, quantiles, and the k-th smallest."""
 
 import torchlite as torch
+
+from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import bodies, op, reference
 from ._out import Out, QUANTILE
@@ -138,20 +140,16 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
             "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, "
             f"but got {interpolation}"
         )
-    shape = [] if dim is None else list(x.shape)
+    # the ops are PyTorch's, in its order: so are the views, the history and the gradient's layout
     if dim is None:
-        sequence, out = x.flatten(), ([1] * x.dim() if keepdim else [])
+        ordered, out = x.flatten().sort()[0], [1] * x.dim() if keepdim else []
     else:
-        if x.dim() and not -x.dim() <= dim < x.dim():
-            x.size(dim)
-        dim = dim % x.dim() if x.dim() else 0
-        sequence = x.movedim(dim, -1) if x.dim() else x.reshape(1)
-        if keepdim:
-            out = [1 if i == dim else n for i, n in enumerate(shape)]
-        else:
-            out = shape[:dim] + shape[dim + 1 :]
-    sequence = sequence.sort()[0]
-    n = sequence.size(-1)
+        dim, out = _C.wrap_dim(dim, max(x.dim(), 1)), list(x.shape)
+        out[dim : dim + 1] = [1] if keepdim and out else []
+        moved = x if dim == x.dim() - 1 else x.unsqueeze(-1).transpose(dim, -1)
+        ordered = moved.sort()[0]
+    n = ordered.size(-1)
+    sequence = ordered.view(out + [n])
     points = q.reshape(-1)
     if ignore_nan:
         rank = points * ((~sequence.isnan()).sum(-1, True) - 1)
@@ -173,8 +171,8 @@ def _quantile(x, q, dim, keepdim, interpolation, ignore_nan, name="quantile"):
         above = sequence.gather(-1, rank.ceil().long())
         values = values.lerp(above, weight)
     if q.dim() == 0:
-        return values.reshape(out)
-    return values.movedim(-1, 0).reshape([q.numel()] + out)
+        return values.squeeze_(-1)
+    return values.unsqueeze_(0).transpose_(0, -1).squeeze_(-1)
 
 
 @op(

@@ -239,8 +239,8 @@ def randint_like_low_dtype(
     f"normal.float_Tensor(float mean, Tensor std, *, {_GEN}) -> Tensor",
     variants="function",
     out=True,
-    grad=None,
-    differentiable=False,
+    grad={"mean": _zero, "std": _zero},
+    node=("NormalBackward3", "NormalBackward1", "NormalBackward2"),
 )
 def normal(mean, std, generator):
     """Normal numbers with a mean and std for each element."""
@@ -261,7 +261,7 @@ def normal(mean, std, generator):
 @op(
     f"normal.float_float(float mean, float std, SymInt[] size, *, {_GEN}, {_OPT}) -> Tensor",
     variants="function",
-    out=True,
+    out=Out(tags="factory"),
     grad=None,
     differentiable=False,
 )

@@ -1,6 +1,7 @@
 """Scans along one dim: cumulative sums, products, extremes, differences, trapezoids."""
 
 import torchlite as torch
+from .. import _C
 from .._core.errors import repeated_dim
 from .._core.dispatch_modes import all_examples
 from ._declare import op, python, reference
@@ -51,7 +52,7 @@ def _cumprod_grad(g, x, result, dim):
     out=Out(EXACT, "dtype ordered"),
     grad={"self": lambda c, g: _reverse_sum(g, c.dim)},
     samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1), (t(), 0)],
-    tags="reference",
+    tags="reference exact",
 )
 def cumsum(self, dim, dtype=None):
     """Sums of the elements up to each one along `dim`."""
@@ -65,7 +66,7 @@ def cumsum(self, dim, dtype=None):
     out=Out(EXACT, "dtype ordered"),
     grad={"self": lambda c, g: _cumprod_grad(g, c.self, c.result, c.dim)},
     samples=lambda t: [(t(3, 4), 0), (t(3, 4), -1)],
-    tags="reference",
+    tags="reference exact",
 )
 def cumprod(self, dim, dtype=None):
     """Products of the elements up to each one along `dim`."""
@@ -187,14 +188,15 @@ def diff(self, n=1, dim=-1, prepend=None, append=None):
     return x
 
 
-def _spacing(y, x, dim):
+def _spacing(y, x, dim, name):
     """Distances of neighbouring sample points, shaped for y."""
     if x.dim() == 1:
         if x.size(0) != y.size(dim):
-            raise RuntimeError("There must be one `x` value for each sample point")
+            raise RuntimeError(f"{name}: There must be one `x` value for each sample point")
         shape = [1] * y.dim()
         shape[dim] = x.size(0) - 1
         return (x[1:] - x[:-1]).view(shape)
+    dim = _C.wrap_dim(dim, y.dim())  # of y for both
     if x.dim() < y.dim():
         x = x.reshape([1] * (y.dim() - x.dim()) + list(x.shape))
     return x.narrow(dim, 1, x.size(dim) - 1) - x.narrow(dim, 0, x.size(dim) - 1)
@@ -211,6 +213,11 @@ def _check_integral(y, x, name):
         raise RuntimeError(f"{name}: received a bool input for {given}, but bool is not supported")
 
 
+def _check_distance(dx, name):
+    if isinstance(dx, (bool, complex)):
+        raise RuntimeError(f"{name}: Currently, we only support dx as a real number.")
+
+
 @op(
     "trapezoid.x(Tensor y, Tensor x, *, int dim=-1) -> Tensor", variants="function", samples=lambda t: [(t(3, 4), t(4))]
 )
@@ -219,7 +226,7 @@ def trapezoid_x(y, x, dim=-1):
     _check_integral(y, x, "trapezoid")
     if y.size(dim) == 0:
         return y.new_zeros(y.sum(dim).shape)
-    step = _spacing(y, x, dim)
+    step = _spacing(y, x, dim, "trapezoid")
     right, left = _ends(y, dim)
     return ((left + right) * step).sum(dim) / 2.0
 
@@ -228,6 +235,7 @@ def trapezoid_x(y, x, dim=-1):
 def trapezoid_dx(y, dx=1, dim=-1):
     """The integral of y over points `dx` apart by the trapezoid rule, along `dim`."""
     _check_integral(y, None, "trapezoid")
+    _check_distance(dx, "trapezoid")
     if y.size(dim) == 0:
         return y.new_zeros(y.sum(dim).shape)
     inner = y.sum(dim) - torch.ops.functions._scaled(y.select(dim, 0) + y.select(dim, -1), 0.5)
@@ -254,9 +262,9 @@ def trapz_dx(y, dx=1, dim=-1):
 def cumulative_trapezoid_x(y, x, dim=-1):
     """Running integrals of y over x by the trapezoid rule."""
     _check_integral(y, x, "cumulative_trapezoid")
-    step = _spacing(y, x, dim)
+    step = _spacing(y, x, dim, "cumulative_trapezoid")
     right, left = _ends(y, dim)
-    return (step * (left + right)).cumsum(dim) / 2.0
+    return ((left + right) * step).cumsum(dim) / 2.0
 
 
 @op(
@@ -267,6 +275,7 @@ def cumulative_trapezoid_x(y, x, dim=-1):
 def cumulative_trapezoid_dx(y, dx=1, dim=-1):
     """Running integrals of y over points `dx` apart by the trapezoid rule."""
     _check_integral(y, None, "cumulative_trapezoid")
+    _check_distance(dx, "cumulative_trapezoid")
     right, left = _ends(y, dim)
     return torch.ops.functions._scaled((left + right).cumsum(dim), dx / 2.0)
 

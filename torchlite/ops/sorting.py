@@ -1,5 +1,7 @@
 """Sorting, selection, unique values, searches and histograms."""
 
+import math
+
 import torchlite as torch
 from .._core.errors import not_implemented
 from ._declare import bodies, op, python, reference
@@ -205,42 +207,85 @@ def bincount(self, weights=None, minlength=0):
     return bodies.bincount(self, weights, minlength)
 
 
-def _edges_of(x, bins, range):
+def _edges_of(x, bins, range, dim):
+    """The edges of equal intervals of coordinate `dim`; range: of the whole histogram, or None."""
     if range is None:
         low, high = (0.0, 1.0) if x.numel() == 0 else (float(x.min()), float(x.max()))
     else:
-        if len(range) != 2:
-            raise RuntimeError(
-                f"torch.histogramdd(): for a 1-dimensional histogram range should have 2 elements, but got {len(range)}"
-            )
-        low, high = range
-    if not (abs(low) != float("inf") and abs(high) != float("inf") and low == low and high == high):
-        raise RuntimeError(f"torch.histogram(): dimension 0's range [{low}, {high}] is not finite")
+        low, high = range[2 * dim : 2 * dim + 2]
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise RuntimeError(f"torch.histogramdd: dimension {dim}'s range [{low:g}, {high:g}] is not finite")
     if low > high:
         raise RuntimeError(
-            f"torch.histogram(): min should not exceed max, but got min {low:g} max {high:g} for dimension 0"
+            f"torch.histogramdd: min should not exceed max, but got min {low:g} max {high:g} for dimension {dim}"
         )
     if low == high:
         low, high = low - 0.5, high + 0.5
     return torch.linspace(low, high, bins + 1, dtype=x.dtype, device=x.device)
 
 
-def _histogram(x, edges, weight, density):
-    if x.dtype not in (torch.float32, torch.float64):
-        raise not_implemented("histogram_cpu", x.dtype)
+def _check_edges(e, dim, dtype):
+    if e.dtype != dtype:
+        raise RuntimeError(
+            "torch.histogramdd: input tensor and bins tensors should have the same dtype, but got input with dtype "
+            f"{dtype._cpp_type} and bins for dimension {dim} with dtype {e.dtype._cpp_type}"
+        )
+    if e.dim() != 1:
+        raise RuntimeError(
+            f"torch.histogramdd: bins tensor should have one dimension, but got {e.dim()} dimensions in the bins "
+            f"tensor for dimension {dim}"
+        )
+    if e.numel() == 0:
+        raise RuntimeError(
+            "torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in the bins tensor for "
+            f"dimension {dim}"
+        )
+
+
+def _check_histogram(x, bins, range, weight):
+    """The checks of a histogram of points x (..., N); bins: a count or edges for each coordinate."""
+    n = x.size(-1)
+    if range is not None and len(range) != 2 * n:
+        raise RuntimeError(
+            f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, "
+            f"but got {len(range)}"
+        )
+    for dim, b in enumerate(bins):
+        if isinstance(b, torch.Tensor):
+            _check_edges(b, dim, x.dtype)
     if weight is not None and weight.dtype != x.dtype:
         raise RuntimeError(
-            "torch.histogram(): if weight tensor is provided, input tensor and weight tensor should have the same "
-            f"dtype, but got input {x.dtype._scalar_type}, and weight {weight.dtype._scalar_type}"
+            "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same "
+            f"dtype, but got input({x.dtype._cpp_type}), and weight({weight.dtype._cpp_type})"
         )
-    flat = x.flatten()
+    if weight is not None and (weight.shape or (1,)) != x.shape[:-1]:
+        raise RuntimeError(
+            "torch.histogramdd: if weight tensor is provided it should have the same shape as the input tensor "
+            f"excluding its innermost dimension, but got input with shape {list(x.shape)} and weight with shape "
+            f"{list(weight.shape)}"
+        )
+    for dim, b in enumerate(bins):
+        count = b.numel() - 1 if isinstance(b, torch.Tensor) else b
+        if count <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {count} for dimension {dim}")
+    if x.dtype not in (torch.float32, torch.float64):
+        raise not_implemented("histogramdd", x.dtype)
+
+
+def _histogram(x, bins, range, weight, density):
+    """One coordinate: sums of weights, and the edges."""
+    points = x.reshape(-1, 1)
+    weight = None if weight is None else weight.reshape(-1)
+    _check_histogram(points, [bins], range, weight)
+    flat = points.view(-1)
+    edges = bins.clone() if isinstance(bins, torch.Tensor) else _edges_of(flat, bins, range, 0)
     n = edges.numel() - 1
     at = torch.searchsorted(edges, flat, right=True) - 1
     at = torch.where(flat == edges[-1], n - 1, at)
     inside = (at >= 0) & (at < n)
-    w = torch.ones_like(flat) if weight is None else weight.flatten()
+    w = torch.ones_like(flat) if weight is None else weight
     hist = torch.zeros(n, dtype=x.dtype, device=x.device).index_add(0, at[inside], w[inside])
-    return hist / hist.sum() / (edges[1:] - edges[:-1]) if density else hist
+    return hist / hist.sum() / (edges[1:] - edges[:-1]) if density else hist, edges
 
 
 @op(
@@ -251,17 +296,7 @@ def _histogram(x, edges, weight, density):
 )
 def histogram_bins(self, bins, weight=None, density=False):
     """Sums of weights (1 by default) between the given increasing bin edges."""
-    if bins.dtype != self.dtype:
-        raise RuntimeError(
-            f"torch.histogram(): input tensor and bins tensors should have the same dtype, but got input with dtype "
-            f"{self.dtype._scalar_type} and bins for dimension 0 with dtype {bins.dtype._scalar_type}"
-        )
-    if bins.dim() != 1 or bins.numel() == 0:
-        raise RuntimeError(
-            f"torch.histogram(): bins tensor should have one dimension, but got {bins.dim()} dimensions in the bins "
-            "tensor for dimension 0"
-        )
-    return _histogram(self, bins, weight, density), bins.clone()
+    return _histogram(self, bins, None, weight, density)
 
 
 @op(
@@ -272,10 +307,7 @@ def histogram_bins(self, bins, weight=None, density=False):
 )
 def histogram_count(self, bins=100, range=None, weight=None, density=False):
     """Sums of weights (1 by default) in `bins` equal intervals, and the edges of these."""
-    if bins <= 0:
-        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    edges = _edges_of(self, bins, range)
-    return _histogram(self, edges, weight, density), edges
+    return _histogram(self, bins, range, weight, density)
 
 
 def histogramdd(input, bins, *, range=None, weight=None, density=False):
@@ -288,21 +320,10 @@ def histogramdd(input, bins, *, range=None, weight=None, density=False):
     many = [bins] * n if isinstance(bins, int) else list(bins)
     if len(many) != n:
         raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the input.")
-    if range is not None and len(range) != 2 * n:
-        raise RuntimeError(
-            f"torch.histogramdd: for a {n}-dimensional histogram range should have {2 * n} elements, "
-            f"but got {len(range)}"
-        )
-    if input.dtype not in (torch.float32, torch.float64):
-        raise not_implemented("histogramdd", input.dtype)
-    edges = []
-    for i, b in enumerate(many):
-        if isinstance(b, torch.Tensor):
-            edges.append(b.clone())
-            continue
-        if b <= 0:
-            raise RuntimeError(f"torch.histogramdd(): bins must be > 0, but got {b} for dimension {i}")
-        edges.append(_edges_of(points[:, i], b, None if range is None else range[2 * i : 2 * i + 2]))
+    _check_histogram(input, many, range, weight)
+    edges = [
+        b.clone() if isinstance(b, torch.Tensor) else _edges_of(points[:, i], b, range, i) for i, b in enumerate(many)
+    ]
     shape = [e.numel() - 1 for e in edges]
     at = torch.zeros(points.size(0), dtype=torch.int64, device=input.device)
     inside = torch.ones(points.size(0), dtype=torch.bool, device=input.device)

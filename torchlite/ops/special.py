@@ -6,6 +6,8 @@ import math
 
 import torchlite as torch
 
+from .. import _C
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -221,7 +223,9 @@ def polygamma_(self, n):
     """In-place polygamma."""
     from ..autograd._inplace import before_change
 
-    return self.copy_(torch.polygamma(n, before_change(self)))
+    result = torch.polygamma(n, before_change(self))
+    _C.check_cast(result.dtype, self.dtype)
+    return self.copy_(result)
 
 
 def _mvlgamma_terms(x, p):

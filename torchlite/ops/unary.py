@@ -641,7 +641,7 @@ def logical_not(self):
     "bitwise_not(Tensor self) -> Tensor",
     kernel="bitwise_not",
     inplace=True,
-    out=True,
+    out=Out(FOUND),
     tags="pointwise",
     grad=None,
     differentiable=False,

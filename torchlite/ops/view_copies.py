@@ -7,6 +7,7 @@ from typing import Any
 
 import torchlite as torch
 from ._declare import op, specs
+from ._out import EXACT, Out
 
 _VIEWS = """_conj _neg_view alias as_strided detach diagonal expand permute select slice split split_with_sizes squeeze
     t transpose unbind unfold unsqueeze view view_as_complex view_as_real""".split()
@@ -36,7 +37,7 @@ def _derive(name: str, views: list[Any]) -> None:
 
     copy.__name__, copy.__doc__ = name + "_copy", "A copy of what `%s` returns as a view." % name.lstrip("_")
     samples = next((v.samples for v in views if v.samples), None)
-    op(*schemas, variants="function", out=True, samples=samples)(copy)
+    op(*schemas, variants="function", out=Out(EXACT), samples=samples)(copy)
 
 
 _declared: dict[str, list[Any]] = {}

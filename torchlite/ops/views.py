@@ -253,7 +253,7 @@ def squeeze(self):
     kernel="squeeze",
     view=True,
     grad={"self": _unsqueezed},
-    node="SqueezeBackward1",
+    node=("SqueezeBackward1", "SqueezeBackward2"),
     samples=lambda t: [(t(1, 3, 1), 0), (t(1, 3, 1), (0, 2)), (t(2, 3), 1)],
 )
 def squeeze_dim(self, dim):

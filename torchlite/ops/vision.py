@@ -162,8 +162,6 @@ for _mode, _n, _aa in [
 # ---- columns ---------------------------------------------------------------------------------------------------------
 def _pair(v, name):
     v = (v, v) if isinstance(v, int) else tuple(v)
-    if len(v) == 1:
-        v = v * 2
     if len(v) != 2:
         raise RuntimeError(f"It is expected {name} equals to 2, but got size {len(v)}")
     return v
@@ -490,6 +488,7 @@ def _check_grid(x, grid):
 
 @op(
     "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+    kernel="grid_sampler",
     variants="function",
     alias=("grid_sampler_2d", "grid_sampler_3d"),
     samples=lambda t: [

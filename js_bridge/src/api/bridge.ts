@@ -45,6 +45,9 @@ export const STATS = [
   "aliasCopies",
 ] as const;
 
+/** What is submitted after a stream: all that is recorded, that if it is worth a submit, or nothing yet. */
+export type Submit = "all" | "enough" | "none";
+
 export class Bridge {
   readonly #runtime: Runtime;
   #memory: () => ArrayBufferLike = () => {
@@ -131,20 +134,23 @@ export class Bridge {
     this.#runtime.slots.free(handle);
   }
 
-  /** Runs a stream of `count` words that lies at `pointer`, and submits it unless `submit` is false. */
-  run(pointer: number, count: number, submit = true): void {
+  /** Runs a stream of `count` words that lies at `pointer`. */
+  run(pointer: number, count: number, submit: Submit = "all"): void {
     const memory = this.#memory();
     this.execute(new Uint32Array(memory, pointer, count), submit, memory);
   }
 
   /** Runs a stream from an array of its own. */
-  execute(words: Uint32Array, submit = true, memory: ArrayBufferLike = words.buffer): void {
+  execute(words: Uint32Array, submit: Submit = "all", memory: ArrayBufferLike = words.buffer): void {
     const { holder, stream, recorder } = this.#runtime;
     void holder.device; // says first when there is none
     try {
       stream.execute(words, 0, words.length, memory);
     } finally {
-      if (submit && holder.state === "ready") recorder.flush();
+      if (holder.state === "ready") {
+        if (submit === "all") recorder.flush();
+        else if (submit === "enough") recorder.feed();
+      }
     }
   }
 

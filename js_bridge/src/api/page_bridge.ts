@@ -24,10 +24,14 @@ export class PageBridge extends Bridge {
     this.attach(() => heap.HEAPU8.buffer);
   }
 
-  /** As Bridge.run(); the first word is 0 from then on, which says that the commands were taken. */
+  /**
+   * As Bridge.run(), but submits only when there is enough for the GPU to do: every large allocation sends what came
+   * before it, and a submit costs as much as several dispatches. Reads and synchronize() submit the rest. The first
+   * word is 0 from then on, which says that the commands were taken.
+   */
   override run(pointer: number, count: number): void {
     try {
-      super.run(pointer, count);
+      super.run(pointer, count, "enough");
     } finally {
       new Uint32Array(this.#heap.HEAPU8.buffer, pointer, 1)[0] = 0;
     }
@@ -53,12 +57,12 @@ export class PageBridge extends Bridge {
   }
 
   put(handle: number, offset: number, { buffer, byteOffset, byteLength }: Uint8Array): void {
-    this.execute(Uint32Array.from(command(Op.UPLOAD, handle, offset, byteLength, byteOffset)), false, buffer);
+    this.execute(Uint32Array.from(command(Op.UPLOAD, handle, offset, byteLength, byteOffset)), "none", buffer);
   }
 
   /** Throws if commands cannot be run. */
   check(): void {
-    this.execute(new Uint32Array(0), false);
+    this.execute(new Uint32Array(0), "none");
   }
 
   override readProblem(bit: number): string {

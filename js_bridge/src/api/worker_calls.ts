@@ -159,7 +159,7 @@ export class Served {
 
   run(words: Uint32Array): void {
     // there is no heap here: a stream that points into one is refused
-    this.#post(() => this.bridge.execute(words, true, new ArrayBuffer(0)));
+    this.#post(() => this.bridge.execute(words, "all", new ArrayBuffer(0)));
   }
 
   assume(key: string, number: number): void {

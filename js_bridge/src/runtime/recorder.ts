@@ -15,6 +15,9 @@ import type { Profile } from "./profile";
 import type { Slot } from "./slots";
 import { Uniforms } from "./uniforms";
 
+/** Dispatches that are worth a submit. */
+const ENOUGH = 16;
+
 export interface RecorderOptions {
   /** A batch is submitted when it holds this many dispatches. */
   readonly maxDispatches?: number;
@@ -168,6 +171,11 @@ export class Recorder {
       this.batches.begin();
     }
     return this.#encoder;
+  }
+
+  /** Submits what is recorded if that is enough dispatches to keep the GPU at work while the caller goes on. */
+  feed(): void {
+    if (this.#dispatches >= ENOUGH) this.flush();
   }
 
   /** Submits what is recorded. */

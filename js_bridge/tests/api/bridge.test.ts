@@ -42,6 +42,30 @@ describe.skipIf(!gpu)("bridge", () => {
     bridge.free(slot);
   });
 
+  it("submits few dispatches with the ones that follow, or when a read needs them", async () => {
+    const [bridge, heap] = await start();
+    const inc = bridge.plan(textKey("inc", INC));
+    const slot = newHandle();
+    bridge.alloc(slot, 16);
+    bridge.execute(Uint32Array.from(new Writer().fill(slot, 0, REST, 0).words));
+    const submits = (): number => {
+      const out = new Float64Array(STATS.length);
+      bridge.stats(out);
+      return out[STATS.indexOf("submits")] ?? NaN;
+    };
+    const words = new Writer().dispatch(inc, 1, [slot]).words;
+    heap.put(words, 1024);
+    const before = submits();
+    for (let i = 0; i < 15; i++) bridge.run(1024, words.length, "enough");
+    expect(submits()).toBe(before);
+    bridge.run(1024, words.length, "enough");
+    expect(submits()).toBe(before + 1);
+    bridge.run(1024, words.length, "enough");
+    expect([...new Float32Array((await bridge.read(slot, 0, 16)).slice().buffer)]).toEqual([17, 17, 17, 17]);
+    expect(submits()).toBe(before + 2);
+    bridge.free(slot);
+  });
+
   it("answers in numbers, strings and arrays", async () => {
     const [bridge] = await start();
     expect([bridge.state(), bridge.reason(), bridge.epoch()]).toEqual([State.READY, "", 1]);

@@ -121,6 +121,14 @@ static int check_shapes(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias)
          "instead",
          a->transposed ? "transposed=1, " : "", tl_fmt_shape(w->ndim, w->shape), LL(outc),
          tl_fmt_shape(bias->ndim, bias->shape));
+  if (a->transposed && !outc) { /* PyTorch runs one spatial dim as two */
+    const int64_t two[4] = {w->shape[0], 0, 1, w->shape[2]};
+    if (nd == 3)
+      FAIL("non-empty 5D (n_output_plane x n_input_plane x kernel_depth x kernel_height x kernel_width) tensor "
+           "expected for weight, but got: %s",
+           tl_fmt_shape(w->ndim, w->shape));
+    FAIL("non-empty 2D or 4D weight tensor expected, but got: %s", tl_fmt_shape(4, nd == 1 ? two : w->shape));
+  }
   if (!a->transposed) {
     bool bad = false;
     int64_t in[3];
@@ -167,6 +175,13 @@ static int check(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   return check_dtypes(a, x, w, bias);
 }
 
+/* PyTorch's error for an input without pixels, which it shows with two spatial dims at least */
+static int no_pixels(const TlTensor *x) {
+  const int64_t two[4] = {x->shape[0], x->shape[1], 1, x->shape[2]};
+  FAIL("Only zero batch or zero channel inputs are supported, but got input shape: %s",
+       x->ndim == 3 ? tl_fmt_shape(4, two) : tl_fmt_shape(x->ndim, x->shape));
+}
+
 /* geometry with the op's input on the x side (or y side when transposed); out: spatial size of the result */
 static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t *out) {
   const int nd = a->nd, lead = 3 - nd;
@@ -200,12 +215,12 @@ static int geometry(const Args *a, TlTensor *x, TlTensor *w, TlConv *c, int64_t 
   if (small && a->transposed) {
     char s1[96], s2[96];
     for (int i = 0; i < nd; i++)
-      if (!x->shape[i + 2])
-        FAIL("Only zero batch or zero channel inputs are supported, but got input shape: %s",
-             tl_fmt_shape(x->ndim, x->shape));
+      if (!x->shape[i + 2]) return no_pixels(x);
     FAIL("Given input size per channel: (%s). Calculated output size per channel: (%s). Output size is too small",
          by_x(s1, nd, x->shape + 2), by_x(s2, nd, out));
   }
+  for (int i = 0; i < nd && x->shape[0] && x->shape[1]; i++)
+    if (!x->shape[i + 2]) return no_pixels(x);
   return 0;
 }
 

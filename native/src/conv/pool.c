@@ -524,5 +524,6 @@ const TlKernel tl_kernels_pool[] = {{"max_pool1d", k_max, 1},
                                     {"im2col", k_im2col, 0, TL_K_META},
                                     {"col2im", k_col2im, 0, TL_K_META},
                                     {"_upsample", tl_k_resample, TL_RESAMPLE, TL_K_META},
+                                    {"grid_sampler", tl_k_grid_sampler},
                                     {"_upsample_backward", tl_k_resample, TL_RESAMPLE_BACKWARD, TL_K_META},
                                     {0}};

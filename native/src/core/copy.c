@@ -6,6 +6,7 @@
 #include "core/errors.h"
 #include "core/geometry.h"
 #include "core/rows.h"
+#include "math/simd.h"
 
 enum { CHUNK = 512 };
 
@@ -58,8 +59,29 @@ LOOP(i32_f64, double, int32_t, x)
 LOOP(i64_i32, int32_t, int64_t, (int32_t)x)
 LOOP(i64_f32, float, int64_t, (float)x)
 LOOP(i64_f64, double, int64_t, (double)x)
-LOOP(f32_i32, int32_t, float, f_i32(x))
-LOOP(f32_i64, int64_t, float, d_i64(x))
+/* four at a time where all are well within int32 */
+#define LOOP4(name, TO, v4to, EXPR) \
+  static void name(void *restrict dst, const void *restrict src, int64_t n) { \
+    typedef TO v4to __attribute__((vector_size(4 * sizeof(TO)), aligned(sizeof(TO)))); \
+    TO *restrict o = dst; \
+    const float *restrict s = src; \
+    intptr_t i = 0; \
+    for (; i + 4 <= (intptr_t)n; i += 4) { \
+      v4f v = v4_load(s + i); \
+      if (v4_any(~(v4i)(v4_at_least(v, -v) < v4_const(2147483648.0f)))) \
+        for (int k = 0; k < 4; k++) { \
+          float x = v[k]; \
+          o[i + k] = (EXPR); \
+        } \
+      else *(v4to *)(o + i) = __builtin_convertvector(__builtin_convertvector(v, v4i), v4to); \
+    } \
+    for (; i < (intptr_t)n; i++) { \
+      float x = s[i]; \
+      o[i] = (EXPR); \
+    } \
+  }
+LOOP4(f32_i32, int32_t, to_i32, f_i32(x))
+LOOP4(f32_i64, int64_t, to_i64, d_i64(x))
 LOOP(f32_f64, double, float, x)
 LOOP(f64_i32, int32_t, double, d_i32(x))
 LOOP(f64_i64, int64_t, double, d_i64(x))

@@ -1,8 +1,10 @@
-/* half.c: 16-bit floats and float, eight at a time. */
+/* half.c: 16-bit floats and float, sixteen at a time by what holds for nearly all of them. Infinities, NaN and what
+ * becomes an infinity go by general formulas. On x86 halves are converted by the processor, where it can. */
 #include "core/core.h"
 #include "math/simd.h"
 
 typedef uint16_t v8h __attribute__((vector_size(16)));
+typedef int16_t v8i __attribute__((vector_size(16)));
 typedef v8h v8h_u __attribute__((aligned(2)));
 
 static inline v4u u4(uint32_t x) { return (v4u)v4i_const((int32_t)x); }
@@ -45,40 +47,89 @@ static inline v4u to_bfloat(v4u u) {
   return select_u((v4u)((v4f)u != (v4f)u), u4(0x7fc0), r);
 }
 
+static inline v8h h8(uint16_t x) { return (v8h)v4i_const((int32_t)(x * 0x10001u)); }
+static inline bool any_h(v8h mask) { return v4_any((v4i)mask | (v4i)mask << 16); } /* v4_any may look at signs only */
+static inline v8h max_h(v8h a, v8h b) {
+  v8h m = (v8h)((v8i)a > (v8i)b); /* of numbers below 2^15 */
+  return (m & a) | (~m & b);
+}
+/* upper and lower halves of the lanes; lanes of which these are the upper ones (little-endian) */
+static inline v8h uppers(v4u a, v4u b) {
+  return __builtin_shufflevector((v8h)a, (v8h)b, 1, 3, 5, 7, 9, 11, 13, 15);
+}
+static inline v8h lowers(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 0, 2, 4, 6, 8, 10, 12, 14); }
+static inline v4u above_low(v8h h) { return (v4u)__builtin_shufflevector((v8h){0}, h, 0, 8, 1, 9, 2, 10, 3, 11); }
+static inline v4u above_high(v8h h) { return (v4u)__builtin_shufflevector((v8h){0}, h, 4, 12, 5, 13, 6, 14, 7, 15); }
+
+/* to_half's sum without its factors. `odd` gets the lanes from 2^16 on, for which that does not do. */
+static inline v8h near_halves(v4f a, v4f b, v8h *odd) {
+  v8h top = uppers((v4u)a, (v4u)b), exponent = top & h8(0x7f80), sign = top & h8(0x8000);
+  *odd |= (v8h)((v8i)exponent >= (v8i)h8(0x4780));
+  v8h bias = max_h(exponent, h8(0x3880)) + h8(13 << 7), added = bias | sign;
+  v8h rounded = lowers((v4u)(a + (v4f)above_low(added)), (v4u)(b + (v4f)above_high(added)));
+  return (rounded + (bias << 3) - h8((uint16_t)((0x3880 + (13 << 7)) << 3))) | sign;
+}
+static inline v8h near_bfloats(v4f a, v4f b, v8h *odd) {
+  v4u x = (v4u)a, y = (v4u)b;
+  *odd |= (v8h)((v8i)(uppers(x, y) & h8(0x7f80)) == (v8i)h8(0x7f80));
+  return uppers(x + u4(0x7fff) + ((x >> 16) & u4(1)), y + u4(0x7fff) + ((y >> 16) & u4(1)));
+}
+
 /* the rest goes through the same code in a padded vector */
-#define STORE(name, f) \
-  static inline void name##8(uint16_t *d, const float *s) { \
-    *(v8h_u *)d = join(f((v4u)v4_load(s)), f((v4u)v4_load(s + 4))); \
+#define STORE(name, near, any) \
+  __attribute__((noinline)) static void name##_any(uint16_t *d, const float *s) { \
+    for (int i = 0; i < 16; i += 8) \
+      *(v8h_u *)(d + i) = join(any((v4u)v4_load(s + i)), any((v4u)v4_load(s + i + 4))); \
   } \
-  void name(void *restrict dst, const void *restrict src, int64_t n) { \
-    uint16_t *d = dst, h[8]; \
-    const float *s = src; \
+  static inline void name##16(uint16_t *d, const float *s) { \
+    v8h odd = {0}, a = near(v4_load(s), v4_load(s + 4), &odd), b = near(v4_load(s + 8), v4_load(s + 12), &odd); \
+    *(v8h_u *)d = a; \
+    *(v8h_u *)(d + 8) = b; \
+    if (any_h(odd)) name##_any(d, s); \
+  } \
+  static void name##_plain(uint16_t *d, const float *s, intptr_t n) { \
     intptr_t i = 0; \
-    for (; i + 8 <= (intptr_t)n; i += 8) name##8(d + i, s + i); \
-    if (i == (intptr_t)n) return; \
-    float x[8] = {0}; \
+    for (; i + 16 <= n; i += 16) name##16(d + i, s + i); \
+    if (i == n) return; \
+    uint16_t h[16]; \
+    float x[16] = {0}; \
     memcpy(x, s + i, (size_t)(n - i) * 4); \
-    name##8(h, x); \
+    name##16(h, x); \
     memcpy(d + i, h, (size_t)(n - i) * 2); \
   }
-STORE(tl_store_f16, to_half)
-STORE(tl_store_bf16, to_bfloat)
+STORE(store_f16, near_halves, to_half)
+STORE(store_bf16, near_bfloats, to_bfloat)
 
-static inline void load8(float *d, const uint16_t *s) {
-  v8h h = *(const v8h_u *)s;
-  v4_store(d, (v4f)from_half(low(h)));
-  v4_store(d + 4, (v4f)from_half(high(h)));
+__attribute__((noinline)) static void load_any(float *d, const uint16_t *s) {
+  for (int i = 0; i < 16; i += 8) {
+    v8h h = *(const v8h_u *)(s + i);
+    v4_store(d + i, (v4f)from_half(low(h)));
+    v4_store(d + i + 4, (v4f)from_half(high(h)));
+  }
 }
-void tl_load_f16(void *restrict dst, const void *restrict src, int64_t n) {
-  float *d = dst, x[8];
-  const uint16_t *s = src;
+/* from_half for numbers: the sign comes along */
+static inline v4f near_float(v4u h) { return (v4f)((v4u)((v4i)h >> 3) & u4(0x8fffe000u)) * v4_const(0x1p112f); }
+static inline void load16(float *d, const uint16_t *s) {
+  v8h a = *(const v8h_u *)s, b = *(const v8h_u *)(s + 8), full = h8(0x7c00);
+  v4_store(d, near_float(above_low(a)));
+  v4_store(d + 4, near_float(above_high(a)));
+  v4_store(d + 8, near_float(above_low(b)));
+  v4_store(d + 12, near_float(above_high(b)));
+  if (any_h((v8h)((a & full) == full) | (v8h)((b & full) == full))) load_any(d, s);
+}
+static void load_f16_plain(float *d, const uint16_t *s, intptr_t n) {
   intptr_t i = 0;
-  for (; i + 8 <= (intptr_t)n; i += 8) load8(d + i, s + i);
-  if (i == (intptr_t)n) return;
-  uint16_t h[8] = {0};
+  for (; i + 16 <= n; i += 16) load16(d + i, s + i);
+  if (i == n) return;
+  uint16_t h[16] = {0};
+  float x[16];
   memcpy(h, s + i, (size_t)(n - i) * 2);
-  load8(x, h);
+  load16(x, h);
   memcpy(d + i, x, (size_t)(n - i) * 4);
 }
+
+void tl_store_f16(void *restrict dst, const void *restrict src, int64_t n) { store_f16_plain(dst, src, (intptr_t)n); }
+void tl_store_bf16(void *restrict dst, const void *restrict src, int64_t n) { store_bf16_plain(dst, src, (intptr_t)n); }
+void tl_load_f16(void *restrict dst, const void *restrict src, int64_t n) { load_f16_plain(dst, src, (intptr_t)n); }
 float tl_half_to_float(uint16_t h) { return ((v4f)from_half((v4u){h}))[0]; }
 uint16_t tl_float_to_half(float f) { return (uint16_t)to_half((v4u)(v4f){f})[0]; }

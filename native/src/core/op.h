@@ -44,7 +44,8 @@ typedef struct {
   X(F_ORDERED, 256) \
   X(F_EXPANDED, 512) \
   X(F_EXPANDED_WARNS, 1024) \
-  X(F_EXPANDED_ROWS, 2048)
+  X(F_EXPANDED_ROWS, 2048) \
+  X(F_EXACT, 4096)
 enum {
 #define X(name, bit) name = bit,
   OVERLOAD_FLAGS(X)

@@ -74,6 +74,9 @@ static bool is_index(PyObject *o) {
   if (TL_CHECK(o)) return is_int_tensor(o);
   return PyIndex_Check(o);
 }
+/* an element of a list of integers: as in PyTorch, only the first cannot be a bool */
+static bool is_element(PyObject *o, Py_ssize_t i) { return is_index(o) || (i && PyBool_Check(o)); }
+static PyObject *element(PyObject *o) { return PyBool_Check(o) ? PyLong_FromLong(o == Py_True) : PyNumber_Index(o); }
 static bool plain_sequence(PyObject *o) { return PyTuple_Check(o) || PyList_Check(o); }
 static bool type_named(PyObject *o, const char *name) {
   PyObject *n = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
@@ -119,14 +122,14 @@ static int check_ints(const Param *p, PyObject **v, PyObject **made) {
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *x = seq_item(o, i);
     if (is_int(x)) continue;
-    if (!is_index(x)) return 0;
+    if (!is_element(x, i)) return 0;
     clean = false;
   }
   if (clean) return 1;
   PyObject *t = PyTuple_New(n);
   if (!t) return -1;
   for (Py_ssize_t i = 0; i < n; i++) {
-    PyObject *x = PyNumber_Index(seq_item(o, i));
+    PyObject *x = element(seq_item(o, i));
     if (!x) {
       Py_DECREF(t);
       return -1;
@@ -230,8 +233,8 @@ int tl_op_bind(Overload *ov, bool method, PyObject *const *args, Py_ssize_t narg
     if (!t) return -1;
     made[(*nmade)++] = t;
     for (Py_ssize_t i = at; i < nargs; i++) {
-      if (!is_index(args[i])) return 0;
-      PyObject *x = PyNumber_Index(args[i]);
+      if (!is_element(args[i], i - at)) return 0;
+      PyObject *x = element(args[i]);
       if (!x) return -1;
       PyTuple_SetItem(t, i - at, x);
     }

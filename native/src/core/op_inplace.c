@@ -61,10 +61,22 @@ static int check_apart(const TlTensor *self, PyObject *const *a, Py_ssize_t n) {
   return rc;
 }
 
+/* A dtype that a call in place names, in the last argument, can only be the tensor's own. */
+static int check_named_dtype(const Overload *ov, PyObject *const *a) {
+  const TlTensor *self = (const TlTensor *)a[0];
+  tl_dtype want;
+  if (tl_dtype_arg(a[ov->nparams - 1], self->dtype, &want) < 0) return -1;
+  if (want == self->dtype) return 0;
+  PyErr_Format(PyExc_RuntimeError, "Bad in-place call: input tensor dtype %s and output tensor dtype %s should match",
+               tl_cpp_type[self->dtype], tl_cpp_type[want]);
+  return -1;
+}
+
 /* self <- op(self, ...), by a kernel that writes in place, else by a copy */
 static PyObject *compute_inplace(Overload *ov, PyObject *const *a, bool other) {
   TlTensor *self = (TlTensor *)a[0];
   if (!tl_is_contiguous(self) && check_expanded(ov, self) < 0) return NULL;
+  if (ov->flags & F_EXACT && check_named_dtype(ov, a) < 0) return NULL;
   if (ov->kernel && tl_any_indirect && !(ov->kernel->flags & TL_K_GEOMETRY)) {
     PyObject *b[MAX_PARAMS], *own[MAX_PARAMS], *r = NULL;
     int n = tl_op_direct_args(ov, a, b, own), ok = 0;

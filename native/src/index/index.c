@@ -60,11 +60,11 @@ static TlTensor *expand_values(TlTensor *values, const tl_plan *p) {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
   TlTensor *v, *r;
   int nd, ok, same = values->ndim == p->nshape;
-  nd = values->ndim > p->nshape ? values->ndim : p->nshape;
-  ok = nd <= TL_MAX_DIMS;
-  for (int i = 0; i < nd && ok; i++) { /* values may have more leading dims of size 1 than the result */
-    int d = values->ndim - nd + i, e = p->nshape - nd + i;
-    int64_t want = e >= 0 ? p->shape[e] : 1;
+  nd = p->nshape;
+  ok = values->ndim <= nd;
+  for (int i = 0; i < nd && ok; i++) {
+    int d = values->ndim - nd + i;
+    int64_t want = p->shape[i];
     ok = d < 0 || values->shape[d] == 1 || values->shape[d] == want;
     shape[i] = want;
     strides[i] = d >= 0 && values->shape[d] == want ? values->strides[d] : 0;

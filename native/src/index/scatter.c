@@ -367,9 +367,8 @@ static TlTensor *add_checks(const char *name, TlTensor *self, int dim, TlTensor 
                  (long long)index->numel, (long long)dim_size(source, dim), dim);
     return NULL;
   }
-  bad = self->ndim && source->ndim && self->ndim != source->ndim;
-  for (int d = 0; d < self->ndim && !bad; d++)
-    bad = d != dim && dim_size(source, source->ndim ? d : 0) != self->shape[d];
+  bad = self->ndim != source->ndim;
+  for (int d = 0; d < self->ndim && !bad; d++) bad = d != dim && source->shape[d] != self->shape[d];
   if (bad) {
     PyErr_Format(PyExc_RuntimeError,
                  "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape "

@@ -8,7 +8,7 @@
 typedef float v2f __attribute__((vector_size(8)));
 
 /* functions and constants as in vmath.h, with two lanes of double */
-static inline v2d vd_abs(v2d x) { return (v2d)((v2l)x & (v2l){INT64_MAX, INT64_MAX}); }
+static inline v2d v2_abs(v2d x) { return (v2d)((v2l)x & (v2l){INT64_MAX, INT64_MAX}); }
 static inline v2d vd_low(v4f x) { return __builtin_convertvector(__builtin_shufflevector(x, x, 0, 1), v2d); }
 static inline v2d vd_high(v4f x) { return __builtin_convertvector(__builtin_shufflevector(x, x, 2, 3), v2d); }
 static inline v4f vd_join(v2d a, v2d b) {
@@ -68,7 +68,7 @@ static inline v4f vm_pow(v4f x, v4f y) {
 }
 
 static inline v2d vd_atan2(v2d y, v2d x) {
-  v2d ay = vd_abs(y), ax = vd_abs(x);
+  v2d ay = v2_abs(y), ax = v2_abs(x);
   v2l steep = (v2l)(ay > ax);
   v2d q = v2_select(steep, ax, ay) / v2_select(steep, ay, ax), z = q * q;
   VD_POLY(p, z, 0.0010910572979298074, -0.0071991149055024286, 0.022273779055142925, -0.044356811449006418,
@@ -113,11 +113,6 @@ static inline v4i vm_other_sign(v4f m, v4f b) { return (v4i)(m != v4_const(0.0f)
 static inline v4f vm_remainder(v4f a, v4f b) {
   v4f m = vm_fmod(a, b);
   return v4_select(vm_other_sign(m, b), m + b, m);
-}
-static inline v4f vm_floor(v4f x) {
-  v4f a = vm_abs(x), bias = v4_const(8388608.0f);
-  v4f t = vm_copysign(v4_select((v4i)(a < bias), (a + bias) - bias, a), x);
-  return t - (v4f)((v4i)(t > x) & (v4i)v4_const(1.0f));
 }
 /* Python's floor division: from the remainder, so that it agrees with it */
 static inline v4f vm_floor_divide(v4f a, v4f b) {

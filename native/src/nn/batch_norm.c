@@ -179,6 +179,16 @@ static int check_channels(PyObject *const *args, int64_t channels, bool training
       return -1;
     }
   }
+  if (tl_none(args[3]) != tl_none(args[4])) {
+    PyErr_SetString(PyExc_ValueError, "running_mean and running_var must either both be None or neither be None");
+    return -1;
+  }
+  for (int a = 3; a < 5; a++) {
+    const TlTensor *t = tl_opt(args[a]);
+    if (!t || t->ndim == 1) continue;
+    PyErr_Format(PyExc_RuntimeError, "TensorAccessor expected 1 dims but tensor has %d", t->ndim);
+    return -1;
+  }
   return 0;
 }
 
@@ -212,9 +222,11 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   double momentum = 0, eps, *v = NULL;
   int64_t channels, none = 0;
   (void)nargs, (void)out;
-  if (t->ndim < 2) return TL_FALLBACK();
-  channels = t->shape[1];
+  channels = t->ndim < 2 ? 0 : t->shape[1];
+  /* without channels native_batch_norm says so first, and an empty batch_norm is a copy */
+  if (t->ndim < 2 && (!t->numel || !k->id)) return TL_FALLBACK();
   if (check_channels(args, channels, training) < 0) return NULL;
+  if (t->ndim < 2) return TL_FALLBACK();
   if (!tl_is_float(t->dtype))
     return tl_is_complex(t->dtype) ? TL_FALLBACK() : tl_not_implemented("batch_norm", t->dtype);
   if (tl_check_params(t, args + 1, 4, false) < 0) return NULL;

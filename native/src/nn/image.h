@@ -9,4 +9,5 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor
 PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 enum { TL_RESAMPLE, TL_RESAMPLE_BACKWARD }; /* ids of tl_k_resample */
 PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+PyObject *tl_k_grid_sampler(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *unused);
 #endif

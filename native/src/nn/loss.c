@@ -231,7 +231,7 @@ PyObject *tl_k_pair_loss(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   if (tl_int(args[2], &reduction) < 0) return NULL;
   if (nargs > 3 && tl_double(args[3], &p) < 0) return NULL;
   if (!tl_is_float(a->dtype) || a->dtype != b->dtype || a->ndim != b->ndim ||
-      memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) || p <= 0 ||
+      memcmp(a->shape, b->shape, a->ndim * sizeof *a->shape) || !(p > 0) ||
       (reduction == NONE && !(tl_is_contiguous(a) && tl_is_contiguous(b)))) /* the body's layout */
     return TL_FALLBACK();
   tl_dtype d = a->dtype, loop = tl_compute[d];

@@ -128,10 +128,10 @@ static void cursor_init(Cursor *c, const TlTensor *t, const TlTensor *out, const
 static bool cursor_linear(const Cursor *c) { return c->nd == 1 && c->s[0] == c->size; }
 
 #define RUN(T) \
-  if (scatter) for (int64_t i = 0; i < n; i++) *(T *)(p + i * s) = ((const T *)buf)[i]; \
-  else for (int64_t i = 0; i < n; i++) ((T *)buf)[i] = *(const T *)(p + i * s);
+  if (scatter) for (intptr_t i = 0; i < n; i++) *(T *)(p + i * s) = ((const T *)buf)[i]; \
+  else for (intptr_t i = 0; i < n; i++) ((T *)buf)[i] = *(const T *)(p + i * s);
 
-static inline void run(char *p, intptr_t s, char *buf, int64_t n, int size, bool scatter) {
+static inline void run(char *p, intptr_t s, char *buf, intptr_t n, int size, bool scatter) {
   if (s == size) {
     if (scatter) tl_copy_row(p, buf, (size_t)n * size);
     else tl_copy_row(buf, p, (size_t)n * size);
@@ -139,7 +139,7 @@ static inline void run(char *p, intptr_t s, char *buf, int64_t n, int size, bool
   }
   if (!s && !scatter && size == 4) {
     uint32_t v = *(const uint32_t *)p, *o = (uint32_t *)buf;
-    PW_VEC for (int64_t i = 0; i < n; i++) o[i] = v;
+    PW_VEC for (intptr_t i = 0; i < n; i++) o[i] = v;
     return;
   }
   switch (size) {
@@ -168,7 +168,7 @@ static void cursor_move(Cursor *c, char *buf, int64_t n, bool scatter) {
   while (n > 0) {
     int64_t m = c->n[0] - c->at[0];
     if (m > n) m = n;
-    run(c->base, c->s[0], buf, m, c->size, scatter);
+    run(c->base, c->s[0], buf, (intptr_t)m, c->size, scatter);
     buf += m * c->size;
     n -= m;
     cursor_advance(c, m);
@@ -279,7 +279,7 @@ static const void *next_elements(Operand *op, tl_dtype d, tl_dtype via, tl_dtype
   else if (straight && c->n[0] - c->at[0] >= m && (c->s[0] == c->size || !c->s[0])) { /* within a row */
     src = c->s[0] ? c->base : buf;
     if (!c->s[0] && (op->filled != c->base || op->count < m)) {
-      run(c->base, 0, buf, m, c->size, false);
+      run(c->base, 0, buf, (intptr_t)m, c->size, false);
       op->filled = c->base;
       op->count = m;
     }

@@ -49,21 +49,51 @@ static int factors(int64_t n, int *f) {
 
 static bool stopped; /* a signal's exception is set; the caller of the transform checks this and raises it */
 
+/* One butterfly of an odd prime r, of s lines: elements j and r - j go together. Inlined for an r that is known, its loops
+ * are straight code. */
+static inline __attribute__((always_inline)) void odd_prime(const Plan *p, const v2d *a, v2d *z, const int r, intptr_t s,
+                                                            intptr_t ms, int64_t first_turn) {
+  const int half = (r - 1) / 2;
+  const int64_t turn = p->n / r;
+  for (intptr_t q = 0; q < s; q++) {
+    v2d plus[MAX_RADIX / 2], minus[MAX_RADIX / 2], first = a[q], sum = first;
+    for (int j = 0; j < half; j++) {
+      v2d t = a[q + (j + 1) * ms], u = a[q + (r - 1 - j) * ms];
+      plus[j] = t + u;
+      minus[j] = t - u;
+      sum += plus[j];
+    }
+    z[q] = sum;
+    for (int k = 1; k <= half; k++) {
+      v2d even = first, odd = {0, 0};
+      for (int j = 0, at = k; j < half; j++, at = at + k < r ? at + k : at + k - r) {
+        v2d w = p->tw[at * turn];
+        even += plus[j] * (v2d){w[0], w[0]};
+        odd += minus[j] * (v2d){w[1], w[1]};
+      }
+      odd = times_minus_i(-odd); /* i * odd, where odd has the sign of -sin */
+      z[q + k * s] = cmul(even + odd, p->tw[k * first_turn]);
+      z[q + (r - k) * s] = cmul(even - odd, p->tw[(r - k) * first_turn]);
+    }
+  }
+}
+
 /* x and y hold n lines' elements each, B lines interleaved; the result is in the one returned */
 static v2d *stockham(const Plan *p, v2d *x, v2d *y, int64_t B) {
-  int64_t len = p->n, s = B;
+  int64_t len = p->n;
+  intptr_t s = (intptr_t)B;
   for (int i = 0; i < p->nf; i++) {
     if (p->n * B > 1 << 18 && !stopped && tl_check_interrupt()) stopped = true;
     if (stopped) break;
-    const int r = p->f[i], half = (r - 1) / 2;
-    const int64_t m = len / r, step = p->n / len, turn = p->n / r;
+    const int r = p->f[i];
+    const int64_t m = len / r, step = p->n / len;
     for (int64_t q0 = 0; q0 < m; q0++) {
       const v2d *a = x + s * q0;
       v2d *z = y + s * r * q0;
-      const int64_t ms = m * s;
+      const intptr_t ms = (intptr_t)(m * s);
       if (r == 4) {
         const v2d w1 = p->tw[q0 * step], w2 = p->tw[2 * q0 * step], w3 = p->tw[3 * q0 * step];
-        for (int64_t q = 0; q < s; q++) {
+        for (intptr_t q = 0; q < s; q++) {
           v2d t0 = a[q] + a[q + 2 * ms], t1 = a[q] - a[q + 2 * ms], t2 = a[q + ms] + a[q + 3 * ms],
               t3 = times_minus_i(a[q + ms] - a[q + 3 * ms]);
           z[q] = t0 + t2;
@@ -73,34 +103,15 @@ static v2d *stockham(const Plan *p, v2d *x, v2d *y, int64_t B) {
         }
       } else if (r == 2) {
         const v2d w = p->tw[q0 * step];
-        for (int64_t q = 0; q < s; q++) {
+        for (intptr_t q = 0; q < s; q++) {
           v2d t = a[q], u = a[q + ms];
           z[q] = t + u;
           z[q + s] = cmul(t - u, w);
         }
-      } else { /* an odd prime: elements j and r - j go together */
-        for (int64_t q = 0; q < s; q++) {
-          v2d plus[MAX_RADIX / 2], minus[MAX_RADIX / 2], first = a[q], sum = first;
-          for (int j = 0; j < half; j++) {
-            v2d t = a[q + (j + 1) * ms], u = a[q + (r - 1 - j) * ms];
-            plus[j] = t + u;
-            minus[j] = t - u;
-            sum += plus[j];
-          }
-          z[q] = sum;
-          for (int k = 1; k <= half; k++) {
-            v2d even = first, odd = {0, 0};
-            for (int j = 0, at = k; j < half; j++, at = at + k < r ? at + k : at + k - r) {
-              v2d w = p->tw[at * turn];
-              even += plus[j] * (v2d){w[0], w[0]};
-              odd += minus[j] * (v2d){w[1], w[1]};
-            }
-            odd = times_minus_i(-odd); /* i * odd, where odd has the sign of -sin */
-            z[q + k * s] = cmul(even + odd, p->tw[k * q0 * step]);
-            z[q + (r - k) * s] = cmul(even - odd, p->tw[(r - k) * q0 * step]);
-          }
-        }
-      }
+      } else if (r == 3) odd_prime(p, a, z, 3, s, ms, q0 * step);
+      else if (r == 5) odd_prime(p, a, z, 5, s, ms, q0 * step);
+      else if (r == 7) odd_prime(p, a, z, 7, s, ms, q0 * step);
+      else odd_prime(p, a, z, r, s, ms, q0 * step);
     }
     v2d *t = x;
     x = y;
@@ -201,32 +212,40 @@ static inline void put1(void *p, bool wide, int64_t i, double v) {
   else ((float *)p)[i] = (float)v;
 }
 
+/* how many lines of a plan go together: as many as stay in the first cache level, eight at most */
+static int64_t together(const Plan *p, int64_t lines) {
+  const int64_t fit = 1024 / (p->m ? p->m : p->n), most = fit < 1 ? 1 : fit > BLOCK ? BLOCK : fit;
+  return lines < most ? lines : most;
+}
+
 /* every line of one dim of a dense complex tensor, in place */
 static int lines(TlTensor *t, int dim, bool forward, double scale) {
   if (tl_meta) return 0;
-  const int64_t n = t->shape[dim], inner = t->strides[dim], outer = t->numel / (n * inner),
-                cap = inner < BLOCK ? inner : BLOCK;
+  const int64_t n = t->shape[dim], inner = t->strides[dim], outer = t->numel / (n * inner);
+  const bool rows = inner == 1; /* a line lies in one piece; else lines lie side by side */
+  const int64_t groups = rows ? 1 : outer, count = rows ? outer : inner, next = rows ? n : 1;
   const bool wide = t->dtype == TL_C128;
   char *data = tl_data(t);
   v2d *x = NULL, *y;
   int64_t done = 0;
   int rc = -1;
   Plan *p = plan_make(n);
+  const int64_t cap = !p ? 0 : rows ? together(p, count) : count < BLOCK ? count : BLOCK;
   if (!p || !(x = buffers(p, cap, &y))) goto end;
-  for (int64_t o = 0; o < outer; o++)
-    for (int64_t i = 0; i < inner; i += cap) {
-      const int64_t B = inner - i < cap ? inner - i : cap;
-      char *at = data + (o * n * inner + i) * tl_itemsize[t->dtype];
+  for (int64_t o = 0; o < groups; o++)
+    for (int64_t i = 0; i < count; i += cap) {
+      const int64_t B = count - i < cap ? count - i : cap;
+      char *at = data + (o * n * inner + i * next) * tl_itemsize[t->dtype];
       for (int64_t k = 0; k < n; k++)
         for (int64_t b = 0; b < B; b++) {
-          v2d v = get(at, wide, k * inner + b);
+          v2d v = get(at, wide, k * inner + b * next);
           x[k * B + b] = forward ? v : swapped(v);
         }
       const v2d *r = transform(p, x, y, B);
       for (int64_t k = 0; k < n; k++)
         for (int64_t b = 0; b < B; b++) {
           v2d v = r[k * B + b] * (v2d){scale, scale};
-          put(at, wide, k * inner + b, forward ? v : swapped(v));
+          put(at, wide, k * inner + b * next, forward ? v : swapped(v));
         }
       if (stopped || ((done += n * B) > 1 << 18 && (done = 0, tl_check_interrupt() < 0))) goto end;
     }
@@ -236,6 +255,40 @@ end:
   tl_free(x);
   plan_free(p);
   return rc;
+}
+
+/* Line b of B in x: h + 1 numbers c of the half that a real transform of n has, made ready for the one of len. */
+static void from_half(const void *c, bool wide, int64_t n, int64_t len, const v2d *w, v2d *x, int64_t B) {
+  const int64_t h = n / 2;
+  if (len == n)
+    for (int64_t k = 0; k <= h; k++) {
+      v2d v = get(c, wide, k);
+      if (k == 0) v[1] = 0;
+      x[k * B] = swapped(v);
+      if (k) x[(n - k) * B] = swapped(conjugate(v));
+    }
+  else
+    for (int64_t k = 0; k < h; k++) {
+      v2d v = get(c, wide, k), u = conjugate(get(c, wide, h - k));
+      if (k == 0) v[1] = u[1] = 0;
+      x[k * B] = swapped(v + u - times_minus_i(cmul(v - u, conjugate(w[k]))));
+    }
+}
+/* and the other way */
+static void to_half(const v2d *r, int64_t B, int64_t n, int64_t len, const v2d *w, double scale, void *c, bool wide,
+                    bool complete) {
+  const int64_t h = n / 2;
+  for (int64_t k = 0; k <= h; k++) {
+    v2d v = r[(k == len ? 0 : k) * B];
+    if (len == h) {
+      v2d u = conjugate(r[(k ? h - k : 0) * B]);
+      v = (v + u + times_minus_i(cmul(v - u, w[k]))) * (v2d){0.5, 0.5};
+      if (k == 0 || k == h) v[1] = 0;
+    }
+    v *= (v2d){scale, scale};
+    put(c, wide, k, v);
+    if (k && k + k < n && complete) put(c, wide, n - k, conjugate(v));
+  }
 }
 
 /* Rows of n real numbers and of h + 1 complex ones, h = n / 2, both contiguous; `stride` complex numbers from row to
@@ -249,49 +302,30 @@ static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool
   int64_t done = 0;
   int rc = -1;
   Plan *p = plan_make(len);
-  if (!p || !(x = buffers(p, 1, &y))) goto end;
+  const int64_t cap = p ? together(p, rows) : 0;
+  if (!p || !(x = buffers(p, cap, &y))) goto end;
   if (len == h) {
     if (!(w = tl_malloc((uint64_t)(h + 1) * sizeof *w))) goto end;
     for (int64_t k = 0; k <= h; k++) w[k] = unit(k, n);
   }
-  for (int64_t o = 0; o < rows; o++) {
-    char *a = tl_data(re) + o * n * tl_itemsize[re->dtype], *c = tl_data(cx) + o * stride * tl_itemsize[cx->dtype];
-    if (to_real) {
-      if (len == n) {
-        for (int64_t k = 0; k <= h; k++) {
-          v2d v = get(c, wide, k);
-          if (k == 0) v[1] = 0;
-          x[k] = swapped(v);
-          if (k) x[n - k] = swapped(conjugate(v));
-        }
-      } else {
-        for (int64_t k = 0; k < h; k++) {
-          v2d v = get(c, wide, k), u = conjugate(get(c, wide, h - k));
-          if (k == 0) v[1] = u[1] = 0;
-          x[k] = swapped(v + u - times_minus_i(cmul(v - u, conjugate(w[k]))));
-        }
-      }
-      const v2d *r = transform(p, x, y, 1);
-      for (int64_t k = 0; k < len; k++) {
-        if (len == n) put1(a, wide, k, r[k][1] * scale);
-        else put(a, wide, k, swapped(r[k]) * (v2d){scale, scale});
-      }
-    } else {
-      for (int64_t k = 0; k < len; k++) x[k] = len == n ? (v2d){get1(a, wide, k), 0} : get(a, wide, k);
-      const v2d *r = transform(p, x, y, 1);
-      for (int64_t k = 0; k <= h; k++) {
-        v2d v = r[k == len ? 0 : k];
-        if (len == h) {
-          v2d u = conjugate(r[k ? h - k : 0]);
-          v = (v + u + times_minus_i(cmul(v - u, w[k]))) * (v2d){0.5, 0.5};
-          if (k == 0 || k == h) v[1] = 0;
-        }
-        v *= (v2d){scale, scale};
-        put(c, wide, k, v);
-        if (k && k + k < n && stride == n) put(c, wide, n - k, conjugate(v));
-      }
-    }
-    if (stopped || ((done += n) > 1 << 18 && (done = 0, tl_check_interrupt() < 0))) goto end;
+  for (int64_t o = 0; o < rows; o += cap) {
+    const int64_t B = rows - o < cap ? rows - o : cap;
+    const int64_t next = n * tl_itemsize[re->dtype], next_half = stride * tl_itemsize[cx->dtype];
+    char *a = (char *)tl_data(re) + o * next, *c = (char *)tl_data(cx) + o * next_half;
+    for (int64_t b = 0; b < B; b++)
+      if (to_real) from_half(c + b * next_half, wide, n, len, w, x + b, B);
+      else if (len == n)
+        for (int64_t k = 0; k < n; k++) x[k * B + b] = (v2d){get1(a + b * next, wide, k), 0};
+      else
+        for (int64_t k = 0; k < h; k++) x[k * B + b] = get(a + b * next, wide, k);
+    const v2d *r = transform(p, x, y, B);
+    for (int64_t b = 0; b < B; b++)
+      if (!to_real) to_half(r + b, B, n, len, w, scale, c + b * next_half, wide, stride == n);
+      else if (len == n)
+        for (int64_t k = 0; k < n; k++) put1(a + b * next, wide, k, r[k * B + b][1] * scale);
+      else
+        for (int64_t k = 0; k < h; k++) put(a + b * next, wide, k, swapped(r[k * B + b]) * (v2d){scale, scale});
+    if (stopped || ((done += n * B) > 1 << 18 && (done = 0, tl_check_interrupt() < 0))) goto end;
   }
   rc = 0;
 end:
@@ -300,6 +334,42 @@ end:
   tl_free(w);
   plan_free(p);
   return rc;
+}
+
+/* Completes a transform of real numbers from its half: x[i, j] is the conjugate of x[-i, -j], where j is the last of the
+ * transformed dims and i stands for the others. */
+static void complete(TlTensor *r, TlTensor *half, const int64_t *dims, int nd) {
+  const int last = (int)dims[nd - 1];
+  const int64_t n = r->shape[last], h = half->shape[last], rs = r->strides[last], hs = half->strides[last];
+  const bool wide = r->dtype == TL_C128;
+  bool turned[TL_MAX_DIMS] = {false};
+  int64_t at[TL_MAX_DIMS] = {0};
+  for (int i = 0; i < nd - 1; i++) turned[dims[i]] = true;
+  for (int64_t rows = r->numel / n; rows > 0 && !tl_meta; rows--) {
+    int64_t to = 0, from = 0, mirror = 0;
+    for (int d = 0; d < r->ndim; d++) {
+      if (d == last) continue;
+      to += at[d] * r->strides[d];
+      from += at[d] * half->strides[d];
+      mirror += (turned[d] && at[d] ? r->shape[d] - at[d] : at[d]) * half->strides[d];
+    }
+    for (int64_t k = 0; k < h; k++) put(tl_data(r), wide, to + k * rs, get(tl_data(half), wide, from + k * hs));
+    for (int64_t k = h; k < n; k++)
+      put(tl_data(r), wide, to + k * rs, conjugate(get(tl_data(half), wide, mirror + (n - k) * hs)));
+    for (int d = r->ndim - 1; d >= 0; d--) {
+      if (d == last) continue;
+      if (++at[d] < r->shape[d]) break;
+      at[d] = 0;
+    }
+  }
+}
+
+static bool is_real(const TlTensor *t) { /* no imaginary part but 0; asked of tensors that lie in one piece */
+  const bool wide = t->dtype == TL_C128;
+  if (tl_meta || !tl_is_contiguous(t)) return false;
+  for (intptr_t i = 0; i < (intptr_t)t->numel; i++)
+    if (get(tl_data(t), wide, i)[1] != 0) return false;
+  return true;
 }
 
 /* A dense tensor for results: the transformed dims innermost, each group in the order of t's strides, `last` (or -1)
@@ -361,16 +431,28 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   }
   double scale = 1;
   if (mode) scale /= mode == 1 ? sqrt(size) : size;
-  if (k->id == C2C) {
+  const tl_dtype complex = tl_complex_of(tl_real_of(t->dtype));
+  const bool real = k->id == C2C && flag && nd > 1 && is_real(t);
+  if (k->id == C2C && !real) {
     r = arranged_copy(t, dims, nd, -1);
     ok = r ? 0 : -1;
     for (int i = 0; i < nd && !ok && r->numel; i++) ok = lines(r, (int)dims[i], flag != 0, i == nd - 1 ? scale : 1);
-  } else if (k->id == R2C) {
-    if (flag) shape[last] = n / 2 + 1;
-    a = arranged_copy(t, dims, nd, last);
-    r = a ? arranged(t, tl_complex_of(t->dtype), shape, dims, nd, last) : NULL;
+  } else if (k->id != C2R) { /* half of the last dim, where more than one is transformed */
+    const bool whole = real || !flag;
+    TlTensor *half = NULL;
+    if (!whole || nd > 1) shape[last] = n / 2 + 1;
+    a = arranged(t, tl_real_of(t->dtype), t->shape, dims, nd, last);
+    if (a && tl_copy(a, t) < 0) Py_CLEAR(a);
+    r = a ? arranged(t, complex, shape, dims, nd, last) : NULL;
     ok = !r || (r->numel && real_rows(a, r, n, shape[last], false, scale)) ? -1 : 0;
     for (int i = 0; i < nd - 1 && !ok && r->numel; i++) ok = lines(r, (int)dims[i], true, 1);
+    if (!ok && whole && nd > 1) {
+      half = r;
+      r = arranged(t, complex, t->shape, dims, nd, real ? -1 : last);
+      if (r) complete(r, half, dims, nd);
+      Py_DECREF((PyObject *)half);
+      ok = r ? 0 : -1;
+    }
   } else {
     TlTensor *b = (TlTensor *)Py_NewRef((PyObject *)t);
     if (nd > 1) {

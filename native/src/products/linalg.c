@@ -4,6 +4,8 @@
 #include "core/check.h"
 #include "core/geometry.h"
 #include "products/gemm.h"
+#include "products/spectral.h"
+#include <float.h>
 #include <math.h>
 
 /* Long loops report their work; true: stop, the kernel will raise what is set (interrupted() says so and starts anew).
@@ -17,6 +19,7 @@ static bool tick(int64_t work) {
   }
   return stopped;
 }
+bool tl_linalg_tick(int64_t work) { return tick(work); }
 static bool interrupted(void) {
   bool r = stopped || tl_check_interrupt();
   stopped = false;
@@ -75,7 +78,13 @@ static void reflect_block_r(const double *v, intptr_t m, intptr_t w, const doubl
   subtract_r(c, lc, v, w, x, n, 1, m, n, w);
 }
 
+#define dot_r tl_dot
+#define axpy_r tl_axpy
+#define row_r tl_dot_axpy
+#define take_two_r tl_take_two
+#define SWAP(T, x, y) do { T swap_ = x; x = y; y = swap_; } while (0)
 #define PRODUCTS 1
+#define PARTS 1 /* real numbers in an element */
 #define T double
 #define F(name) name##_r
 #define ADD(a, b) ((a) + (b))
@@ -85,7 +94,6 @@ static void reflect_block_r(const double *v, intptr_t m, intptr_t w, const doubl
 #define SCALE(a, r) ((a) * (r))
 #define RE(a) (a)
 #define IM(a) 0.0
-#define ABS(a) fabs(a)
 #define PIVOT(a) fabs(a)
 #define NORM2(a) ((a) * (a))
 #define FROM(r) ((double)(r))
@@ -101,7 +109,6 @@ static void reflect_block_r(const double *v, intptr_t m, intptr_t w, const doubl
 #undef SCALE
 #undef RE
 #undef IM
-#undef ABS
 #undef PIVOT
 #undef NORM2
 #undef FROM
@@ -132,8 +139,29 @@ static void subtract_c(cd *c, int64_t lc, const cd *a, int64_t la, const cd *b, 
 static void block_factor_c(const cd *v, intptr_t m, intptr_t w, const cd *tau, cd *t) {}
 static void reflect_block_c(const cd *v, intptr_t m, intptr_t w, const cd *t, bool back, cd *x, cd *c, intptr_t n,
                             intptr_t lc) {}
+static cd dot_c(const cd *x, const cd *y, intptr_t n) { /* x^H y */
+  cd s = {0, 0};
+  for (intptr_t i = 0; i < n; i++) s = cadd(s, cmul(cconj(x[i]), y[i]));
+  return s;
+}
+static void axpy_c(cd *y, cd f, const cd *x, intptr_t n) {
+  for (intptr_t i = 0; i < n; i++) y[i] = cadd(y[i], cmul(f, x[i]));
+}
+static cd row_c(const cd *a, const cd *v, cd f, cd *p, intptr_t n) { /* a v; p += f a^H */
+  cd s = {0, 0};
+  for (intptr_t i = 0; i < n; i++) {
+    s = cadd(s, cmul(a[i], v[i]));
+    p[i] = cadd(p[i], cmul(cconj(a[i]), f));
+  }
+  return s;
+}
+static void take_two_c(cd *y, cd f, const cd *x, cd g, const cd *z, intptr_t n) { /* y -= f x^H + g z^H */
+  for (intptr_t i = 0; i < n; i++) y[i] = csub(y[i], cadd(cmul(f, cconj(x[i])), cmul(g, cconj(z[i]))));
+}
 #undef PRODUCTS
+#undef PARTS
 #define PRODUCTS 0
+#define PARTS 2
 #define T cd
 #define F(name) name##_c
 #define ADD cadd
@@ -143,7 +171,6 @@ static void reflect_block_c(const cd *v, intptr_t m, intptr_t w, const cd *t, bo
 #define SCALE cscale
 #define RE(a) ((a).re)
 #define IM(a) ((a).im)
-#define ABS(a) hypot((a).re, (a).im)
 #define PIVOT(a) (fabs((a).re) + fabs((a).im))   /* LAPACK's choice */
 #define NORM2 cnorm2
 #define FROM(r) ((cd){(double)(r), 0})
@@ -398,7 +425,7 @@ KERNEL(k_eigh)
   const tl_dtype w = wide(a->dtype);
   const int64_t n = N(a), nb = batches(a);
   TlTensor *t[2] = {batched(a, 1, n, 0, TL_F64), copy_of(a, w)};
-  char *work = t[0] && t[1] ? tl_array(n * n + 2 * n + 2 + (n + 1) / 2 + 1, 16) : NULL;
+  char *work = t[0] && t[1] ? tl_array(n * n + 4 * n + 4, 16) : NULL;
   bool ok = t[0] && t[1] && work, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && a->numel; b++) {
@@ -418,34 +445,28 @@ KERNEL(k_svd)
   TlTensor *a = ARG(0), *ac = NULL;
   if (matrices(k->name, a)) return NULL;
   const tl_dtype w = wide(a->dtype);
-  const size_t e = tl_itemsize[w];
   const int64_t m = M(a), n = N(a), r = m < n ? m : n, big = m < n ? n : m, nb = batches(a);
   const bool full = TRUE(1), flip = m < n;
   TlTensor *t[3] = {batched_columns(a, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64),
                     batched_columns(a, full ? n : r, n, w)};
   const int64_t nu = full ? big : r;
-  const int64_t each = e < 16 ? 16 : (int64_t)e;
-  char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + r * r + 2 * r + 5, each) : tl_malloc(0);
+  char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + 2 * r * r + big + 8 * r, 16) : tl_malloc(0);
   bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && (t[0]->numel || t[2]->numel); b++) {
-    char *cols = work, *u = cols + (size_t)(r * big) * e, *v = u + (size_t)(nu * big) * e;
-    double *s = (double *)(v + (size_t)(r * r) * e);
-    int64_t *order = (int64_t *)(s + r);
 #define RUN(T, sfx, conj)                                                                                             \
-    T *A = P(ac, T, b * m * n), *C = (T *)cols, *U = P(t[0], T, b * m * (full ? m : r)), \
-      *V = P(t[2], T, b * (full ? n : r) * n); \
+    T *A = P(ac, T, b * m * n), *U = P(t[0], T, b * m * (full ? m : r)), *V = P(t[2], T, b * (full ? n : r) * n);      \
+    T *cols = (T *)work, *u = cols + r * big, *v = u + nu * big, *g = v + r * r;                                       \
     for (int64_t i = 0; i < r; i++)   /* the columns of A, or of its transpose */                                      \
-      for (int64_t j = 0; j < big; j++) C[i * big + j] = flip ? A[i * n + j] : A[j * n + i];                           \
-    fine = svd##sfx(C, big, r, (T *)u, nu, (T *)v, s, order);                                                          \
-    const T *uu = (T *)u, *vv = (T *)v;                                                                                \
+      for (int64_t j = 0; j < big; j++) cols[i * big + j] = flip ? A[i * n + j] : A[j * n + i];                        \
+    fine = svd##sfx(cols, big, r, u, nu, v, P(t[1], double, b * r), g, g + r * r);                                     \
     for (int64_t i = 0; i < nu; i++)                                                                                   \
       for (int64_t j = 0; j < big; j++)                                                                                \
-        if (flip) V[j * nu + i] = uu[i * big + j];                                                                     \
-        else U[i * m + j] = uu[i * big + j];                                                                           \
+        if (flip) V[j * nu + i] = u[i * big + j];                                                                      \
+        else U[i * m + j] = u[i * big + j];                                                                            \
     for (int64_t i = 0; i < r; i++)                                                                                    \
       for (int64_t j = 0; j < r; j++) {                                                                                \
-        T x = conj(vv[order[i] * r + j]);                                                                              \
+        T x = conj(v[i * r + j]);                                                                                      \
         if (flip) U[i * m + j] = x;                                                                                    \
         else V[j * (full ? n : r) + i] = x;                                                                            \
       }
@@ -456,7 +477,6 @@ KERNEL(k_svd)
       RUN(cd, _c, cconj)
     }
 #undef RUN
-    for (int64_t i = 0; i < r; i++) P(t[1], double, b *r)[i] = s[order[i]];
     ok = !interrupted();
   }
   Py_XDECREF(ac);

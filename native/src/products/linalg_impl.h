@@ -1,5 +1,5 @@
 /* linalg_impl.h: matrix factorisations in double precision for elements T, real or complex; linalg.c includes it twice
- * and defines the arithmetic: ADD SUB MUL CONJ SCALE(a, real) RE ABS PIVOT NORM2 (|a|^2) FROM(real) INV, ISZERO.
+ * and defines the arithmetic: ADD SUB MUL CONJ SCALE(a, real) RE IM PIVOT NORM2 (|a|^2) FROM(real) INV, ISZERO.
  * Row-major, leading dimension = number of columns. Textbook algorithms in LAPACK's conventions, counting in
  * pointers' width: in WASM no loop of 64-bit counts becomes vectors. A factor of zero is
  * multiplied like any other: a NaN beside it spreads, as in LAPACK, and no determinant or solution hides it. */
@@ -198,20 +198,17 @@ static bool F(tridiagonal)(T *a, intptr_t n, double *w, double *e, T *v, T *p) {
     if (ISZERO(tau)) continue;
     v[0] = FROM(1);
     for (intptr_t i = 1; i < r; i++) v[i] = a[(k + 1 + i) * n + k];
-    T dot = FROM(0);
+    T dot = FROM(0), *b = a + (k + 1) * (n + 1); /* what is left, r x r */
+    for (intptr_t i = 0; i < r; i++) {           /* p = b v, each element of the triangle read once */
+      p[i] = ADD(F(row)(b + i * n, v, v[i], p, i), MUL(b[i * (n + 1)], v[i]));
+    }
     for (intptr_t i = 0; i < r; i++) {
-      T s = FROM(0);
-      for (intptr_t j = 0; j < r; j++)
-        s = ADD(s, MUL(j <= i ? a[(k + 1 + i) * n + k + 1 + j] : CONJ(a[(k + 1 + j) * n + k + 1 + i]), v[j]));
-      p[i] = MUL(tau, s);
+      p[i] = MUL(tau, p[i]);
       dot = ADD(dot, MUL(CONJ(p[i]), v[i]));
     }
     T half = SCALE(MUL(tau, dot), -0.5);
     for (intptr_t i = 0; i < r; i++) p[i] = ADD(p[i], MUL(half, v[i]));
-    for (intptr_t i = 0; i < r; i++)
-      for (intptr_t j = 0; j <= i; j++)
-        a[(k + 1 + i) * n + k + 1 + j] =
-          SUB(a[(k + 1 + i) * n + k + 1 + j], ADD(MUL(v[i], CONJ(p[j])), MUL(p[i], CONJ(v[j]))));
+    for (intptr_t i = 0; i < r; i++) F(take_two)(b + i * n, v[i], p, p[i], v, i + 1);
   }
   for (intptr_t i = 0; i < n; i++) w[i] = RE(a[i * n + i]);
   if (n) e[n - 1] = 0;
@@ -219,7 +216,7 @@ static bool F(tridiagonal)(T *a, intptr_t n, double *w, double *e, T *v, T *p) {
 }
 
 /* z = Q transposed, of the reflections that tridiagonal() left in a. false: interrupted. */
-static bool F(reflections)(const T *a, intptr_t n, T *z) {
+static bool F(reflections)(const T *a, intptr_t n, T *z, T *v) {
   for (intptr_t i = 0; i < n * n; i++) z[i] = FROM(0);
   for (intptr_t i = 0; i < n; i++) z[i * n + i] = FROM(1);
   for (intptr_t k = n - 2; k >= 0; k--) {
@@ -227,52 +224,21 @@ static bool F(reflections)(const T *a, intptr_t n, T *z) {
     intptr_t r = n - k - 1;
     if (tick(2 * r * r)) return false;
     if (ISZERO(tau)) continue;
+    v[0] = FROM(1);
+    for (intptr_t i = 1; i < r; i++) v[i] = a[(k + 1 + i) * n + k];
     for (intptr_t c = k + 1; c < n; c++) { /* column c of Q is row c of z */
-      T *q = z + c * n + k + 1, s = q[0];
-      for (intptr_t i = 1; i < r; i++) s = ADD(s, MUL(CONJ(a[(k + 1 + i) * n + k]), q[i]));
-      s = MUL(tau, s);
-      q[0] = SUB(q[0], s);
-      for (intptr_t i = 1; i < r; i++) q[i] = SUB(q[i], MUL(a[(k + 1 + i) * n + k], s));
+      T *q = z + c * n + k + 1;
+      F(axpy)(q, SUB(FROM(0), MUL(tau, F(dot)(v, q, r))), v, r);
     }
   }
   return true;
 }
 
-/* One sweep of implicit QL with Wilkinson's shift over rows l to m of a tridiagonal matrix; z's rows turn with it. */
-static void F(ql_sweep)(double *w, double *e, T *z, intptr_t n, intptr_t l, intptr_t m) {
-  double g = (w[l + 1] - w[l]) / (2 * e[l]), r = hypot(g, 1), s = 1, c = 1, sub = 0;
-  g = w[m] - w[l] + e[l] / (g + (g >= 0 ? r : -r));
-  for (intptr_t i = m - 1; i >= l; i--) {
-    double f = s * e[i], b = c * e[i];
-    e[i + 1] = r = hypot(f, g);
-    if (r == 0) {
-      w[i + 1] -= sub;
-      e[m] = 0;
-      return;
-    }
-    s = f / r;
-    c = g / r;
-    g = w[i + 1] - sub;
-    r = (w[i] - g) * s + 2 * c * b;
-    w[i + 1] = g + (sub = s * r);
-    g = c * r - b;
-    T *x = z + i * n, *y = x + n;
-    for (intptr_t k = 0; k < n; k++) {
-      T t = y[k];
-      y[k] = ADD(SCALE(x[k], s), SCALE(t, c));
-      x[k] = SUB(SCALE(x[k], c), SCALE(t, s));
-    }
-  }
-  w[l] -= sub;
-  e[l] = g;
-  e[m] = 0;
-}
-
 /* Hermitian a (lower triangle read) to eigenvalues w, ascending, and vectors as the columns of a; false: no convergence
  */
-static bool F(eigh)(T *a, intptr_t n, double *w, T *work, double *e) {
+static bool F(eigh)(T *a, intptr_t n, double *w, T *work, double *e) { /* e: 3 n */
   T *z = work + 2 * n; /* n x n, eigenvectors in rows */
-  if (!F(tridiagonal)(a, n, w, e, work, work + n) || !F(reflections)(a, n, z)) return true;
+  if (!F(tridiagonal)(a, n, w, e, work, work + n) || !F(reflections)(a, n, z, work)) return true;
   for (intptr_t l = 0; l < n; l++)
     for (int iter = 0;; iter++) {
       intptr_t m = l;
@@ -280,7 +246,7 @@ static bool F(eigh)(T *a, intptr_t n, double *w, T *work, double *e) {
       if (m == l) break;
       if (iter == 60) return false;
       if (tick((m - l) * n)) return true;
-      F(ql_sweep)(w, e, z, n, l, m);
+      tl_ql_sweep(w, e, (double *)z, n * PARTS, l, m, e + n);
     }
   for (intptr_t k = 0; k < n; k++) { /* ascending; vectors to the columns of a */
     intptr_t best = k;
@@ -300,106 +266,79 @@ static bool F(eigh)(T *a, intptr_t n, double *w, T *work, double *e) {
   return true;
 }
 
-/* makes row k of q (rows of length m) orthonormal to the rows before it, starting from unit vectors */
-static void F(complete)(T *q, intptr_t k, intptr_t m) {
-  double best = -1;
-  intptr_t pick = 0;
-  T *row = q + k * m;
-  for (intptr_t pass = 0; pass < 2; pass++)
-    for (intptr_t u = 0; u < m; u++) {
-      double left = 1;
-      if (pass == 0) {
-        for (intptr_t i = 0; i < k; i++) left -= NORM2(q[i * m + u]);
-        if (left > best) {
-          best = left;
-          pick = u;
-        }
-        continue;
-      }
-      for (intptr_t i = 0; i < m; i++) row[i] = FROM(i == pick);
-      for (int again = 0; again < 2; again++)
-        for (intptr_t i = 0; i < k; i++) {
-          T d = FROM(0);
-          for (intptr_t j = 0; j < m; j++) d = ADD(d, MUL(CONJ(q[i * m + j]), row[j]));
-          for (intptr_t j = 0; j < m; j++) row[j] = SUB(row[j], MUL(d, q[i * m + j]));
-        }
-      double norm = 0;
-      for (intptr_t j = 0; j < m; j++) norm += NORM2(row[j]);
-      norm = 1 / sqrt(norm);
-      for (intptr_t j = 0; j < m; j++) row[j] = SCALE(row[j], norm);
-      return;
-    }
+/* q := (I - tau v v^H) q for each of the rows of q, vectors of m elements */
+static void F(reflect_rows)(const T *v, T tau, T *q, intptr_t m, intptr_t rows, intptr_t lq) {
+  for (intptr_t c = 0; c < rows && !ISZERO(tau); c++, q += lq)
+    F(axpy)(q, SUB(FROM(0), MUL(tau, F(dot)(v, q, m))), v, m);
 }
 
-/* one-sided Jacobi: a holds n columns of length m (m >= n) as rows; on return u rows (nu of them) are left singular
- * vectors, v rows the right ones, s descending */
-static bool F(svd)(T *a, intptr_t m, intptr_t n, T *u, intptr_t nu, T *v, double *s, int64_t *order) {
-  for (intptr_t i = 0; i < n * n; i++) v[i] = FROM(0);
-  for (intptr_t i = 0; i < n; i++) v[i * n + i] = FROM(1);
-  bool done = false;
-  double all = 0,
-         noise = 0; /* the squared norm below which a column is what rounding left of one that depends on others */
-  for (intptr_t i = 0; i < m * n; i++) all += NORM2(a[i]);
-  for (int sweep = 0; sweep < 60 && !done && !stopped; sweep++) {
-    done = true;
-    if (sweep == 12) noise = all * 1e-28; /* such a column never settles */
-    for (intptr_t p = 0; p < n && !tick(2 * (n - p) * m); p++)
-      for (intptr_t q = p + 1; q < n; q++) {
-        T *x = a + p * m, *y = a + q * m, dot = FROM(0);
-        double aa = 0, bb = 0;
-        for (intptr_t i = 0; i < m; i++) {
-          aa += NORM2(x[i]);
-          bb += NORM2(y[i]);
-          dot = ADD(dot, MUL(CONJ(x[i]), y[i]));
-        }
-        double g = ABS(dot);
-        if (!(g > 1e-15 * sqrt(aa) * sqrt(bb)) || g < 1e-290 || aa < noise || bb < noise) continue;
-        done = false;
-        double th = (bb - aa) / (2 * g), t = (th >= 0 ? 1 : -1) / (fabs(th) + sqrt(th * th + 1)),
-               c = 1 / sqrt(t * t + 1), sn = c * t;
-        T ph = SCALE(dot, 1 / g), phc = CONJ(ph); /* y * conj(phase) makes the product real */
-        for (intptr_t i = 0; i < m; i++) {
-          T yy = MUL(y[i], phc), xx = x[i];
-          x[i] = SUB(SCALE(xx, c), SCALE(yy, sn));
-          y[i] = ADD(SCALE(xx, sn), SCALE(yy, c));
-        }
-        T *vx = v + p * n, *vy = v + q * n;
-        for (intptr_t i = 0; i < n; i++) {
-          T yy = MUL(vy[i], phc), xx = vx[i];
-          vx[i] = SUB(SCALE(xx, c), SCALE(yy, sn));
-          vy[i] = ADD(SCALE(xx, sn), SCALE(yy, c));
-        }
-      }
+/* rows := the unit vectors, then the reflections of rows `from` - k of v, in turn from the last */
+static bool F(reflections_of)(const T *v, intptr_t m, const T *tau, intptr_t n, intptr_t from, T *q, intptr_t rows) {
+  for (intptr_t i = 0; i < rows * m; i++) q[i] = FROM(0);
+  for (intptr_t i = 0; i < rows; i++) q[i * m + i] = FROM(1);
+  for (intptr_t k = n - 1; k >= 0; k--) {
+    const intptr_t at = k + from;
+    if (at >= m) continue;
+    if (tick(2 * (m - at) * (rows - at))) return false;
+    F(reflect_rows)(v + k * m + at, tau[k], q + at * (m + 1), m - at, rows - at, m);
   }
-  double top = 0;
-  for (intptr_t i = 0; i < n; i++) {
-    double t = 0;
-    for (intptr_t j = 0; j < m; j++) t += NORM2(a[i * m + j]);
-    s[i] = sqrt(t);
-    if (s[i] > top) top = s[i];
-    order[i] = i;
+  return true;
+}
+
+/* A = U B V^H with B real and upper bidiagonal: diagonal d, above it e. a: the n columns of A as rows of m >= n
+ * elements; in their place and in g (n x n) the vectors of the reflections that make U and V. w: m elements */
+static bool F(bidiagonal)(T *a, intptr_t m, intptr_t n, double *d, double *e, T *left, T *right, T *g, T *w) {
+  for (intptr_t k = 0; k < n; k++) {
+    const intptr_t q = n - k - 1, r = m - k - 1;
+    T *x = a + k * (m + 1), *next = x + m, *h = g + k * n + k + 1;
+    if (tick(4 * (q + 1) * (r + 1))) return false;
+    left[k] = F(reflector)(x, r + 1, 1);
+    right[k] = FROM(0);
+    d[k] = RE(x[0]);
+    e[k] = 0;
+    x[0] = FROM(1);
+    F(reflect_rows)(x, CONJ(left[k]), next, r + 1, q, m);
+    if (!q) continue;
+    for (intptr_t c = 0; c < q; c++) h[c] = CONJ(next[c * m]);
+    right[k] = F(reflector)(h, q, 1);
+    e[k] = RE(h[0]);
+    h[0] = FROM(1);
+    for (intptr_t i = 0; i < r; i++) w[i] = FROM(0);
+    for (intptr_t c = 0; c < q; c++) F(axpy)(w, h[c], next + c * m + 1, r);
+    for (intptr_t c = 0; c < q; c++) F(axpy)(next + c * m + 1, SUB(FROM(0), MUL(right[k], CONJ(h[c]))), w, r);
   }
-  for (intptr_t i = 1; i < n; i++)
-    for (intptr_t j = i; j > 0 && s[order[j]] > s[order[j - 1]]; j--) {
-      intptr_t t = order[j];
-      order[j] = order[j - 1];
-      order[j - 1] = t;
-    }
-  intptr_t rank = 0;
-  for (intptr_t i = 0; i < n; i++) {
-    intptr_t o = order[i];
-    if (s[o] <= top * 1e-300 || s[o] * s[o] <= noise) break;
-    for (intptr_t j = 0; j < m; j++) u[i * m + j] = SCALE(a[o * m + j], 1 / s[o]);
-    rank++;
+  return true;
+}
+
+/* a: n columns of m >= n elements, as rows; on return u's rows (nu of them) are left singular vectors, v's rows right
+ * ones, s descending. work: m + 2 n elements and 5 n real ones. false: no convergence, or interrupted */
+static bool F(svd)(T *a, intptr_t m, intptr_t n, T *u, intptr_t nu, T *v, double *s, T *g, T *work) {
+  T *left = work + m, *right = left + n;
+  double *e = (double *)(right + n), top = 0;
+  for (intptr_t i = 0; i < m * n; i++) top = fmax(top, fmax(fabs(RE(a[i])), fabs(IM(a[i]))));
+  if (!(top <= DBL_MAX)) return false;
+  int power = 0;
+  frexp(top, &power); /* elements of about 1, so that no square leaves the range */
+  const double scale = top > 0 ? ldexp(1, -power / 2) : 1, rest = top > 0 ? ldexp(1, -power + power / 2) : 1;
+  for (intptr_t i = 0; i < m * n; i++) a[i] = SCALE(SCALE(a[i], scale), rest);
+  if (!F(bidiagonal)(a, m, n, s, e, left, right, g, work)) return false;
+  if (!F(reflections_of)(a, m, left, n, 0, u, nu) || !F(reflections_of)(g, n, right, n, 1, v, n)) return false;
+  if (!tl_bidiagonal_svd(s, e, n, (double *)u, m * PARTS, (double *)v, n * PARTS, e + n)) return false;
+  for (intptr_t k = 0; k < n; k++) { /* descending */
+    intptr_t best = k;
+    for (intptr_t i = k + 1; i < n; i++)
+      if (s[i] > s[best]) best = i;
+    SWAP(double, s[k], s[best]);
+    for (intptr_t j = 0; j < m && best != k; j++) SWAP(T, u[k * m + j], u[best * m + j]);
+    for (intptr_t j = 0; j < n && best != k; j++) SWAP(T, v[k * n + j], v[best * n + j]);
+    s[k] = s[k] / scale / rest;
   }
-  for (intptr_t i = rank; i < nu && !tick(4 * i * m); i++) F(complete)(u, i, m);
-  return done;
+  return true;
 }
 
 /* a = L D L^T (or L D L^H: herm) with 1 x 1 and 2 x 2 blocks and symmetric exchanges, LAPACK's choice of pivots; lower
  * triangle in place. piv counts from 1, negative twice for a 2 x 2 block. 0, or the first zero block from 1. */
 #define CJ(v) (herm ? CONJ(v) : (v))
-#define SWAP(x, y) do { T swap_ = x; x = y; y = swap_; } while (0)
 static int F(ldl)(T *a, intptr_t n, int32_t *piv, bool herm) {
   const double alpha = (1 + sqrt(17.0)) / 8;
   int info = 0;
@@ -431,15 +370,15 @@ static int F(ldl)(T *a, intptr_t n, int32_t *piv, bool herm) {
     }
     const intptr_t kk = k + step - 1;
     if (kp != kk) {
-      for (intptr_t i = kp + 1; i < n; i++) SWAP(A(i, kk), A(i, kp));
+      for (intptr_t i = kp + 1; i < n; i++) SWAP(T, A(i, kk), A(i, kp));
       for (intptr_t i = kk + 1; i < kp; i++) {
         T t = CJ(A(i, kk));
         A(i, kk) = CJ(A(kp, i));
         A(kp, i) = t;
       }
       A(kp, kk) = CJ(A(kp, kk));
-      SWAP(A(kk, kk), A(kp, kp));
-      if (step == 2) SWAP(A(k + 1, k), A(kp, k));
+      SWAP(T, A(kk, kk), A(kp, kp));
+      if (step == 2) SWAP(T, A(k + 1, k), A(kp, k));
     }
     if (step == 1) {
       if (herm) A(k, k) = FROM(RE(A(k, k)));
@@ -470,7 +409,7 @@ static void F(ldl_solve)(const T *a, intptr_t n, const int32_t *piv, bool herm, 
 #define B(i) (b + (i) * r)
   for (intptr_t k = 0; k < n;) {
     intptr_t step = piv[k] > 0 ? 1 : 2, kp = (piv[k] > 0 ? piv[k] : -piv[k]) - 1, kk = k + step - 1;
-    for (intptr_t j = 0; j < r && kp != kk; j++) SWAP(B(kk)[j], B(kp)[j]);
+    for (intptr_t j = 0; j < r && kp != kk; j++) SWAP(T, B(kk)[j], B(kp)[j]);
     for (intptr_t i = k + step; i < n; i++)
       for (intptr_t s = 0; s < step; s++)
         for (intptr_t j = 0; j < r; j++) B(i)[j] = SUB(B(i)[j], MUL(A(i, k + s), B(k + s)[j]));
@@ -492,11 +431,10 @@ static void F(ldl_solve)(const T *a, intptr_t n, const int32_t *piv, bool herm, 
     for (intptr_t i = k + 1; i < n; i++)
       for (intptr_t s = 0; s < step; s++)
         for (intptr_t j = 0; j < r; j++) B(k - s)[j] = SUB(B(k - s)[j], MUL(CJ(A(i, k - s)), B(i)[j]));
-    for (intptr_t j = 0; j < r && kp != k; j++) SWAP(B(k)[j], B(kp)[j]);
+    for (intptr_t j = 0; j < r && kp != k; j++) SWAP(T, B(k)[j], B(kp)[j]);
     k -= step;
   }
 #undef A
 #undef B
 }
 #undef CJ
-#undef SWAP

@@ -60,4 +60,5 @@ enum { TL_VAR_ROOT = 1, TL_VAR_AND_MEAN = 2 }; /* bits of tl_k_var */
 PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_logsumexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+PyObject *tl_k_pdist(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 #endif

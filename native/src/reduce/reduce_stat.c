@@ -140,6 +140,13 @@ PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t 
                  tl_scalar_type[want]);
     return NULL;
   }
+  if (tl_promote(t->dtype, want) != want) {
+    PyErr_Format(PyExc_RuntimeError,
+                 "linalg.vector_norm: the dtype of the input (%s) should be convertible without narrowing to the "
+                 "specified dtype (%s)",
+                 tl_scalar_type[t->dtype], tl_scalar_type[want]);
+    return NULL;
+  }
   if (t->numel == 0 && (p < 0 || isinf(p)) && norm_identity(t, args[1], args[2]) < 0) return NULL;
   if (!(t = tl_is_complex(want) ? tl_cast(t, want) : (TlTensor *)Py_NewRef((PyObject *)t))) return NULL;
   tl_dtype real = tl_real_of(want), load = tl_compute[real];

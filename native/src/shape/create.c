@@ -208,7 +208,7 @@ static int range_error(PyObject *type, const char *text) {
 }
 
 static int check_range(const Range *r) {
-  if (r->step == 0) return range_error(PyExc_RuntimeError, "step must be nonzero");
+  if (r->step == 0 || isnan(r->step)) return range_error(PyExc_RuntimeError, "step must be nonzero");
   if (!isfinite(r->start) || !isfinite(r->end)) {
     char *p = PyOS_double_to_string(r->start, 'g', 6, 0, NULL), *q = PyOS_double_to_string(r->end, 'g', 6, 0, NULL);
     if (p && q) PyErr_Format(PyExc_RuntimeError, "unsupported range: %s -> %s", p, q);
@@ -335,7 +335,7 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     }
   }
   if (logs)
-    for (int64_t i = 0; i < n; i++) p[i] = pow(base, p[i]);
+    for (int64_t i = 0; i < n; i++) p[i] = pow(base, n > 1 || tl_double(a[0], &x) < 0 ? p[i] : x);
   r = tl_cast(t, d);
   TL_DEC(t);
   return (PyObject *)r;

@@ -1,0 +1,148 @@
+// The search page: files to read, the weights, and the query.
+
+import { openDemo, progress, say } from "../shared/demo.js";
+
+const FILES = ["minilm.safetensors", "vocab.txt"];
+const SHORT = 40; // characters; a shorter paragraph goes with the next one
+const LONG = 700; // a longer one is cut
+
+const $ = (id) => document.getElementById(id);
+const site = new URL("../", import.meta.url);
+let passages = "";
+let asked = ""; // the query whose answer is shown or on its way
+let asking = false;
+
+const demo = await openDemo({ script: "search.py", python: "search/look.py", prepare, seen: readySearch });
+const weights = await (await fetch(new URL("weights/list.json", site))).json();
+await useGuides();
+demo.engine.start().then(showStored, () => {});
+demo.engine.addEventListener("fetched", ({ detail: { name, done, total } }) => {
+  const mb = (bytes) => (bytes / 1e6).toFixed(1);
+  say(`Fetching ${name}`);
+  $("amount").textContent = `${mb(done)} of ${mb(total)} MB`;
+  progress(done, total);
+});
+
+// --- What to search ----------------------------------------------------------------------------------------------
+
+async function useGuides() {
+  passages = await (await fetch("passages.txt")).text();
+  told("The guides of torchlite");
+}
+
+async function read(files) {
+  const texts = await Promise.all([...files].map(async (file) => `${file.name}:\n\n${await file.text()}`));
+  passages = cut(texts.join("\n\n"));
+  told([...files].map((file) => file.name).join(", "));
+}
+
+/** Passages of a sensible length: paragraphs, short ones together, long ones in parts. */
+function cut(text) {
+  const found = [];
+  for (const paragraph of text.split(/\n\s*\n/)) {
+    const whole = paragraph.replace(/\s+/g, " ").trim();
+    const parts = whole.match(new RegExp(`.{1,${LONG}}(?:\\s|$)|\\S{${LONG}}`, "g")) ?? [];
+    for (const part of parts) {
+      if (found.length && found.at(-1).length < SHORT) found[found.length - 1] += ` ${part.trim()}`;
+      else found.push(part.trim());
+    }
+  }
+  return found.join("\n\n");
+}
+
+function told(name) {
+  const count = passages ? passages.split("\n\n").length : 0;
+  $("source").textContent = `${name}: ${count} ${count === 1 ? "passage" : "passages"}. Drop other files here.`;
+  $("query").disabled = true;
+  $("query").placeholder = "Run the script first";
+  $("found").replaceChildren();
+}
+
+$("guides").addEventListener("click", useGuides);
+$("open").addEventListener("click", () => $("files").click());
+$("files").addEventListener("change", () => $("files").files.length && read($("files").files));
+addEventListener("dragover", (event) => {
+  event.preventDefault();
+  $("source").classList.add("over");
+});
+addEventListener("dragleave", () => $("source").classList.remove("over"));
+addEventListener("drop", (event) => {
+  event.preventDefault();
+  $("source").classList.remove("over");
+  if (event.dataTransfer.files.length) read(event.dataTransfer.files);
+});
+
+// --- Weights -----------------------------------------------------------------------------------------------------
+
+const address = (name) => new URL(`weights/${name}`, site).href;
+
+async function prepare() {
+  if (!passages) throw new Error("There is nothing to search: open a file with text.");
+  if (!FILES.every((name) => weights[name])) {
+    throw new Error("This site was built without the model's weights: python demos/build.py --weights puts them there.");
+  }
+  for (const name of FILES) {
+    await demo.engine.request("fetch", { url: address(name), name, digest: weights[name] });
+  }
+  await showStored();
+  progress(0, 1, true);
+  $("amount").textContent = "";
+  const bytes = new TextEncoder().encode(passages);
+  await demo.engine.request("write", { name: "passages.txt", bytes });
+}
+
+async function showStored() {
+  const stored = await demo.engine.request("call", { name: "stored" });
+  const ours = stored.filter(({ url }) => FILES.some((name) => url === address(name)));
+  const size = ours.reduce((sum, { bytes }) => sum + bytes, 0);
+  const whole = ours.length === FILES.length && ours.every(({ bytes, total }) => bytes === total);
+  $("forget").hidden = !size;
+  $("weights").textContent = whole
+    ? `The weights are in this browser: ${(size / 1e6).toFixed(1)} MB.`
+    : size
+      ? `${(size / 1e6).toFixed(1)} MB of the weights are in this browser; Run fetches the rest.`
+      : "Run fetches the model's weights first, 91 MB, once; they stay in this browser.";
+}
+
+$("forget").addEventListener("click", async () => {
+  for (const name of FILES) await demo.engine.request("call", { name: "remove", given: [address(name)] });
+  await showStored();
+});
+
+// --- The query ---------------------------------------------------------------------------------------------------
+
+function readySearch(answer) {
+  if (answer.all && demo.engine.state === "ready" && $("query").disabled) {
+    $("query").disabled = false;
+    $("query").placeholder = "A question, or some words";
+    $("query").focus();
+  } else if (answer.all) {
+    progress(answer.done, answer.all);
+  }
+}
+
+$("query").addEventListener("input", ask);
+
+/** Asks while one types; an answer that comes late gives way to the newest query. */
+async function ask() {
+  if (asking) return;
+  const query = $("query").value.trim();
+  if (query === asked) return;
+  asked = query;
+  if (!query) return $("found").replaceChildren();
+  asking = true;
+  const answer = await demo.engine.request("look", { query }).catch((error) => console.warn(error.message));
+  asking = false;
+  if (answer?.found) $("found").replaceChildren(...answer.found.map(row));
+  ask();
+}
+
+function row([likeness, text]) {
+  const item = document.createElement("li");
+  const number = document.createElement("b");
+  const shown = document.createElement("p");
+  number.textContent = likeness.toFixed(2);
+  shown.textContent = text;
+  item.append(number, shown);
+  return item;
+}
