@@ -192,23 +192,6 @@ const CASES: { readonly [F in Family]: readonly Families[F][] } = {
   ]),
 };
 
-const RANDOM: Kernel[] = [
-  FAMILIES.fused({
-    ndim: 0,
-    inputs: [],
-    outputs: [
-      { node: 0, ...c },
-      { node: 1, ...c },
-      { node: 2, dtype: "int64", layout: "c" },
-    ],
-    nodes: [
-      { random: "uniform", stream: 0, dtype: f },
-      { random: "normal", stream: 0, dtype: f },
-      { random: "bits", stream: 1, dtype: "int64" },
-    ],
-  }),
-];
-
 /** Every operation in a graph of its own, for each class of numbers that has it. */
 function operations(): Kernel[] {
   return (Object.entries(OPS) as [OpName, (typeof OPS)[OpName]][]).flatMap(([op, def]) => {
@@ -276,5 +259,5 @@ export function catalog({ subgroups = false } = {}): Kernel[] {
       (FAMILIES[name] as (p: unknown) => Kernel)(params),
     ),
   );
-  return [...built, ...RANDOM, ...operations()];
+  return [...built, ...operations()];
 }

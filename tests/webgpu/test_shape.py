@@ -295,6 +295,18 @@ def test_many_parts(count):
         )
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.float16, torch.float32, torch.int64, torch.complex64], ids=str)
+def test_copies_of_parts(dtype):
+    """Of a part that begins at a word, or inside of one, and of one that is still to be computed."""
+    x = numbers((7, 5), dtype)
+    for part in (slice(None), slice(1, None), slice(4, 7), slice(2, 2)):
+        both(lambda x, part=part: x[part].clone(), x)
+        both(lambda x, part=part: x.flatten()[part].clone(), x)
+        both(lambda x, part=part: (x + x)[part].clone(), x)
+        both(lambda x, part=part: torch.empty_like(x[part]).copy_(x[part]), x)
+    both(lambda x: x.clone().copy_(x.t().contiguous().t()), x)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.complex64], ids=str)
 def test_views_replaced(dtype):
     """Copies with a view replaced, and their gradients, of inputs of every layout."""

@@ -90,8 +90,6 @@ export function checkGraph(
     } else if ("op" in n) {
       if (!Object.hasOwn(OPS, n.op)) throw new UnsupportedKernelError(n.op, n.dtype, "has no WebGPU kernel");
       n.args.forEach((a) => below(a, k, `node before ${k} called`));
-    } else if ("random" in n) {
-      if (ndim < 0) throw new Error("a reduction has no random numbers");
     } else if (!("scalar" in n) && !("value" in n))
       throw new Error(`node ${k} is neither in, scalar, value, coord nor op`);
     if (!("in" in n) && !("coord" in n)) checkDtype(n.dtype ?? "none given");

@@ -7,7 +7,6 @@ import { BESSEL } from "./bessel";
 import { CHEBYSHEV } from "./chebyshev";
 import { GAMMA } from "./gamma";
 import { COMPLEX } from "./complex";
-import { RANDOM } from "./random";
 import { CONVERT } from "./convert";
 
 const LIBRARY: Readonly<Record<string, string>> = {
@@ -19,7 +18,6 @@ const LIBRARY: Readonly<Record<string, string>> = {
   ...BESSEL,
   ...CHEBYSHEV,
   ...COMPLEX,
-  ...RANDOM,
 };
 
 /** The library functions `text` needs, callees included. Names start with tl_. */

@@ -24,20 +24,6 @@ const LAYOUTS: [string, object, string, string][] = [
     "n size0 size1 i0o i0s0 i0s1 i1o q0o c0 c0h c1",
   ],
   [
-    "fused",
-    {
-      ndim: 0,
-      inputs: [],
-      nodes: [
-        { scalar: 0, dtype: f },
-        { random: "uniform", stream: 3, dtype: f },
-      ],
-      outputs: [{ node: 1, ...c }],
-    },
-    "out0*",
-    "n q0o c0 s3 s3h s3o",
-  ],
-  [
     "reduce",
     {
       kept: 1,

@@ -50,8 +50,8 @@ int tl_device_copy(TlTensor *dst, TlTensor *src) {
     PyErr_SetString(PyExc_NotImplementedError, "Cannot copy out of meta tensor; no data!");
     return -1;
   }
-  int cast = tl_gpu_cast(dst, src);
-  if (cast) return cast < 0 ? -1 : 0;
+  int done = tl_gpu_copy(dst, src);
+  if (done) return done < 0 ? -1 : 0;
   PyObject *r = PyObject_CallFunctionObjArgs(tl_reg.device_copy, (PyObject *)dst, (PyObject *)src, NULL);
   Py_XDECREF(r);
   return r ? 0 : -1;

@@ -330,6 +330,15 @@ int gpu_before_write(TlBuffer *b) {
   return 0;
 }
 
+int gpu_copy_buffer(TlBuffer *to, TlBuffer *from, int64_t offset, int64_t nbytes) {
+  uint32_t source = gpu_ready(from), target, *p;
+  to->serial = 0; /* it is overwritten whole, so earlier bad indices no longer matter */
+  if (!source || gpu_before_write(to) < 0 || !(target = gpu_ready(to)) || !(p = command(6))) return -1;
+  const uint32_t values[] = {HEAD(COPY, 6), source, (uint32_t)offset, target, 0, (uint32_t)((nbytes + 3) / 4 * 4)};
+  memcpy(p, values, sizeof values);
+  return 0;
+}
+
 /* Runs the oldest pending expressions that pin much, until MAX_PINNING are left. */
 int gpu_limit_pinned(void) {
   for (TlBuffer *b = oldest; b && pinning > MAX_PINNING;) {

@@ -99,6 +99,8 @@ int gpu_before_write(TlBuffer *b);
 int gpu_launch(uint32_t plan, const uint32_t *handles, size_t nhandles, const uint32_t *values, size_t nvalues);
 /* Writes the ints of a list or tuple as words; -1 with an exception. */
 int gpu_to_words(PyObject *list, uint32_t *out, Py_ssize_t n);
+int gpu_copy_buffer(TlBuffer *to, TlBuffer *from, int64_t offset,
+                    int64_t nbytes); /* fills `to`, which is not pending */
 int gpu_flush(void);
 void gpu_set_pending(TlBuffer *b, TlNode *n); /* steals n */
 bool gpu_only_operand(const TlBuffer *b);     /* only one leaf refers to it: a pending product's */

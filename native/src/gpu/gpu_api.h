@@ -13,8 +13,8 @@ PyObject *tl_gpu_module(PyObject *m, PyObject *unused);
 int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyObject **result);
 /* Runs an op by its kernel row's planner in C (gpu_plan.c), if there is one. The result is as tl_gpu_op's. */
 int tl_gpu_plan(const char *row, PyObject *const *a, PyObject **result);
-/* dst[...] = src of another dtype, without autograd; dst has elements. 1: done, lazily; 0: another case, for Python;
- * -1: an exception. */
-int tl_gpu_cast(TlTensor *dst, TlTensor *src);
+/* dst[...] = src without autograd: all of a buffer, or a cast, which is lazy. 1: done; 0: another case, for Python; -1:
+ * an exception. */
+int tl_gpu_copy(TlTensor *dst, TlTensor *src);
 void tl_gpu_forget(void *entries); /* frees an overload's entries */
 #endif

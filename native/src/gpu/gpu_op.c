@@ -43,14 +43,25 @@ static int assign(TlTensor *t, TlNode *node, const int *order) {
   return r;
 }
 
-/* A cast that Python (torchlite/webgpu/tensors.py) would make of these parts too, in five times as long. */
-int tl_gpu_cast(TlTensor *dst, TlTensor *src) {
+/* Whether a copy of the bytes fills dst's buffer: of the same shape and dtype, one after the other in both. */
+static bool is_copy_of_bytes(const TlTensor *dst, const TlTensor *src) {
+  const TlBuffer *to = gpu_buffer_of(dst), *from = gpu_buffer_of(src);
+  int64_t size = tl_itemsize[dst->dtype];
+  return !to->pending && !from->pending && tl_is_contiguous(dst) && tl_is_contiguous(src) && dst->ndim == src->ndim &&
+         !memcmp(dst->shape, src->shape, sizeof *dst->shape * (size_t)dst->ndim) && !dst->offset &&
+         dst->numel * size == to->nbytes && src->offset * size % 4 == 0;
+}
+
+/* Python (torchlite/webgpu/tensors.py) would make of these the same command or expression, in five times as long. */
+int tl_gpu_copy(TlTensor *dst, TlTensor *src) {
   tl_dtype to = (tl_dtype)dst->dtype, from = (tl_dtype)src->dtype;
-  PyObject *a = dst->storage->owner, *b = src->storage->owner;
-  if (to == from || tl_is_limited(to) || tl_is_limited(from) || tl_is_complex(to) || tl_is_complex(from) ||
-      dst->device != TL_WEBGPU || src->device != TL_WEBGPU || a == b || !a || Py_TYPE(a) != tl_Buffer || !b ||
-      Py_TYPE(b) != tl_Buffer || src->ndim > dst->ndim)
-    return 0;
+  TlBuffer *a = gpu_buffer_of(dst), *b = gpu_buffer_of(src);
+  if (!a || !b || a == b || tl_is_limited(to) || tl_is_limited(from) || (dst->flags | src->flags) & TL_LAZY) return 0;
+  if (to == from) {
+    if (!dst->numel || !is_copy_of_bytes(dst, src)) return 0;
+    return gpu_copy_buffer(a, b, src->offset * tl_itemsize[from], a->nbytes) < 0 ? -1 : 1;
+  }
+  if (tl_is_complex(to) || tl_is_complex(from) || src->ndim > dst->ndim) return 0;
   static int id = -1;
   if (id < 0 && (id = gpu_op_named("cast")) < 0) return -1;
   PyObject *part = gpu_operand(src, dst->ndim, dst->shape, NULL);

@@ -115,11 +115,11 @@ def _scatter(ov: Any, a: tuple[Any, ...]) -> Any:
         reduce, include = a[4], a[5]
     elif ov.kernel == "scatter" and len(a) > 4:
         reduce = a[4]
-    known = reduce in _NAMES[ov.kernel]
-    if known and not index.numel():
+    has_mode = reduce in _NAMES[ov.kernel]
+    if has_mode and not index.numel():
         return writable(ov, self)
     parts = _scatter_parts(ov, a, self, index, src if is_tensor else None)
-    if parts is None or not known:
+    if parts is None or not has_mode:
         return cpu_result(ov, a)
     if reduce not in (None, "add", "sum") and self.dtype.is_complex:
         return NotImplemented

@@ -12,11 +12,6 @@ export type Node =
   | { readonly scalar: number; readonly dtype: DType }
   /** A constant in the shader. A string if JSON cannot hold the number ("inf", "-inf", "nan", "-0", long integers). */
   | { readonly value: number | string; readonly dtype: DType }
-  /**
-   * A random number for each index of the output: uniform in [0, 1), normal, or the bits of a non-negative integer.
-   * Words of stream k: s<k>, s<k>h (seed) and s<k>o (offset into the generator's sequence).
-   */
-  | { readonly random: "uniform" | "normal" | "bits"; readonly stream: number; readonly dtype: DType }
   /** The element's int32 coordinate along a dim; -1: its index in row-major order. */
   | { readonly coord: number }
   /** The product's value for the element, in this dtype; only in epilogues. */
@@ -50,8 +45,6 @@ export function nodeDtype(g: Graph, k: number): DType {
 export function scalarWords(g: Graph, tag = ""): UniformWord[] {
   const words = new Map<string, UniformWord>();
   for (const n of g.nodes) {
-    if ("random" in n)
-      for (const s of ["", "h", "o"]) words.set(`s${n.stream}${s}`, { name: `s${n.stream}${s}`, type: "u32" });
     if (!("scalar" in n)) continue;
     const c = computeOf(n.dtype);
     const name = `${tag}c${n.scalar}`;
@@ -140,26 +133,6 @@ function opExpression(g: Graph, n: Extract<Node, { op: OpName }>, inputs: Depend
   return compute === n.dtype ? narrow(`(${expr})`, n.dtype) : castTo(`(${expr})`, compute, n.dtype);
 }
 
-/** The bits that random_() draws: all but the sign bit. */
-const BITS: { readonly [D in DType]?: string } = {
-  int32: "0x7fffffffu",
-  int16: "0x7fffu",
-  int8: "0x7fu",
-  uint8: "0xffu",
-  bool: "1u",
-};
-
-function randomText({ random, stream, dtype }: Extract<Node, { random: string }>, index: string): string {
-  const from = `(${index}, p.s${stream}, p.s${stream}h, p.s${stream}o)`;
-  if (random !== "bits") {
-    if (!isFloat(dtype)) throw new UnsupportedKernelError(random, dtype);
-    return castTo(`tl_random_${random}${from}`, "float32", dtype);
-  }
-  if (dtype === "int64") return `tl_random${from}.xy & vec2<u32>(0xffffffffu, 0x7fffffffu)`;
-  if (isFloat(dtype)) throw new UnsupportedKernelError("bits", dtype);
-  return `bitcast<i32>(tl_random${from}.x & ${BITS[dtype]})`;
-}
-
 /**
  * Statements `let t<k> = ...;` for all nodes. `inputs[i]`, `coords[d]` and `index` are the WGSL of input i, coordinate
  * d and the linear index; `count` is that of a uniform u32 below 2^31.
@@ -182,7 +155,6 @@ export function statements(
         if (computeOf(n.dtype) === "i64") e = `vec2<u32>(${e}, ${e}h)`;
       } else if ("value" in n) e = literal(n.value, n.dtype);
       else if ("product" in n) e = "product";
-      else if ("random" in n) e = randomText(n, index);
       else if ("coord" in n) e = n.coord < 0 ? index : coords[n.coord]!;
       else e = opExpression(g, n, found, `${count} >> 31u`);
       return `  let t${k}: ${WGSL_TYPE[computeOf(nodeDtype(g, k))]} = ${e};`;

@@ -44,7 +44,7 @@ export interface Place {
 const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 const placed = (b: Prologue): boolean =>
   b.inputs.some((x) => x.layout === "s") || b.nodes.some((n) => "coord" in n && n.coord >= 0);
-const indexed = (b: Prologue): boolean => b.nodes.some((n) => "coord" in n || "random" in n);
+const indexed = (b: Prologue): boolean => b.nodes.some((n) => "coord" in n);
 
 /** Bindings of the prologue's inputs, in place of the operand `tag`. */
 export const prologueBuffers = (before: InlinePrologue, tag: string): Binding[] =>
@@ -105,7 +105,7 @@ export const flatWords = (before: InlinePrologue, tag: string): UniformWord[] =>
   ...uniform("i32", ...before.inputs.map((_, k) => `${tag}${k}o`)),
   ...inlineScalars(before, tag),
 ];
-/** Whether all inputs are contiguous and no coordinate or random number is used. */
+/** Whether all inputs are contiguous and no coordinate is used. */
 export const flat = (before: Prologue): boolean => !placed(before) && !indexed(before);
 
 /** The prologue as a separate kernel that writes the dense buffer `tag`. */
