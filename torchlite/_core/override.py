@@ -161,6 +161,8 @@ def _native(name: str, public: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _core_name(function: Any) -> str:
     """What PyTorch's core calls a function in its messages."""
+    if getattr(Tensor, function.__name__, None) is function:
+        return "torch.Tensor." + function.__name__
     return (path(function) or str(function.__name__)).replace("._C._", ".")
 
 

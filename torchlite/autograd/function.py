@@ -329,7 +329,7 @@ class Function:
             result.append(t)
         if needs:
             ctx.outs = [(t.shape, t.dtype) if isinstance(t, TensorBase) else None for t in outs]
-            _keep(ctx, outs, fixed)
+            _keep(ctx, result, outs, fixed)
         if forward_ad:
             from .forward_ad import push_function
 
@@ -403,8 +403,8 @@ def _rebase(t: Tensor, ctx: Node, nr: int, count: int, slot: int) -> None:
         t._output_nr = nr
 
 
-def _keep(ctx: Node, outs: tuple[Tensor, ...], fixed: set[Any]) -> None:
-    """Packs what forward gave to save_for_backward."""
+def _keep(ctx: Node, result: list[Any], outs: tuple[Tensor, ...], fixed: set[Any]) -> None:
+    """Packs what forward gave to save_for_backward. An input that is returned as it is stays an input."""
     saved = ctx.to_save
     if saved is None:
         return
@@ -419,7 +419,7 @@ def _keep(ctx: Node, outs: tuple[Tensor, ...], fixed: set[Any]) -> None:
                 % (len(ctx.saved), type(t).__name__)
             )
         at = next((i for i, o in enumerate(outs) if o is t), None)
-        if at is not None and id(t) in fixed:
+        if at is not None and (id(t) in fixed or result[at] is not t):
             at = None
         ctx.saved.append((_node.pack(t, at is not None), at))
     ctx.to_save = None
