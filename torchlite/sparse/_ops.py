@@ -240,7 +240,8 @@ def _check_result(name: str, x: Any, y: Any) -> None:
     made = torch.result_type(*(parts(t)[1] if is_coo(t) else t for t in (x, y)))
     if not torch.can_cast(made, x.dtype):
         raise RuntimeError(
-            "Can't convert result type %s to output %s in %s operation" % (made._scalar_type, x.dtype._scalar_type, name)
+            "Can't convert result type %s to output %s in %s operation"
+            % (made._scalar_type, x.dtype._scalar_type, name)
         )
 
 
@@ -328,6 +329,8 @@ def mul_(x: Any, y: Any) -> Any:
         return x.copy_(_t.dense(made))
     _check_result("mul", x, y)
     return replace(x, made)
+
+
 TABLE["div_"] = lambda x, y, rounding_mode=None: replace(x, div(x, y, rounding_mode=rounding_mode))
 TABLE["floor_divide_"] = lambda x, y: replace(x, div(x, y, rounding_mode="floor"))
 TABLE["pow_.Scalar"] = lambda x, y: replace(x, pow(x, y))

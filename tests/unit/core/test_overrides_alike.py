@@ -171,7 +171,6 @@ torch.sparse_coo_tensor(1, 1, 1)
 torch.sparse_csr_tensor(1, 1, 1)
 torch.sparse_compressed_tensor(1, 1, 1)
 torch.tensor([1]), torch.tensor(data=[1], dtype=torch.int32), torch.as_tensor(1), torch.asarray(1, dtype=torch.int32)
-torch.Tensor.cpu(1), torch.Tensor.type(1, dtype=torch.int32)
 """)
 def test_a_mode_sees_arguments_as_they_were_given(line):
     lead = """
