@@ -14,11 +14,11 @@ ROOT = HERE.parents[1]
 GOLDENS = json.loads((HERE / "goldens.json").read_text())
 # what others show as well
 SLOW = set(
-    """annotated_transformer classic_ml contrastive_simclr d2l_from_scratch fast_neural_style forward_forward
-    gaussian_process graph_attention lora_finetuning mixed_precision mixture_of_experts mnist_digits model_ensembling
-    name_classification natural_language_inference neural_ode parametrizations_pruning real_nvp reinforce
-    siamese_network text_embedding_bag time_sequence_prediction transfer_learning translation_beam vision_transformer
-    vq_vae word_language_model""".split()
+    """annotated_transformer cellular_automaton classic_ml contrastive_simclr d2l_from_scratch fast_neural_style
+    forward_forward gaussian_process graph_attention lora_finetuning mixed_precision mixture_of_experts mnist_digits
+    model_ensembling name_classification natural_language_inference nerf neural_ode parametrizations_pruning ppo
+    real_nvp reinforce selective_scan siamese_network text_embedding_bag time_sequence_prediction transfer_learning
+    translation_beam vision_transformer vq_vae wasserstein_gan word_language_model""".split()
 )
 
 

@@ -19,7 +19,7 @@ GOLDENS = json.loads((PROGRAMS / "goldens.json").read_text())
 FEW = "ctc_speech dcgan graph_network llama_like".split()
 ELSEWHERE = {  # why a program cannot run, or does something else, with another device than the CPU
     "float64": """bayes_by_backprop custom_data custom_functions forward_mode_ad gaussian_process misc_idioms
-        physics_informed regression_lbfgs signal_processing style_transfer time_sequence_prediction
+        physics_informed ppo regression_lbfgs signal_processing style_transfer time_sequence_prediction
         transfer_learning""",
     "mixes tensors that are on the CPU whatever the default device: torch.Tensor(2, 3), LongTensor, Module.cpu()": """
         annotated_transformer char_transformer fast_neural_style graph_attention name_classification""",

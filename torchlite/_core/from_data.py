@@ -70,12 +70,20 @@ def new(data: Any, dtype: Any, name: str) -> Any:
     if dtype is not None and _is_number(data):
         data = data.item()
     if not hasattr(data, "__array_interface__"):
-        return _C.tensor_from_data(data, dtype)
-    t = _from_array(data)
+        if not _exported(data):
+            return _C.tensor_from_data(data, dtype)
+        t = from_dlpack(data)
+    else:
+        t = _from_array(data)
     return t.clone() if dtype is None or dtype is t.dtype else t.to(dtype)
 
 
 _PLAIN = frozenset((list, tuple, int, float, bool))
+
+
+def _exported(obj: Any) -> bool:
+    """Whether obj offers its memory by DLPack."""
+    return type(obj) not in _PLAIN and hasattr(obj, "__dlpack__")
 
 
 def is_storage(obj: Any) -> bool:
@@ -182,15 +190,20 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
         data = data.item()
     if hasattr(data, "__array_interface__"):
         t = _from_array(data, True)
-        return place(t if dtype is None else t.to(dtype), device, False)
-    return place(_C.tensor_from_data(data, dtype), device, False)
+    elif _exported(data):
+        t = from_dlpack(data)
+    else:
+        return place(_C.tensor_from_data(data, dtype), device, False)
+    return place(t if dtype is None else t.to(dtype), device, False)
 
 
 def asarray(
     obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None, requires_grad: bool | None = None
 ) -> Any:
     """`obj` as a tensor: shares memory unless a conversion or copy=True is asked for."""
-    if type(obj).__name__ == "PyCapsule":
+    if type(obj).__name__ == "PyCapsule" or (
+        not isinstance(obj, Tensor) and not hasattr(obj, "__array_interface__") and _exported(obj)
+    ):
         obj = from_dlpack(obj)
     if copy is False and (isinstance(obj, Tensor) or hasattr(obj, "__array_interface__")):
         if not isinstance(obj, Tensor) and not hasattr(obj, "__setitem__"):

@@ -30,7 +30,12 @@ PREFIXED = ("fft", "special", "linalg")  # functions of torch.fft.f are named ff
 # functions written in Python here that PyTorch has in C++
 _CPP = frozenset(
     """avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_max_pool1d gradient histogramdd is_complex is_conj
-    is_floating_point is_inference is_neg is_nonzero is_signed numel _assert_async""".split()
+    is_floating_point is_inference is_neg is_nonzero is_signed numel _assert_async as_tensor asarray from_numpy
+    frombuffer tensor sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
+    sparse_csr_tensor dsmm hspmm saddmm smm spmm sspaddmm ccol_indices coalesce col_indices cpu crow_indices cuda
+    dense_dim detach_ indices is_coalesced is_pinned is_same_size is_set_to map_ apply_ numpy pin_memory
+    requires_grad_ resize_ resize_as_ row_indices set_ sparse_dim sparse_mask to_dense to_mkldnn to_sparse type
+    untyped_storage values""".split()
 )
 _LOW_RANK = ("pca_lowrank", "svd_lowrank")
 _root = ["torchlite"]  # what modules of this package are called: "torch" while that name is an alias

@@ -161,7 +161,10 @@ def _native(name: str, public: Any, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _core_name(function: Any) -> str:
     """What PyTorch's core calls a function in its messages."""
-    return (path(function) or str(function.__name__)).replace("._C._", ".")
+    name = str(function.__name__)
+    if getattr(Tensor, name, None) is function:
+        return "torch.Tensor." + name
+    return (path(function) or name).replace("._C._", ".")
 
 
 _signatures: dict[Any, Any] = {}

@@ -361,9 +361,9 @@ class Function:
         if needs:
             ctx.outs = [(t.shape, t.dtype) if isinstance(t, TensorBase) else None for t in outs]
             if _C.func_level() and ctx.saved_for_forward:  # a transform may ask for jvp later
-                ctx.ahead = _packed(ctx, ctx.saved_for_forward, outs, fixed)
+                ctx.ahead = _packed(ctx, ctx.saved_for_forward, result, outs, fixed)
             if ctx.to_save is not None:
-                ctx.saved, ctx.to_save = _packed(ctx, ctx.to_save, outs, fixed), None
+                ctx.saved, ctx.to_save = _packed(ctx, ctx.to_save, result, outs, fixed), None
         if forward_ad:
             from .forward_ad import push_function
 
@@ -437,8 +437,11 @@ def _rebase(t: Tensor, ctx: Node, nr: int, count: int, slot: int) -> None:
         t._output_nr = nr
 
 
-def _packed(ctx: Node, given: tuple[Any, ...], outs: tuple[Tensor, ...], fixed: set[Any]) -> list[Any]:
-    """What forward gave to save_for_backward or save_for_forward, packed."""
+def _packed(
+    ctx: Node, given: tuple[Any, ...], result: list[Any], outs: tuple[Tensor, ...], fixed: set[Any]
+) -> list[Any]:
+    """What forward gave to save_for_backward or save_for_forward, packed. An input that is returned as it is stays an
+    input."""
     saved: list[Any] = []
     for t in given:
         if t is None:
@@ -450,7 +453,7 @@ def _packed(ctx: Node, given: tuple[Any, ...], outs: tuple[Tensor, ...], fixed: 
                 % (len(saved), type(t).__name__)
             )
         at = next((i for i, o in enumerate(outs) if o is t), None)
-        if at is not None and id(t) in fixed:
+        if at is not None and (id(t) in fixed or result[at] is not t):
             at = None
         saved.append((_node.pack(t, at is not None), at))
     return saved

@@ -10,6 +10,7 @@ from typing import Any
 
 import torchlite as torch
 
+from .. import _C
 from ..autograd._node import as_leaf
 from . import _tensor as _t
 
@@ -375,3 +376,8 @@ def spdiags(diagonals: Any, offsets: Any, shape: Any, layout: Any = None) -> Any
     used = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
     made = sparse_coo_tensor(torch.stack((rows[used], columns[used])), diagonals[used], tuple(shape))
     return made if layout in (None, torch.sparse_coo) else made.to_sparse(layout=layout)
+
+
+for _name in ("coo", "compressed", "csr", "csc", "bsr", "bsc"):  # as other makers of tensors they ask modes only
+    _name = "sparse_%s_tensor" % _name
+    globals()[_name] = _C.Function(globals()[_name], True)

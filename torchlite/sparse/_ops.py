@@ -184,7 +184,7 @@ def _check_sizes(name: str, a: Any, b: Any) -> None:
         )
 
 
-@op("add", "sub")
+@op("add")
 def add(x: Any, y: Any, *, alpha: Any = 1, sign: int = 1) -> Any:
     if is_coo(x) and not isinstance(y, torch.Tensor) or is_coo(x) and not is_coo(y):
         raise RuntimeError("add(sparse, dense) is not supported. Use add(dense, sparse) instead.")
@@ -224,13 +224,33 @@ def _scatter_add(into: Any, indices: Any, values: Any, scale: Any) -> Any:
     return into
 
 
-TABLE["sub"] = lambda x, y, alpha=1: add(x, y, alpha=alpha, sign=-1)
+@op("sub")
+def sub(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    _no_bools(x, y)
+    return add(x, y, alpha=alpha, sign=-1)
+
+
+def _no_bools(x: Any, y: Any) -> None:
+    if isinstance(y, torch.Tensor) and torch.bool in (x.dtype, y.dtype):
+        torch.sub(torch.empty(0, dtype=x.dtype), torch.empty(0, dtype=y.dtype))  # its error
+
+
+def _check_result(name: str, x: Any, y: Any) -> None:
+    """PyTorch's error where x op y does not fit x's dtype, in place."""
+    made = torch.result_type(*(parts(t)[1] if is_coo(t) else t for t in (x, y)))
+    if not torch.can_cast(made, x.dtype):
+        raise RuntimeError(
+            "Can't convert result type %s to output %s in %s operation"
+            % (made._scalar_type, x.dtype._scalar_type, name)
+        )
 
 
 @op("add_")
 def add_(x: Any, y: Any, *, alpha: Any = 1) -> Any:
     if is_coo(x):
-        return replace(x, add(x, y, alpha=alpha))
+        made = add(x, y, alpha=alpha)
+        _check_result("add", x, y)
+        return replace(x, made)
     _check_sizes("add", x, y)
     indices, values = parts(y)
     if not torch.can_cast(y.dtype, x.dtype):
@@ -243,7 +263,10 @@ def add_(x: Any, y: Any, *, alpha: Any = 1) -> Any:
     return x.copy_(add(x, y, alpha=alpha))
 
 
-TABLE["sub_"] = lambda x, y, alpha=1: add_(x, y, alpha=-alpha)
+@op("sub_")
+def sub_(x: Any, y: Any, *, alpha: Any = 1) -> Any:
+    _no_bools(x, y)
+    return add_(x, y, alpha=-alpha)
 
 
 # ---- products with numbers and elements ------------------------------------------------------------------------------
@@ -299,7 +322,15 @@ def pow(x: Any, exponent: Any) -> Any:
     return on_values(_t.coalesced(x), lambda v: v**exponent)
 
 
-TABLE["mul_"] = lambda x, y: replace(x, mul(x, y)) if is_coo(x) else x.copy_(_t.dense(mul(x, y)))
+@op("mul_")
+def mul_(x: Any, y: Any) -> Any:
+    made = mul(x, y)
+    if not is_coo(x):
+        return x.copy_(_t.dense(made))
+    _check_result("mul", x, y)
+    return replace(x, made)
+
+
 TABLE["div_"] = lambda x, y, rounding_mode=None: replace(x, div(x, y, rounding_mode=rounding_mode))
 TABLE["floor_divide_"] = lambda x, y: replace(x, div(x, y, rounding_mode="floor"))
 TABLE["pow_.Scalar"] = lambda x, y: replace(x, pow(x, y))

@@ -189,6 +189,13 @@ static int set_data(SELF, PyObject *v, void *c) {
     return -1;
   }
   TlTensor *s = (TlTensor *)v;
+  /* a tensor without memory of its own (sparse, nested) stands for nothing else; nor is meta memory */
+  const int mine = t->device, theirs = s->device;
+  if (mine != theirs && (mine == TL_META || theirs == TL_META || mine >= TL_WRAPPED || theirs >= TL_WRAPPED)) {
+    PyErr_SetString(PyExc_RuntimeError, "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` "
+                                        "have incompatible tensor type.");
+    return -1;
+  }
   if (tl_requires_grad(t) && tl_is_integral(s->dtype)) {
     PyErr_SetString(PyExc_RuntimeError,
                     "data set to a tensor that requires gradients must be floating point or complex dtype");

@@ -9,8 +9,19 @@ int tl_sizes_overflow(void) {
   return -1;
 }
 
+int tl_shape_overflow(int ndim, const int64_t *shape) {
+  PyErr_Format(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=%s", tl_fmt_shape(ndim, shape));
+  return -1;
+}
+
+int tl_extent_overflow(int ndim, const int64_t *shape, const int64_t *strides) {
+  PyErr_Format(PyExc_RuntimeError, "Storage size calculation overflowed with sizes=%s and strides=%s",
+               tl_fmt_shape(ndim, shape), tl_fmt_shape(ndim, strides));
+  return -1;
+}
+
 int64_t tl_count_error(int ndim, const int64_t *shape, int at) {
-  if (shape[at] >= 0) return tl_sizes_overflow();
+  if (shape[at] >= 0) return tl_shape_overflow(ndim, shape);
   return tl_negative_size_error(shape[at], ndim, shape);
 }
 

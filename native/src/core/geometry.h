@@ -6,6 +6,8 @@
 
 /* ---- sizes ------------------------------------------------------------------------------------------------------ */
 int tl_sizes_overflow(void); /* -1 with PyTorch's message */
+int tl_shape_overflow(int ndim, const int64_t *shape);
+int tl_extent_overflow(int ndim, const int64_t *shape, const int64_t *strides);
 int64_t tl_count_error(int ndim, const int64_t *shape, int at);
 /* number of elements; -1 with an exception where a size is negative or the product overflows */
 static inline int64_t tl_count(int ndim, const int64_t *shape) {

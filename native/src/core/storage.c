@@ -233,6 +233,7 @@ static PyObject *storage_from_buffer(PyObject *mod, PyObject *arg) {
 
 static void storage_dealloc(TlStorage *s) {
   PyTypeObject *tp = Py_TYPE(s);
+  if (s->weakrefs) PyObject_ClearWeakRefs((PyObject *)s);
   if (s->data && !s->borrowed) {
     bytes_live -= s->nbytes;
     tl_free(s->data);
@@ -350,7 +351,10 @@ static PyObject *storage_device(TlStorage *s, void *unused) {
   return Py_NewRef(d ? d : Py_None);
 }
 static PyGetSetDef storage_fields[] = {{"device", (getter)storage_device, NULL, "Where the bytes are.", NULL}, {0}};
+static PyMemberDef storage_members[] = {
+  {"__weaklistoffset__", Py_T_PYSSIZET, offsetof(TlStorage, weakrefs), Py_READONLY, NULL}, {0}};
 static PyType_Slot storage_slots[] = {{Py_tp_getset, storage_fields},
+                                      {Py_tp_members, storage_members},
                                       {Py_tp_dealloc, storage_dealloc},
                                       {Py_bf_getbuffer, storage_getbuffer},
                                       {Py_bf_releasebuffer, storage_releasebuffer},

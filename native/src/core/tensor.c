@@ -105,10 +105,7 @@ int tl_check_geometry(const TlStorage *s, tl_dtype d, int n, const int64_t *shap
   for (int i = 0; i < n && numel; i++)
     over = over || __builtin_mul_overflow(shape[i] - 1, strides[i], &step) || __builtin_add_overflow(end, step, &end);
   over = over || __builtin_add_overflow(end, 1, &end) || __builtin_mul_overflow(end, (int64_t)tl_itemsize[d], &end);
-  if (numel && over) {
-    PyErr_SetString(PyExc_RuntimeError, "Storage size calculation overflowed with sizes and strides that large");
-    return -1;
-  }
+  if (numel && over) return tl_extent_overflow(n, shape, strides);
   if (numel && (uint64_t)end > s->nbytes) {
     PyErr_Format(
       PyExc_RuntimeError,
@@ -158,7 +155,10 @@ static TlTensor *empty_dense(int device, tl_dtype dtype, int ndim, const int64_t
   if (device && check_device_dtype(device, dtype) < 0) return NULL;
   int64_t n = tl_count(ndim, shape), nbytes;
   if (n < 0) return NULL;
-  if (__builtin_mul_overflow(n, (int64_t)tl_itemsize[dtype], &nbytes)) nbytes = INT64_MAX;
+  if (__builtin_mul_overflow(n, (int64_t)tl_itemsize[dtype], &nbytes)) {
+    tl_shape_overflow(ndim, shape);
+    return NULL;
+  }
   TlTensor *t = with_storage(device, dtype, ndim, n, nbytes);
   if (!t) return NULL;
   tl_natural_layout(ndim, shape, t->shape, t->strides);
@@ -185,7 +185,10 @@ static TlTensor *empty_strided(int device, tl_dtype dtype, int ndim, const int64
       over = over || __builtin_mul_overflow(shape[i] - 1, strides[i], &step) ||
              __builtin_add_overflow(extent, step, &extent);
   }
-  if (over || __builtin_mul_overflow(extent, (int64_t)tl_itemsize[dtype], &extent)) extent = INT64_MAX;
+  if (over || __builtin_mul_overflow(extent, (int64_t)tl_itemsize[dtype], &extent)) {
+    tl_extent_overflow(ndim, shape, strides);
+    return NULL;
+  }
   TlTensor *t = with_storage(device, dtype, ndim, n, extent);
   if (!t) return NULL;
   memcpy(t->shape, shape, sizeof(int64_t) * (size_t)ndim);

@@ -214,6 +214,7 @@ typedef struct {
   uint8_t device, borrowed, level; /* level: of the function transforms (torch.func) that it was made in */
   uint8_t fixed;                   /* an array has its address: it must not be resized any more */
   int32_t exports;                 /* buffers handed out: the memory must stay where it is */
+  PyObject *weakrefs;
 } TlStorage;
 
 /* version counter, shared by a tensor and all its views */

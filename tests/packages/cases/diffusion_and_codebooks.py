@@ -111,7 +111,7 @@ def codebooks_of_vectors():
         {"heads": 2, "separate_codebook_per_head": True, "codebook_dim": 8}, {"orthogonal_reg_weight": 10.0},
         {"accept_image_fmap": True}, {"learnable_codebook": True, "ema_update": False}, {"rotation_trick": False},
         {"stochastic_sample_codes": True, "sample_codebook_temp": 0.1},
-        {"codebook_diversity_loss_weight": 0.5}, 
+        {"codebook_diversity_loss_weight": 0.5},
         {"directional_reparam": True, "rotation_trick": False, "threshold_ema_dead_code": 1},
     ):  # fmt: skip
         torch.manual_seed(0)

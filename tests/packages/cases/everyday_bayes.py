@@ -174,7 +174,9 @@ def optimizing_in_the_loop():
     torch.manual_seed(1)
     picked = MaxPosteriorSampling(gp, replacement=False)(draw_sobol_samples(bounds, 1, 20, seed=1).squeeze(0), 2)
     choice, _ = optimize_acqf_discrete(score, q=1, choices=x[:5])
-    weird = qLogExpectedImprovement(gp, 0.1, sampler, objective=GenericMCObjective(lambda s, X=None: s[..., 0].square()))
+    weird = qLogExpectedImprovement(
+        gp, 0.1, sampler, objective=GenericMCObjective(lambda s, X=None: s[..., 0].square())
+    )
     with torch.no_grad():
         scores = weird(x[:4].unsqueeze(1))
     return (
@@ -212,10 +214,13 @@ def more_models_of_botorch():
     checked = batch_cross_validation(SingleTaskGP, ExactMarginalLogLikelihood, folds,
                                      fit_args={"optimizer_kwargs": {"options": {"maxiter": 3}}})  # fmt: skip
     posterior = listed.posterior(at)
-    new = SingleTaskGP(x, y[:, :1]).condition_on_observations(at, at[:, :1])
+    single = SingleTaskGP(x, y[:, :1])
+    single.posterior(at)
+    new = single.condition_on_observations(at, at[:, :1])
     return (
         both.posterior(at).mean, posterior.mean, posterior.variance, variational.posterior(at).mean,
-        kronecker.posterior(at).mean, score(at.unsqueeze(1)), checked.posterior.mean.shape, is_non_dominated(y), Hypervolume(torch.tensor([-1.0, -1.0]).double()).compute(y[is_non_dominated(y)]),
+        kronecker.posterior(at).mean, score(at.unsqueeze(1)), checked.posterior.mean.shape, is_non_dominated(y),
+        Hypervolume(torch.tensor([-1.0, -1.0]).double()).compute(y[is_non_dominated(y)]),
         isinstance(posterior, GPyTorchPosterior), posterior.rsample(torch.Size([2])).shape,
         listed.subset_output([1]).num_outputs, new.posterior(at).mean,
     )  # fmt: skip

@@ -82,7 +82,8 @@ def kornia_local_features_and_tracking():
     found, inliers = ransac.RANSAC("homography", inl_th=0.5, max_iter=3, batch_size=64)(p, q)
     return (
         gftt.__name__, detector(x), blobs, f.match_snn(a, b, 0.9), f.match_smnn(a, b, 0.95), found, inliers.sum(),
-        f.SOSNet(False).eval()(x[..., :32, :32]), f.TFeat(False).eval()(x[..., :32, :32]), f.LAFOrienter(19)(torch.eye(2, 3)[None, None] * 8 + 8, x),
+        f.SOSNet(False).eval()(x[..., :32, :32]), f.TFeat(False).eval()(x[..., :32, :32]),
+        f.LAFOrienter(19)(torch.eye(2, 3)[None, None] * 8 + 8, x),
         f.get_laf_scale(torch.eye(2, 3)[None, None] * 3), f.extract_patches_from_pyramid(
             x, torch.tensor([[[[6.0, 0, 20], [0, 6, 22]]]]), 8),
         subpix.nms2d(x, (3, 3)), subpix.conv_quad_interp3d(torch.rand(1, 1, 5, 6, 6))[1].shape,
@@ -131,7 +132,14 @@ def faces_in_training():
     metrics = {"acc": training.accuracy}
     net.train()
     loss, found = training.pass_epoch(
-        net, nn.CrossEntropyLoss(), loader, optimizer, scheduler, batch_metrics=metrics, show_running=False, device="cpu"
+        net,
+        nn.CrossEntropyLoss(),
+        loader,
+        optimizer,
+        scheduler,
+        batch_metrics=metrics,
+        show_running=False,
+        device="cpu",
     )
     distances = [(a - b).norm() for a in net.eval()(x) for b in net(x[:1])]
     return loss, found["acc"].shape, [d.shape for d in distances], optimizer.param_groups[0]["lr"]

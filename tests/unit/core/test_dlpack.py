@@ -99,3 +99,23 @@ def test_memory_that_an_array_has_stays_where_it_is():
         with pytest.raises(RuntimeError, match="not resizable"):
             t.untyped_storage().resize_(0)
         assert not t.untyped_storage().resizable()
+
+
+class _Exporter:
+    def __init__(self, t):
+        self.t = t
+
+    def __dlpack__(self, **options):
+        return self.t.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.t.__dlpack_device__()
+
+
+def test_makers_of_tensors_take_what_exports_its_memory():
+    t = torch.arange(3)
+    made = [make(_Exporter(t)) for make in (torch.tensor, torch.as_tensor, torch.asarray)]
+    assert [m.tolist() for m in made] == [[0, 1, 2]] * 3
+    assert [m.data_ptr() == t.data_ptr() for m in made] == [False, True, True]
+    assert torch.tensor(_Exporter(t), dtype=torch.float64).dtype is torch.float64
+    assert torch.as_tensor(_Exporter(t), dtype=torch.int32).tolist() == [0, 1, 2]

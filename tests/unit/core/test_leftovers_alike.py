@@ -401,3 +401,27 @@ torch.cov(torch.ones(3), fweights=torch.zeros(3, dtype=torch.int64))
 """)
 def test_weights_of_no_weight(line):
     alike(line)
+
+
+@cases("""
+torch.empty(2, 4, 2**29, 2**29, dtype=torch.float64)
+torch.full([8, 8, 2**61], 1.)
+torch.empty(2**62, 2**62, device='meta')
+torch.empty(2**61, 4, device='meta')
+""")
+def test_sizes_beyond_all_memory(line):
+    alike(line)
+
+
+@cases("""
+x = torch.ones(2); x.data = torch.ones(2).to_sparse()
+x = torch.ones(2).to_sparse(); x.data = torch.ones(2)
+x = torch.ones(2).to_sparse(); x.data = torch.ones(3).to_sparse(); x.shape
+x = torch.ones(2, device='meta'); x.data = torch.ones(2)
+x = torch.nn.Linear(2, 2); x.weight.data = torch.ones(2, 2, device='meta')
+x = torch.ones(2, device='meta'); x.data = torch.ones(3, device='meta'); x.shape
+torch.testing.assert_close(torch.ones(2, device='meta'), torch.zeros(2, device='meta'))
+torch.testing.assert_close(torch.ones(2, device='meta'), torch.zeros(3, device='meta'))
+""")
+def test_data_of_another_kind(line):
+    alike(line)

@@ -21,10 +21,10 @@ def big(n):
 
 IMPOSSIBLE = {
     "empty": lambda: torch.empty(HUGE),
-    "zeros": lambda: torch.zeros(2**62),
+    "zeros": lambda: torch.zeros(2**60),
     "ones": lambda: torch.ones(10**6, 10**6, 10**3),
-    "double": lambda: torch.empty(2**60, dtype=torch.complex128),
-    "strided": lambda: torch.empty_strided((2, 2), (2**61, 1)),
+    "double": lambda: torch.empty(2**58, dtype=torch.complex128),
+    "strided": lambda: torch.empty_strided((2, 2), (2**60, 1)),
     "add": lambda: big(HUGE) + 1,
     "broadcast": lambda: big(10**8)[:, None] + big(10**8),
     "contiguous": lambda: big(HUGE).contiguous(),

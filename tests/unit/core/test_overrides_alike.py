@@ -164,3 +164,19 @@ def test_arguments_that_do_not_fit_an_op_of_python():
     for op in (torch.ops.functions.hardswish, torch.ops.functions.silu, torch.ops.functions.hardtanh):
         with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
             op(one, nonsense=1)
+
+
+@cases("""
+torch.sparse_coo_tensor(1, 1, 1)
+torch.sparse_csr_tensor(1, 1, 1)
+torch.sparse_compressed_tensor(1, 1, 1)
+torch.tensor([1]), torch.tensor(data=[1], dtype=torch.int32), torch.as_tensor(1), torch.asarray(1, dtype=torch.int32)
+""")
+def test_a_mode_sees_arguments_as_they_were_given(line):
+    lead = """
+class M(torch.overrides.TorchFunctionMode):
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        return func.__name__, args
+with M():
+    r = """
+    alike(lead.strip("\\n") + line + "\nr")

@@ -28,6 +28,7 @@ m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); m.share_memory_
 m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); m.resize_(10); m.size()
 m=torch.TypedStorage([1,2,3],dtype=torch.float32,device='meta'); repr(m)
 m=torch.TypedStorage([1,2,3,4],dtype=torch.float32,device='meta'); torch.ones(4).storage().copy_(m)
+import weakref; s = torch.ones(2).untyped_storage(); r = weakref.ref(s); a = r() is s; del s; (a, r() is None)
 torch.randn(7).storage().__sizeof__()-torch.randn(0).storage().__sizeof__()
 s=torch.FloatStorage(3); s.resize_(5); s.size()
 torch.storage._LegacyStorage()

@@ -237,3 +237,21 @@ s = torch.eye(2).to_sparse_csr(); s.add_(s, alpha=2), s
 """)
 def test_small_things(line):
     alike(line)
+
+
+_KINDS = "f, i, b = (torch.ones(2, dtype=d).to_sparse() for d in (torch.float32, torch.int32, torch.bool)); "
+
+
+@cases("""
+i.add_(f)
+i.sub_(f)
+i.mul_(f)
+f.add_(i), f.mul_(i)
+b.mul_(i)
+f - b
+b - f
+i.sub_(b)
+b - b
+""")
+def test_dtypes_of_two_sparse_operands(line):
+    alike(_KINDS + line)

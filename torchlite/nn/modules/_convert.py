@@ -31,7 +31,8 @@ class _Conversion(_Members):
             if _future.get_swap_module_params_on_conversion():
                 self._swap(key, param, new, grad, fn)
                 continue
-            if overwrite:
+            replaced = overwrite or new.is_meta is not param.is_meta  # meta memory cannot become other memory
+            if replaced:
                 param = Parameter(new, param.requires_grad)
                 self._parameters[key] = param
             elif new is not param:
@@ -40,7 +41,7 @@ class _Conversion(_Members):
                 with torch.no_grad():
                     new_grad = fn(grad)
                 new_grad.requires_grad_(grad.requires_grad)
-                if overwrite or new_grad is not grad:
+                if replaced or new_grad is not grad:
                     param.grad = None
                     param.grad = new_grad
         for key, buf in self._buffers.items():
