@@ -266,6 +266,26 @@ static bool F(eigh)(T *a, intptr_t n, double *w, T *work, double *e) { /* e: 3 n
   return true;
 }
 
+/* a (n x n) = Q h Q^H with h, in its place, zero below the first subdiagonal. v: n elements */
+static void F(hessenberg)(T *a, T *q, intptr_t n, T *v) {
+  for (intptr_t i = 0; i < n * n; i++) q[i] = FROM(0);
+  for (intptr_t i = 0; i < n; i++) q[i * n + i] = FROM(1);
+  for (intptr_t k = 0; k + 2 < n && !tick(3 * n * (n - k)); k++) {
+    const intptr_t r = n - k - 1;
+    T *x = a + (k + 1) * n + k, tau = F(reflector)(x, r, n);
+    F(reflect)(x, n, CONJ(tau), x + 1, r, r, n);
+    v[0] = FROM(1);
+    for (intptr_t i = 1; i < r; i++) {
+      v[i] = CONJ(x[i * n]);
+      x[i * n] = FROM(0);
+    }
+    for (intptr_t i = 0; i < 2 * n; i++) { /* rows of a and q from the right */
+      T *row = (i < n ? a + i * n : q + (i - n) * n) + k + 1;
+      F(axpy)(row, SUB(FROM(0), MUL(tau, F(dot)(v, row, r))), v, r);
+    }
+  }
+}
+
 /* q := (I - tau v v^H) q for each of the rows of q, vectors of m elements */
 static void F(reflect_rows)(const T *v, T tau, T *q, intptr_t m, intptr_t rows, intptr_t lq) {
   for (intptr_t c = 0; c < rows && !ISZERO(tau); c++, q += lq)
