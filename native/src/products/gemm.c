@@ -1,6 +1,7 @@
 /* gemm.c: the products of gemm.h, one instance of gemm_impl.h per element type. */
 #include "products/gemm.h"
 #include "core/tl.h"
+#include "math/cpu.h"
 #include "math/simd.h"
 
 enum { MR = 4, GEMM_MC = 128, GEMM_KC = 256, GEMM_NC = 1024 };
@@ -43,6 +44,8 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #define V_U v4f_u
 #define L 4
 #define MADD v4_madd
+#define W __m256
+#define WIDE(op) _mm256_##op##_ps
 #define F(name) name##_f32
 #include "products/gemm_impl.h"
 #undef T
@@ -52,6 +55,8 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #undef L
 #undef MADD
 #undef F
+#undef W
+#undef WIDE
 
 #if defined(__wasm_relaxed_simd__)
 #define MADD(a, b, c) __builtin_wasm_relaxed_madd_f64x2(a, b, c)
@@ -65,6 +70,8 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #define V v2d
 #define V_U v2d_u
 #define L 2
+#define W __m256d
+#define WIDE(op) _mm256_##op##_pd
 #define F(name) name##_f64
 #include "products/gemm_impl.h"
 #undef T
@@ -74,6 +81,8 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #undef L
 #undef MADD
 #undef F
+#undef W
+#undef WIDE
 
 /* integers of every width: sums modulo 2^64 cut to the result's width are exact modulo that width */
 #define T uint64_t
