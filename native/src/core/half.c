@@ -55,9 +55,7 @@ static inline v8h max_h(v8h a, v8h b) {
   return (m & a) | (~m & b);
 }
 /* upper and lower halves of the lanes; lanes of which these are the upper ones (little-endian) */
-static inline v8h uppers(v4u a, v4u b) {
-  return __builtin_shufflevector((v8h)a, (v8h)b, 1, 3, 5, 7, 9, 11, 13, 15);
-}
+static inline v8h uppers(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 1, 3, 5, 7, 9, 11, 13, 15); }
 static inline v8h lowers(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 0, 2, 4, 6, 8, 10, 12, 14); }
 static inline v4u above_low(v8h h) { return (v4u)__builtin_shufflevector((v8h){0}, h, 0, 8, 1, 9, 2, 10, 3, 11); }
 static inline v4u above_high(v8h h) { return (v4u)__builtin_shufflevector((v8h){0}, h, 4, 12, 5, 13, 6, 14, 7, 15); }

@@ -44,8 +44,10 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #define V_U v4f_u
 #define L 4
 #define MADD v4_madd
+#if defined(TL_X86_V3)
 #define W __m256
 #define WIDE(op) _mm256_##op##_ps
+#endif
 #define F(name) name##_f32
 #include "products/gemm_impl.h"
 #undef T
@@ -70,8 +72,10 @@ typedef uint64_t v2l_u __attribute__((vector_size(16), aligned(8)));
 #define V v2d
 #define V_U v2d_u
 #define L 2
+#if defined(TL_X86_V3)
 #define W __m256d
 #define WIDE(op) _mm256_##op##_pd
+#endif
 #define F(name) name##_f64
 #include "products/gemm_impl.h"
 #undef T

@@ -1,6 +1,6 @@
 /* gemm_impl.h: the product for one element type; gemm.c includes it once per type with
- *   T element, V its 16-byte vector, V_U the unaligned one, L lanes, MADD(a, b, c), F(name) name mangling; for x86-64-v3
- *   W, a vector of 2 L, and WIDE(op), its instruction.
+ *   T element, V its 16-byte vector, V_U the unaligned one, L lanes, MADD(a, b, c), F(name) name mangling; for
+ * x86-64-v3 W, a vector of 2 L, and WIDE(op), its instruction.
  *
  * Blocks: NC columns of b are packed (KC deep) into panels of NR columns, MC rows of a into panels of MR rows; the
  * inner kernel keeps an MR x NR tile in registers (8 accumulators, as WASM engines spill beyond about 13 vectors). */
@@ -43,7 +43,7 @@ static inline T F(hsum)(V v) {
 #if defined(TL_X86_V3) && defined(W)
 /* the same on twice the lanes; terms of even and odd k in two sums, as one would wait for itself */
 TL_X86_V3 static void F(tile_v3)(int64_t kc, const T *restrict a, int64_t ar, int64_t ac, const T *restrict b,
-                              int64_t ldb, const T *init, int64_t li, T *c, int64_t lc) {
+                                 int64_t ldb, const T *init, int64_t li, T *c, int64_t lc) {
   W s[4][2];
   for (int r = 0; r < 4; r++) s[r][0] = s[r][1] = WIDE(setzero)();
   for (int64_t k = 0; k < kc; k++, a += ac, b += ldb) {

@@ -78,10 +78,10 @@ static void reflect_block_r(const double *v, intptr_t m, intptr_t w, const doubl
   subtract_r(c, lc, v, w, x, n, 1, m, n, w);
 }
 
-#define dot_r tl_dot
-#define axpy_r tl_axpy
-#define row_r tl_dot_axpy
-#define take_two_r tl_take_two
+#define DOT tl_dot
+#define AXPY tl_axpy
+#define ROW tl_dot_axpy
+#define TAKE_TWO tl_take_two
 #define SWAP(T, x, y) do { T swap_ = x; x = y; y = swap_; } while (0)
 #define PRODUCTS 1
 #define PARTS 1 /* real numbers in an element */
@@ -158,8 +158,16 @@ static cd row_c(const cd *a, const cd *v, cd f, cd *p, intptr_t n) { /* a v; p +
 static void take_two_c(cd *y, cd f, const cd *x, cd g, const cd *z, intptr_t n) { /* y -= f x^H + g z^H */
   for (intptr_t i = 0; i < n; i++) y[i] = csub(y[i], cadd(cmul(f, cconj(x[i])), cmul(g, cconj(z[i]))));
 }
+#undef DOT
+#undef AXPY
+#undef ROW
+#undef TAKE_TWO
 #undef PRODUCTS
 #undef PARTS
+#define DOT dot_c
+#define AXPY axpy_c
+#define ROW row_c
+#define TAKE_TWO take_two_c
 #define PRODUCTS 0
 #define PARTS 2
 #define T cd
@@ -556,7 +564,8 @@ KERNEL(k_eig)
   bool ok = h && t[0] && t[1] && work, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && a->numel; b++) {
-    cd *values = P(t[0], cd, b * n), *V = P(t[1], cd, b * n * n), *H = work, *q = H + n * n, *own = q + n * n, *x = own + n * n;
+    cd *values = P(t[0], cd, b * n), *V = P(t[1], cd, b * n * n), *H = work, *q = H + n * n, *own = q + n * n,
+       *x = own + n * n;
     if (w == TL_F64) { /* real until it has a form that rotations keep */
       double *r = P(h, double, b * n * n), *o = (double *)own;
       hessenberg_r(r, o, n, (double *)x);

@@ -102,7 +102,8 @@ void tl_turn_complex(tl_c128 *p, tl_c128 *q, intptr_t step, intptr_t n, double c
   }
 }
 
-/* ---- eigenvalues of a tridiagonal matrix: implicit QL with Wilkinson's shift -------------------------------------- */
+/* ---- eigenvalues of a tridiagonal matrix: implicit QL with Wilkinson's shift --------------------------------------
+ */
 void tl_ql_sweep(double *w, double *e, double *z, intptr_t width, intptr_t l, intptr_t m, double *cs) {
   double g = (w[l + 1] - w[l]) / (2 * e[l]), r = hypot(g, 1), s = 1, c = 1, sub = 0, *sn = cs + (m - l);
   intptr_t n = 0;
@@ -131,7 +132,8 @@ void tl_ql_sweep(double *w, double *e, double *z, intptr_t width, intptr_t l, in
   turn(z + m * width, -width, width, cs, sn, n);
 }
 
-/* ---- singular values of a bidiagonal matrix: implicit QR after Demmel and Kahan ----------------------------------- */
+/* ---- singular values of a bidiagonal matrix: implicit QR after Demmel and Kahan -----------------------------------
+ */
 /* A block of the matrix from one end (dir 1) or the other (-1): backwards it is the transposed matrix, so that left
  * and right vectors change places. */
 typedef struct {

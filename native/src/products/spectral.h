@@ -19,6 +19,7 @@ void tl_turn_complex(tl_c128 *p, tl_c128 *q, intptr_t step, intptr_t n, double c
 void tl_ql_sweep(double *w, double *e, double *z, intptr_t width, intptr_t l, intptr_t m, double *cs);
 
 /* Singular values of a real upper bidiagonal matrix (diagonal d, above it e, elements of about 1 at most) in place,
- * not negative nor sorted; the rows of u and v, left and right vectors, turn with it. work: 4 n. false: no convergence */
+ * not negative nor sorted; the rows of u and v, left and right vectors, turn with it. work: 4 n. false: no convergence
+ */
 bool tl_bidiagonal_svd(double *d, double *e, intptr_t n, double *u, intptr_t wu, double *v, intptr_t wv, double *work);
 #endif
