@@ -6,7 +6,6 @@
 #include "core/errors.h"
 #include "core/geometry.h"
 #include "core/rows.h"
-#include "math/simd.h"
 
 enum { CHUNK = 512 };
 
@@ -20,7 +19,6 @@ static inline uint64_t d_u64(double x) {
   if (!(x >= 9223372036854775808.0)) return (uint64_t)d_i64(x);
   return x < 18446744073709551616.0 ? (uint64_t)x : 0;
 }
-static inline int32_t f_i32(float x) { return x >= -2147483648.0f && x < 2147483648.0f ? (int32_t)x : INT32_MIN; }
 
 #define LOOP(name, TO, FROM, EXPR) \
   static void name(void *restrict dst, const void *restrict src, int64_t n) { \
@@ -59,29 +57,6 @@ LOOP(i32_f64, double, int32_t, x)
 LOOP(i64_i32, int32_t, int64_t, (int32_t)x)
 LOOP(i64_f32, float, int64_t, (float)x)
 LOOP(i64_f64, double, int64_t, (double)x)
-/* four at a time where all are well within int32 */
-#define LOOP4(name, TO, v4to, EXPR) \
-  static void name(void *restrict dst, const void *restrict src, int64_t n) { \
-    typedef TO v4to __attribute__((vector_size(4 * sizeof(TO)), aligned(sizeof(TO)))); \
-    TO *restrict o = dst; \
-    const float *restrict s = src; \
-    intptr_t i = 0; \
-    for (; i + 4 <= (intptr_t)n; i += 4) { \
-      v4f v = v4_load(s + i); \
-      if (v4_any(~(v4i)(v4_at_least(v, -v) < v4_const(2147483648.0f)))) \
-        for (int k = 0; k < 4; k++) { \
-          float x = v[k]; \
-          o[i + k] = (EXPR); \
-        } \
-      else *(v4to *)(o + i) = __builtin_convertvector(__builtin_convertvector(v, v4i), v4to); \
-    } \
-    for (; i < (intptr_t)n; i++) { \
-      float x = s[i]; \
-      o[i] = (EXPR); \
-    } \
-  }
-LOOP4(f32_i32, int32_t, to_i32, f_i32(x))
-LOOP4(f32_i64, int64_t, to_i64, d_i64(x))
 LOOP(f32_f64, double, float, x)
 LOOP(f64_i32, int32_t, double, d_i32(x))
 LOOP(f64_i64, int64_t, double, d_i64(x))
@@ -144,7 +119,7 @@ static tl_cast_fn conv_of(tl_dtype to, tl_dtype from) {
   static const tl_cast_fn table[5][5] = {/* from       to: I32     I64      F32      F64      U64 */
                                          {NULL, i32_i64, i32_f32, i32_f64, i32_i64},
                                          {i64_i32, NULL, i64_f32, i64_f64, NULL},
-                                         {f32_i32, f32_i64, NULL, f32_f64, f32_u64},
+                                         {tl_f32_i32, tl_f32_i64, NULL, f32_f64, f32_u64},
                                          {f64_i32, f64_i64, f64_f32, NULL, f64_u64},
                                          {i64_i32, NULL, u64_f32, u64_f64, NULL}};
   static const int8_t at[TL_NUM_DTYPES] = {[TL_I32] = 0, [TL_I64] = 1, [TL_F32] = 2, [TL_F64] = 3, [TL_U64] = 4};

@@ -1,6 +1,7 @@
 /* half.c: 16-bit floats and float, sixteen at a time by what holds for nearly all of them. Infinities, NaN and what
  * becomes an infinity go by general formulas. On x86 halves are converted by the processor, where it can. */
 #include "core/core.h"
+#include "math/cpu.h"
 #include "math/simd.h"
 
 typedef uint16_t v8h __attribute__((vector_size(16)));
@@ -54,9 +55,7 @@ static inline v8h max_h(v8h a, v8h b) {
   return (m & a) | (~m & b);
 }
 /* upper and lower halves of the lanes; lanes of which these are the upper ones (little-endian) */
-static inline v8h uppers(v4u a, v4u b) {
-  return __builtin_shufflevector((v8h)a, (v8h)b, 1, 3, 5, 7, 9, 11, 13, 15);
-}
+static inline v8h uppers(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 1, 3, 5, 7, 9, 11, 13, 15); }
 static inline v8h lowers(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 0, 2, 4, 6, 8, 10, 12, 14); }
 static inline v4u above_low(v8h h) { return (v4u)__builtin_shufflevector((v8h){0}, h, 0, 8, 1, 9, 2, 10, 3, 11); }
 static inline v4u above_high(v8h h) { return (v4u)__builtin_shufflevector((v8h){0}, h, 4, 12, 5, 13, 6, 14, 7, 15); }
@@ -128,8 +127,35 @@ static void load_f16_plain(float *d, const uint16_t *s, intptr_t n) {
   memcpy(d + i, x, (size_t)(n - i) * 4);
 }
 
-void tl_store_f16(void *restrict dst, const void *restrict src, int64_t n) { store_f16_plain(dst, src, (intptr_t)n); }
+#if defined(TL_X86_V3)
+TL_X86_V3 static intptr_t store_f16_v3(uint16_t *d, const float *s, intptr_t n) { /* what it has done */
+  intptr_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const __m256 v = _mm256_loadu_ps(s + i);
+    if (_mm256_movemask_ps(_mm256_cmp_ps(v, v, _CMP_UNORD_Q))) store_f16_plain(d + i, s + i, 8); /* its own NaN */
+    else _mm_storeu_si128((__m128i *)(d + i), _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+  }
+  return i;
+}
+TL_X86_V3 static intptr_t load_f16_v3(float *d, const uint16_t *s, intptr_t n) {
+  intptr_t i = 0;
+  for (; i + 8 <= n; i += 8) _mm256_storeu_ps(d + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(s + i))));
+  return i;
+}
+#else
+static bool tl_x86_v3(void) { return false; }
+static intptr_t store_f16_v3(uint16_t *d, const float *s, intptr_t n) { return 0; }
+static intptr_t load_f16_v3(float *d, const uint16_t *s, intptr_t n) { return 0; }
+#endif
+
+void tl_store_f16(void *restrict dst, const void *restrict src, int64_t n) {
+  const intptr_t i = tl_x86_v3() ? store_f16_v3(dst, src, (intptr_t)n) : 0;
+  store_f16_plain((uint16_t *)dst + i, (const float *)src + i, (intptr_t)n - i);
+}
 void tl_store_bf16(void *restrict dst, const void *restrict src, int64_t n) { store_bf16_plain(dst, src, (intptr_t)n); }
-void tl_load_f16(void *restrict dst, const void *restrict src, int64_t n) { load_f16_plain(dst, src, (intptr_t)n); }
+void tl_load_f16(void *restrict dst, const void *restrict src, int64_t n) {
+  const intptr_t i = tl_x86_v3() ? load_f16_v3(dst, src, (intptr_t)n) : 0;
+  load_f16_plain((float *)dst + i, (const uint16_t *)src + i, (intptr_t)n - i);
+}
 float tl_half_to_float(uint16_t h) { return ((v4f)from_half((v4u){h}))[0]; }
 uint16_t tl_float_to_half(float f) { return (uint16_t)to_half((v4u)(v4f){f})[0]; }

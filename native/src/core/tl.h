@@ -199,6 +199,8 @@ static inline uint16_t tl_float_to_bf16(float f) {
 typedef void (*tl_cast_fn)(void *restrict dst, const void *restrict src, int64_t n);
 tl_cast_fn tl_float8_load(tl_dtype d), tl_float8_store(tl_dtype d);
 /* half.c: the same of 16-bit floats */
+void tl_f32_i32(void *restrict dst, const void *restrict src, int64_t n);
+void tl_f32_i64(void *restrict dst, const void *restrict src, int64_t n);
 void tl_load_f16(void *restrict dst, const void *restrict src, int64_t n);
 void tl_store_f16(void *restrict dst, const void *restrict src, int64_t n);
 void tl_store_bf16(void *restrict dst, const void *restrict src, int64_t n);

@@ -175,7 +175,8 @@ static inline v4f vm_sigmoid(v4f x) { return v4_const(0.5f) / (v4_const(0.5f) + 
  * such, this one has 1/2 exactly where that is most of it. a <= 1e4, whose powers are finite */
 static inline v4f vm_normal_body(v4f a) {
   VM_POLY(p, a, 3.671243787e-03f, 3.503216058e-02f, 1.504007429e-01f, 3.336938322e-01f, 3.284625113e-01f);
-  VM_POLY(q, a, 7.342487574e-03f, 7.592298836e-02f, 3.613702059e-01f, 9.500336051e-01f, 1.352395892e+00f, 8.233333230e-01f);
+  VM_POLY(q, a, 7.342487574e-03f, 7.592298836e-02f, 3.613702059e-01f, 9.500336051e-01f, 1.352395892e+00f,
+          8.233333230e-01f);
   return a * p / q;
 }
 static inline v4f vm_normal_exp(v4f x) { /* exp(-x^2 / 2), 0 where it would be subnormal */

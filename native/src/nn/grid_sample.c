@@ -6,7 +6,7 @@
 enum { LINEAR, NEAREST, ZEROS = 0, BORDER, REFLECTION, SPAN = 256 };
 typedef struct {
   int taps;
-  bool outside;         /* one of them at least */
+  bool outside;        /* one of them at least */
   int32_t at[4][SPAN]; /* -1: outside, where 0 stands */
   float w[4][SPAN];
 } Taps;

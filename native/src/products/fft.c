@@ -49,10 +49,10 @@ static int factors(int64_t n, int *f) {
 
 static bool stopped; /* a signal's exception is set; the caller of the transform checks this and raises it */
 
-/* One butterfly of an odd prime r, of s lines: elements j and r - j go together. Inlined for an r that is known, its loops
- * are straight code. */
-static inline __attribute__((always_inline)) void odd_prime(const Plan *p, const v2d *a, v2d *z, const int r, intptr_t s,
-                                                            intptr_t ms, int64_t first_turn) {
+/* One butterfly of an odd prime r, of s lines: elements j and r - j go together. Inlined for an r that is known, its
+ * loops are straight code. */
+static inline __attribute__((always_inline)) void odd_prime(const Plan *p, const v2d *a, v2d *z, const int r,
+                                                            intptr_t s, intptr_t ms, int64_t first_turn) {
   const int half = (r - 1) / 2;
   const int64_t turn = p->n / r;
   for (intptr_t q = 0; q < s; q++) {
@@ -214,7 +214,7 @@ static inline void put1(void *p, bool wide, int64_t i, double v) {
 
 /* how many lines of a plan go together: as many as stay in the first cache level, eight at most */
 static int64_t together(const Plan *p, int64_t lines) {
-  const int64_t fit = 1024 / (p->m ? p->m : p->n), most = fit < 1 ? 1 : fit > BLOCK ? BLOCK : fit;
+  const int64_t most = tl_clamp(1024 / (p->m ? p->m : p->n), 1, BLOCK);
   return lines < most ? lines : most;
 }
 
@@ -230,7 +230,8 @@ static int lines(TlTensor *t, int dim, bool forward, double scale) {
   int64_t done = 0;
   int rc = -1;
   Plan *p = plan_make(n);
-  const int64_t cap = !p ? 0 : rows ? together(p, count) : count < BLOCK ? count : BLOCK;
+  int64_t cap = count < BLOCK ? count : BLOCK;
+  if (p && rows) cap = together(p, count);
   if (!p || !(x = buffers(p, cap, &y))) goto end;
   for (int64_t o = 0; o < groups; o++)
     for (int64_t i = 0; i < count; i += cap) {
@@ -336,8 +337,8 @@ end:
   return rc;
 }
 
-/* Completes a transform of real numbers from its half: x[i, j] is the conjugate of x[-i, -j], where j is the last of the
- * transformed dims and i stands for the others. */
+/* Completes a transform of real numbers from its half: x[i, j] is the conjugate of x[-i, -j], where j is the last of
+ * the transformed dims and i stands for the others. */
 static void complete(TlTensor *r, TlTensor *half, const int64_t *dims, int nd) {
   const int last = (int)dims[nd - 1];
   const int64_t n = r->shape[last], h = half->shape[last], rs = r->strides[last], hs = half->strides[last];

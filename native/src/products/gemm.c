@@ -1,6 +1,7 @@
 /* gemm.c: the products of gemm.h, one instance of gemm_impl.h per element type. */
 #include "products/gemm.h"
 #include "core/tl.h"
+#include "math/cpu.h"
 #include "math/simd.h"
 
 enum { MR = 4, GEMM_MC = 128, GEMM_KC = 256, GEMM_NC = 1024 };
@@ -41,6 +42,10 @@ typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
 #define V_U v4f_u
 #define L 4
 #define MADD v4_madd
+#if defined(TL_X86_V3)
+#define W __m256
+#define WIDE(op) _mm256_##op##_ps
+#endif
 #define F(name) name##_f32
 #include "products/gemm_impl.h"
 #undef T
@@ -50,6 +55,8 @@ typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
 #undef L
 #undef MADD
 #undef F
+#undef W
+#undef WIDE
 
 #define T double
 #define ACC double
@@ -57,6 +64,10 @@ typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
 #define V_U v2d_u
 #define L 2
 #define MADD v2_madd
+#if defined(TL_X86_V3)
+#define W __m256d
+#define WIDE(op) _mm256_##op##_pd
+#endif
 #define F(name) name##_f64
 #include "products/gemm_impl.h"
 #undef T
@@ -66,6 +77,8 @@ typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
 #undef L
 #undef MADD
 #undef F
+#undef W
+#undef WIDE
 
 /* integers of every width: sums modulo 2^64 cut to the result's width are exact modulo that width */
 #define T uint64_t

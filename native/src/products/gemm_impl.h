@@ -1,5 +1,6 @@
 /* gemm_impl.h: the product for one element type; gemm.c includes it once per type with
- *   T element, V its 16-byte vector, V_U the unaligned one, L lanes, MADD(a, b, c), F(name) name mangling.
+ *   T element, V its 16-byte vector, V_U the unaligned one, L lanes, MADD(a, b, c), F(name) name mangling; for
+ * x86-64-v3 W, a vector of 2 L, and WIDE(op), its instruction.
  *
  * Blocks: NC columns of b are packed (KC deep) into panels of NR columns, MC rows of a into panels of MR rows; the
  * inner kernel keeps an MR x NR tile in registers (8 accumulators, as WASM engines spill beyond about 13 vectors). */
@@ -39,8 +40,34 @@ static inline T F(hsum)(V v) {
   TILE_PUT(0, c00, c01, 0); TILE_PUT(lc, c10, c11, li);                                                     \
   TILE_PUT(2 * lc, c20, c21, 2 * li); TILE_PUT(3 * lc, c30, c31, 3 * li);
 
+#if defined(TL_X86_V3) && defined(W)
+/* the same on twice the lanes; terms of even and odd k in two sums, as one would wait for itself */
+TL_X86_V3 static void F(tile_v3)(int64_t kc, const T *restrict a, int64_t ar, int64_t ac, const T *restrict b,
+                                 int64_t ldb, const T *init, int64_t li, T *c, int64_t lc) {
+  W s[4][2];
+  for (int r = 0; r < 4; r++) s[r][0] = s[r][1] = WIDE(setzero)();
+  for (int64_t k = 0; k < kc; k++, a += ac, b += ldb) {
+    const W b0 = WIDE(loadu)(b);
+    for (int r = 0; r < 4; r++) s[r][0] = WIDE(fmadd)(WIDE(set1)(a[r * ar]), b0, s[r][0]);
+    if (++k == kc) break;
+    a += ac;
+    b += ldb;
+    const W b1 = WIDE(loadu)(b);
+    for (int r = 0; r < 4; r++) s[r][1] = WIDE(fmadd)(WIDE(set1)(a[r * ar]), b1, s[r][1]);
+  }
+  for (int r = 0; r < 4; r++)
+    WIDE(storeu)(c + r * lc, WIDE(add)(WIDE(loadu)(init + r * li), WIDE(add)(s[r][0], s[r][1])));
+}
+#endif
+
 static void F(tile)(int64_t kc, const T *restrict a, const T *restrict b, const T *init, int64_t li, T *c, int64_t lc) {
   enum { ldb = NR };
+#if defined(TL_X86_V3) && defined(W)
+  if (tl_x86_v3()) {
+    F(tile_v3)(kc, a, 1, MR, b, ldb, init, li, c, lc);
+    return;
+  }
+#endif
 #define LOADA(i) a[i]
   TILE_BODY(LOADA, a += MR)
 #undef LOADA
@@ -48,6 +75,12 @@ static void F(tile)(int64_t kc, const T *restrict a, const T *restrict b, const 
 
 static void F(tile_direct)(int64_t kc, const T *restrict a, int64_t ar, int64_t ac, const T *restrict b, int64_t ldb,
                            const T *init, int64_t li, T *c, int64_t lc) {
+#if defined(TL_X86_V3) && defined(W)
+  if (tl_x86_v3()) {
+    F(tile_v3)(kc, a, ar, ac, b, ldb, init, li, c, lc);
+    return;
+  }
+#endif
   const T *a0 = a, *a1 = a + ar, *a2 = a1 + ar, *a3 = a2 + ar;
   int64_t o = 0;
 #define LOADA(i) a##i[o]

@@ -78,10 +78,10 @@ static void reflect_block_r(const double *v, intptr_t m, intptr_t w, const doubl
   subtract_r(c, lc, v, w, x, n, 1, m, n, w);
 }
 
-#define dot_r tl_dot
-#define axpy_r tl_axpy
-#define row_r tl_dot_axpy
-#define take_two_r tl_take_two
+#define DOT tl_dot
+#define AXPY tl_axpy
+#define ROW tl_dot_axpy
+#define TAKE_TWO tl_take_two
 #define SWAP(T, x, y) do { T swap_ = x; x = y; y = swap_; } while (0)
 #define PRODUCTS 1
 #define PARTS 1 /* real numbers in an element */
@@ -158,8 +158,16 @@ static cd row_c(const cd *a, const cd *v, cd f, cd *p, intptr_t n) { /* a v; p +
 static void take_two_c(cd *y, cd f, const cd *x, cd g, const cd *z, intptr_t n) { /* y -= f x^H + g z^H */
   for (intptr_t i = 0; i < n; i++) y[i] = csub(y[i], cadd(cmul(f, cconj(x[i])), cmul(g, cconj(z[i]))));
 }
+#undef DOT
+#undef AXPY
+#undef ROW
+#undef TAKE_TWO
 #undef PRODUCTS
 #undef PARTS
+#define DOT dot_c
+#define AXPY axpy_c
+#define ROW row_c
+#define TAKE_TWO take_two_c
 #define PRODUCTS 0
 #define PARTS 2
 #define T cd
@@ -494,28 +502,8 @@ static cd csqrt_(cd z) {
   return (cd){fabs(b), z.im < 0 ? -a : a};
 }
 
-/* h (n x n) to upper triangular, q accumulates; false: no convergence */
-static bool schur(cd *h, cd *q, int64_t n, cd *v) {
-  for (int64_t i = 0; i < n * n; i++) q[i] = (cd){0, 0};
-  for (int64_t i = 0; i < n; i++) q[i * n + i] = (cd){1, 0};
-  for (int64_t k = 0; k + 2 < n; k++) { /* Hessenberg form */
-    int64_t r = n - k - 1;
-    if (tick(3 * n * r)) return true;
-    cd tau = reflector_c(h + (k + 1) * n + k, r, n);
-    for (int64_t i = 1; i < r; i++) {
-      v[i] = h[(k + 1 + i) * n + k];
-      h[(k + 1 + i) * n + k] = (cd){0, 0};
-    }
-    v[0] = (cd){1, 0};
-    reflect_c(v, 1, cconj(tau), h + (k + 1) * n + k + 1, r, n - k - 1, n);
-    for (int which = 0; which < 2; which++) /* from the right: h H and q H */
-      for (int64_t i = 0; i < n; i++) {
-        cd *row = (which ? q : h) + i * n + k + 1, s = {0, 0};
-        for (int64_t j = 0; j < r; j++) s = cadd(s, cmul(row[j], v[j]));
-        s = cmul(s, tau);
-        for (int64_t j = 0; j < r; j++) row[j] = csub(row[j], cmul(s, cconj(v[j])));
-      }
-  }
+/* h (n x n), of Hessenberg form, to upper triangular; the rows of q turn with it. false: no convergence */
+static bool schur(cd *h, cd *q, int64_t n) {
   int64_t hi = n - 1;
   for (int iter = 0; hi > 0;) {
     int64_t lo = hi;
@@ -550,21 +538,10 @@ static bool schur(cd *h, cd *q, int64_t n, cd *v) {
       if (norm == 0) break;
       double cs = sqrt(nx) / norm;
       cd ph = nx > 0 ? cscale(x, 1 / sqrt(nx)) : (cd){1, 0}, sn = cscale(cmul(ph, cconj(y)), 1 / norm);
-      for (int64_t j = k > lo ? k - 1 : lo; j < n; j++) {
-        cd p = h[k * n + j], r = h[(k + 1) * n + j];
-        h[k * n + j] = cadd(cscale(p, cs), cmul(sn, r));
-        h[(k + 1) * n + j] = csub(cscale(r, cs), cmul(cconj(sn), p));
-      }
-      for (int64_t i = 0; i <= (k + 2 < hi ? k + 2 : hi); i++) {
-        cd p = h[i * n + k], r = h[i * n + k + 1];
-        h[i * n + k] = cadd(cscale(p, cs), cmul(cconj(sn), r));
-        h[i * n + k + 1] = csub(cscale(r, cs), cmul(sn, p));
-      }
-      for (int64_t i = 0; i < n; i++) {
-        cd p = q[i * n + k], r = q[i * n + k + 1];
-        q[i * n + k] = cadd(cscale(p, cs), cmul(cconj(sn), r));
-        q[i * n + k + 1] = csub(cscale(r, cs), cmul(sn, p));
-      }
+      const int64_t from = k > lo ? k - 1 : lo, end = k + 2 < hi ? k + 2 : hi;
+      tl_turn_complex(h + k * n + from, h + (k + 1) * n + from, 1, n - from, cs, sn);
+      tl_turn_complex(h + k, h + k + 1, n, end + 1, cs, cconj(sn));
+      tl_turn_complex(q + k * n, q + (k + 1) * n, 1, n, cs, cconj(sn));
       if (k + 1 < hi) {
         x = h[(k + 1) * n + k];
         y = h[(k + 2) * n + k];
@@ -581,19 +558,31 @@ KERNEL(k_eig)
   if (square(a, k->name)) return NULL;
   const int64_t n = N(a), nb = batches(a);
   const tl_dtype dt = a->dtype == TL_F64 || a->dtype == TL_C128 ? TL_C128 : TL_C64;
-  TlTensor *h = copy_of(a, TL_C128), *t[2] = {batched(a, 1, n, 0, TL_C128), batched_columns(a, n, n, TL_C128)};
-  cd *q = tl_array(n * n + 2 * n + 1, sizeof(cd));
-  bool ok = h && t[0] && t[1] && q, fine = true;
+  const tl_dtype w = wide(a->dtype);
+  TlTensor *h = copy_of(a, w), *t[2] = {batched(a, 1, n, 0, TL_C128), batched_columns(a, n, n, TL_C128)};
+  cd *work = tl_array(3 * n * n + 2 * n + 1, sizeof(cd));
+  bool ok = h && t[0] && t[1] && work, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && a->numel; b++) {
-    cd *H = P(h, cd, b * n * n), *w = P(t[0], cd, b * n), *V = P(t[1], cd, b * n * n), *x = q + n * n;
+    cd *values = P(t[0], cd, b * n), *V = P(t[1], cd, b * n * n), *H = work, *q = H + n * n, *own = q + n * n,
+       *x = own + n * n;
+    if (w == TL_F64) { /* real until it has a form that rotations keep */
+      double *r = P(h, double, b * n * n), *o = (double *)own;
+      hessenberg_r(r, o, n, (double *)x);
+      for (int64_t i = 0; i < n * n; i++) H[i] = (cd){r[i], 0};
+      for (int64_t i = 0; i < n * n; i++) q[i] = (cd){o[i % n * n + i / n], 0};
+    } else {
+      hessenberg_c(P(h, cd, b * n * n), own, n, x);
+      memcpy(H, P(h, cd, b * n * n), (size_t)(n * n) * sizeof *H);
+      for (int64_t i = 0; i < n * n; i++) q[i] = own[i % n * n + i / n];
+    }
     double size = 0;
     for (int64_t i = 0; i < n * n; i++) size = fmax(size, fabs(H[i].re) + fabs(H[i].im));
-    fine = schur(H, q, n, x);
+    fine = stopped || schur(H, q, n);
     for (int64_t c = 0; c < n; c++) {
       if (tick(n * c)) break;
-      w[c] = H[c * n + c];
-      if (!tl_is_complex(a->dtype) && fabs(w[c].im) < 1e-14 * size) w[c].im = 0;
+      values[c] = H[c * n + c];
+      if (!tl_is_complex(a->dtype) && fabs(values[c].im) < 1e-14 * size) values[c].im = 0;
       x[c] = (cd){1, 0};
       for (int64_t i = c - 1; i >= 0; i--) { /* eigenvector of the triangle */
         cd s = {0, 0}, d = csub(H[i * n + i], H[c * n + c]);
@@ -603,10 +592,10 @@ KERNEL(k_eig)
       }
       double norm = 0, top = -1;
       cd ph = {1, 0};
+      memset(V + c * n, 0, (size_t)n * sizeof *V);
+      for (int64_t j = 0; j <= c; j++) axpy_c(V + c * n, x[j], q + j * n, (intptr_t)n);
       for (int64_t i = 0; i < n; i++) {
-        cd s = {0, 0};
-        for (int64_t j = 0; j <= c; j++) s = cadd(s, cmul(q[i * n + j], x[j]));
-        V[c * n + i] = s;
+        const cd s = V[c * n + i];
         norm += cnorm2(s);
         if (cnorm2(s) > top) {
           top = cnorm2(s);
@@ -616,13 +605,13 @@ KERNEL(k_eig)
       ph = cscale(cconj(ph), 1 / (sqrt(top) * sqrt(norm))); /* unit norm, largest component real */
       for (int64_t i = 0; i < n; i++) {
         V[c * n + i] = cmul(V[c * n + i], ph);
-        if (!tl_is_complex(a->dtype) && w[c].im == 0) V[c * n + i].im = 0;
+        if (!tl_is_complex(a->dtype) && values[c].im == 0) V[c * n + i].im = 0;
       }
     }
     ok = !interrupted();
   }
   Py_XDECREF(h);
-  tl_free(q);
+  tl_free(work);
   PyObject *r = pack(2, t, (tl_dtype[]){dt, dt}, 0, ok && fine);
   return !fine && ok ? no_convergence("linalg.eig", b - 1) : r;
 }

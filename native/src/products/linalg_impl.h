@@ -1,7 +1,7 @@
 /* linalg_impl.h: matrix factorisations in double precision for elements T, real or complex; linalg.c includes it twice
- * and defines the arithmetic: ADD SUB MUL CONJ SCALE(a, real) RE IM PIVOT NORM2 (|a|^2) FROM(real) INV, ISZERO.
- * Row-major, leading dimension = number of columns. Textbook algorithms in LAPACK's conventions, counting in
- * pointers' width: in WASM no loop of 64-bit counts becomes vectors. A factor of zero is
+ * and defines the arithmetic: ADD SUB MUL CONJ SCALE(a, real) RE IM DOT AXPY ROW TAKE_TWO (spectral.h) PIVOT NORM2
+ * (|a|^2) FROM(real) INV, ISZERO. Row-major, leading dimension = number of columns. Textbook algorithms in LAPACK's
+ * conventions, counting in pointers' width: in WASM no loop of 64-bit counts becomes vectors. A factor of zero is
  * multiplied like any other: a NaN beside it spreads, as in LAPACK, and no determinant or solution hides it. */
 
 /* LU with partial pivoting of an m x n panel with row stride lda, in place; piv counts from 1, whole rows of `width`
@@ -200,7 +200,7 @@ static bool F(tridiagonal)(T *a, intptr_t n, double *w, double *e, T *v, T *p) {
     for (intptr_t i = 1; i < r; i++) v[i] = a[(k + 1 + i) * n + k];
     T dot = FROM(0), *b = a + (k + 1) * (n + 1); /* what is left, r x r */
     for (intptr_t i = 0; i < r; i++) {           /* p = b v, each element of the triangle read once */
-      p[i] = ADD(F(row)(b + i * n, v, v[i], p, i), MUL(b[i * (n + 1)], v[i]));
+      p[i] = ADD(ROW(b + i * n, v, v[i], p, i), MUL(b[i * (n + 1)], v[i]));
     }
     for (intptr_t i = 0; i < r; i++) {
       p[i] = MUL(tau, p[i]);
@@ -208,7 +208,7 @@ static bool F(tridiagonal)(T *a, intptr_t n, double *w, double *e, T *v, T *p) {
     }
     T half = SCALE(MUL(tau, dot), -0.5);
     for (intptr_t i = 0; i < r; i++) p[i] = ADD(p[i], MUL(half, v[i]));
-    for (intptr_t i = 0; i < r; i++) F(take_two)(b + i * n, v[i], p, p[i], v, i + 1);
+    for (intptr_t i = 0; i < r; i++) TAKE_TWO(b + i * n, v[i], p, p[i], v, i + 1);
   }
   for (intptr_t i = 0; i < n; i++) w[i] = RE(a[i * n + i]);
   if (n) e[n - 1] = 0;
@@ -228,7 +228,7 @@ static bool F(reflections)(const T *a, intptr_t n, T *z, T *v) {
     for (intptr_t i = 1; i < r; i++) v[i] = a[(k + 1 + i) * n + k];
     for (intptr_t c = k + 1; c < n; c++) { /* column c of Q is row c of z */
       T *q = z + c * n + k + 1;
-      F(axpy)(q, SUB(FROM(0), MUL(tau, F(dot)(v, q, r))), v, r);
+      AXPY(q, SUB(FROM(0), MUL(tau, DOT(v, q, r))), v, r);
     }
   }
   return true;
@@ -237,7 +237,7 @@ static bool F(reflections)(const T *a, intptr_t n, T *z, T *v) {
 /* Hermitian a (lower triangle read) to eigenvalues w, ascending, and vectors as the columns of a; false: no convergence
  */
 static bool F(eigh)(T *a, intptr_t n, double *w, T *work, double *e) { /* e: 3 n */
-  T *z = work + 2 * n; /* n x n, eigenvectors in rows */
+  T *z = work + 2 * n;                                                 /* n x n, eigenvectors in rows */
   if (!F(tridiagonal)(a, n, w, e, work, work + n) || !F(reflections)(a, n, z, work)) return true;
   for (intptr_t l = 0; l < n; l++)
     for (int iter = 0;; iter++) {
@@ -266,10 +266,29 @@ static bool F(eigh)(T *a, intptr_t n, double *w, T *work, double *e) { /* e: 3 n
   return true;
 }
 
+/* a (n x n) = Q h Q^H with h, in its place, zero below the first subdiagonal. v: n elements */
+static void F(hessenberg)(T *a, T *q, intptr_t n, T *v) {
+  for (intptr_t i = 0; i < n * n; i++) q[i] = FROM(0);
+  for (intptr_t i = 0; i < n; i++) q[i * n + i] = FROM(1);
+  for (intptr_t k = 0; k + 2 < n && !tick(3 * n * (n - k)); k++) {
+    const intptr_t r = n - k - 1;
+    T *x = a + (k + 1) * n + k, tau = F(reflector)(x, r, n);
+    F(reflect)(x, n, CONJ(tau), x + 1, r, r, n);
+    v[0] = FROM(1);
+    for (intptr_t i = 1; i < r; i++) {
+      v[i] = CONJ(x[i * n]);
+      x[i * n] = FROM(0);
+    }
+    for (intptr_t i = 0; i < 2 * n; i++) { /* rows of a and q from the right */
+      T *row = (i < n ? a + i * n : q + (i - n) * n) + k + 1;
+      AXPY(row, SUB(FROM(0), MUL(tau, DOT(v, row, r))), v, r);
+    }
+  }
+}
+
 /* q := (I - tau v v^H) q for each of the rows of q, vectors of m elements */
 static void F(reflect_rows)(const T *v, T tau, T *q, intptr_t m, intptr_t rows, intptr_t lq) {
-  for (intptr_t c = 0; c < rows && !ISZERO(tau); c++, q += lq)
-    F(axpy)(q, SUB(FROM(0), MUL(tau, F(dot)(v, q, m))), v, m);
+  for (intptr_t c = 0; c < rows && !ISZERO(tau); c++, q += lq) AXPY(q, SUB(FROM(0), MUL(tau, DOT(v, q, m))), v, m);
 }
 
 /* rows := the unit vectors, then the reflections of rows `from` - k of v, in turn from the last */
@@ -304,8 +323,8 @@ static bool F(bidiagonal)(T *a, intptr_t m, intptr_t n, double *d, double *e, T 
     e[k] = RE(h[0]);
     h[0] = FROM(1);
     for (intptr_t i = 0; i < r; i++) w[i] = FROM(0);
-    for (intptr_t c = 0; c < q; c++) F(axpy)(w, h[c], next + c * m + 1, r);
-    for (intptr_t c = 0; c < q; c++) F(axpy)(next + c * m + 1, SUB(FROM(0), MUL(right[k], CONJ(h[c]))), w, r);
+    for (intptr_t c = 0; c < q; c++) AXPY(w, h[c], next + c * m + 1, r);
+    for (intptr_t c = 0; c < q; c++) AXPY(next + c * m + 1, SUB(FROM(0), MUL(right[k], CONJ(h[c]))), w, r);
   }
   return true;
 }

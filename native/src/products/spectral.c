@@ -91,7 +91,18 @@ static void turn(double *z, intptr_t step, intptr_t width, const double *c, cons
   }
 }
 
-/* ---- eigenvalues of a tridiagonal matrix: implicit QL with Wilkinson's shift -------------------------------------- */
+void tl_turn_complex(tl_c128 *p, tl_c128 *q, intptr_t step, intptr_t n, double c, tl_c128 s) {
+  const v2d cc = vd_set1(c), re = vd_set1(s.re), im = {-s.im, s.im};
+  for (intptr_t i = 0; i < n; i++, p += step, q += step) {
+    const v2d x = get2(&p->re), y = get2(&q->re);
+    const v2d xs = __builtin_shufflevector(x, x, 1, 0), ys = __builtin_shufflevector(y, y, 1, 0);
+    put2(&p->re, vd_madd(cc, x, vd_madd(re, y, im * ys)));
+    put2(&q->re, vd_madd(cc, y, vd_madd(im, xs, -(re * x))));
+  }
+}
+
+/* ---- eigenvalues of a tridiagonal matrix: implicit QL with Wilkinson's shift --------------------------------------
+ */
 void tl_ql_sweep(double *w, double *e, double *z, intptr_t width, intptr_t l, intptr_t m, double *cs) {
   double g = (w[l + 1] - w[l]) / (2 * e[l]), r = hypot(g, 1), s = 1, c = 1, sub = 0, *sn = cs + (m - l);
   intptr_t n = 0;
@@ -120,7 +131,8 @@ void tl_ql_sweep(double *w, double *e, double *z, intptr_t width, intptr_t l, in
   turn(z + m * width, -width, width, cs, sn, n);
 }
 
-/* ---- singular values of a bidiagonal matrix: implicit QR after Demmel and Kahan ----------------------------------- */
+/* ---- singular values of a bidiagonal matrix: implicit QR after Demmel and Kahan -----------------------------------
+ */
 /* A block of the matrix from one end (dir 1) or the other (-1): backwards it is the transposed matrix, so that left
  * and right vectors change places. */
 typedef struct {
