@@ -9,7 +9,12 @@ const STOPS = 9; // pictures on the way that stay to be seen
 const FRAME = 60; // ms
 
 const $ = (id) => document.getElementById(id);
-const plot = new Plot($("plot"), { label: "Loss", smooth: 0.95, xMin: 0, format: (value) => String(+value.toFixed(2)) });
+const plot = new Plot($("plot"), {
+  label: "Loss",
+  smooth: 0.95,
+  xMin: 0,
+  format: (value) => String(+value.toFixed(2)),
+});
 const dark = matchMedia("(prefers-color-scheme: dark)");
 let shown = null;
 let began = null; // {step, time}
