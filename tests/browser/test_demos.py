@@ -183,7 +183,8 @@ def test_balance(visit, kind):
     page.wait(READY, 10)
 
 
-@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
 def test_diffusion(visit, kind):
     page = start(
         visit,

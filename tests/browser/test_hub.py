@@ -134,6 +134,7 @@ def test_another_file_by_then(driver, weights, data, wheel_name):
         python(driver, "torch.hub.remove_download(URL)")
 
 
+@pytest.mark.slow
 def test_hash_and_errors(driver, weights, data, wheel_name):
     import hashlib
 
