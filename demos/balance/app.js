@@ -41,10 +41,11 @@ function seen(answer) {
   if (!answer.plays && answer.update !== lastUpdate) plot.add(answer.update, answer.length);
   lastUpdate = answer.update;
   const [place, angle] = carts[0];
+  const degrees = ((angle * 180) / Math.PI).toFixed(1);
   $("rails").setAttribute(
     "aria-label",
     answer.plays
-      ? `A cart ${place.toFixed(1)} m from the middle; its pole leans by ${((angle * 180) / Math.PI).toFixed(1)} degrees`
+      ? `A cart ${place.toFixed(1)} m from the middle; its pole leans by ${degrees} degrees`
       : `${carts.length} carts that learn`,
   );
 }

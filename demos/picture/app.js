@@ -82,7 +82,8 @@ async function prepare() {
   const head = new TextEncoder().encode(`P6\n${width} ${height}\n255\n`);
   const bytes = new Uint8Array(head.length + 3 * width * height);
   bytes.set(head);
-  for (let from = 0, to = head.length; from < data.length; from += 4, to += 3) bytes.set(data.slice(from, from + 3), to);
+  for (let from = 0, to = head.length; from < data.length; from += 4, to += 3)
+    bytes.set(data.slice(from, from + 3), to);
   await demo.engine.request("write", { name: "picture.ppm", bytes });
 }
 
@@ -93,5 +94,6 @@ function draw(bytes) {
   const pixels = new ImageData(new Uint8ClampedArray(bytes.slice(4)), width, height);
   canvas.getContext("2d").putImageData(pixels, 0, 0);
   canvas.setAttribute("aria-label", `The network's picture, ${width} by ${height} pixels`);
-  $("drawn-caption").textContent = width > $("target").width ? "What it draws, at three times the size" : "What it draws";
+  $("drawn-caption").textContent =
+    width > $("target").width ? "What it draws, at three times the size" : "What it draws";
 }

@@ -79,7 +79,9 @@ const address = (name) => new URL(`weights/${name}`, site).href;
 async function prepare() {
   if (!passages) throw new Error("There is nothing to search: open a file with text.");
   if (!FILES.every((name) => weights[name])) {
-    throw new Error("This site was built without the model's weights: python demos/build.py --weights puts them there.");
+    throw new Error(
+      "This site was built without the model's weights: python demos/build.py --weights puts them there.",
+    );
   }
   for (const name of FILES) {
     await demo.engine.request("fetch", { url: address(name), name, digest: weights[name] });

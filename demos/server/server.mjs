@@ -7,8 +7,8 @@
 //   GET  /health    200 {"status": "ok"}, or 503 while it ends
 //   GET  /metrics   Prometheus' text
 //
-// Requests that come while the model computes are answered together. The weights are loaded once, and kept in the folder
-// cache when they came from an address. SIGTERM and SIGINT let what has begun end.
+// Requests that come while the model computes are answered together. The weights are loaded once, and kept in the
+// folder cache when they came from an address. SIGTERM and SIGINT let what has begun end.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";

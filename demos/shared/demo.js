@@ -9,9 +9,9 @@ import { keepAll, keptOverReload, prepareOffline } from "./offline.js";
 const $ = (id) => document.getElementById(id);
 const LOOK = new URL("./look.js", import.meta.url);
 
-/** Opens the page's script. `python`: the page's own Python, from the site's root, with answer(question). `prepare()` is
- * awaited before each run. While a script runs, `question()` is asked every `every` ms, and `seen(answer)` gets what the
- * answer is, once more when the script has ended. `printed(text)` gets what the script prints. */
+/** Opens the page's script. `python`: the page's own Python, from the site's root, with answer(question). `prepare()`
+ * is awaited before each run. While a script runs, `question()` is asked every `every` ms, and `seen(answer)` gets what
+ * the answer is, once more when the script has ended. `printed(text)` gets what the script prints. */
 export async function openDemo({ script, python, files, prepare, question = () => ({}), seen, every = 250, printed }) {
   let looking = false;
   const engine = new Engine({ files, extend: `${LOOK}?python=${python}` });

@@ -30,9 +30,9 @@ export class Engine extends EventTarget {
   #timers = [];
 
   /** `files`: what the script finds beside itself, as {name: URL}. `extend`: the URL of a module for the worker, with
-   * install({pyodide, folder, post}), which returns the Python module that runs scripts; where it has them prepare(source)
-   * before a run and done() after it; and `requests`, see request(). `runtime`: {pyodide, wheel}, the addresses of Pyodide's folder
-   * and of torchlite, where no files.json of a demo site tells them.
+   * install({pyodide, folder, post}), which returns the Python module that runs scripts; where it has them
+   * prepare(source) before a run and done() after it; and `requests`, see request(). `runtime`: {pyodide, wheel},
+   * the addresses of Pyodide's folder and of torchlite, where no files.json of a demo site tells them.
    * @param {{ files?: object, extend?: string, runtime?: { pyodide: string, wheel: string } }} options */
   constructor({ files = {}, extend, runtime } = {}) {
     super();

@@ -179,6 +179,10 @@ def test_printing_leaves_the_page_alive(visit, kind):
     run_script(page, "import sys\nfor i in range(300): print(i, file=(sys.stdout, sys.stderr)[i % 2])\n")
     page.wait(f"{CONSOLE}.includes('Finished in') && !{CONSOLE}.includes('row')", 20)
     assert page.eval(CONSOLE).splitlines()[:300] == [str(i) for i in range(300)]
+    # a progress bar draws its line again and again
+    run_script(page, "print('a')\nfor i in range(500): print(f'\\r{i} of 500', end='')\nprint('\\rb\\r\\nc')\n")
+    page.wait(f"{CONSOLE}.includes('Finished in') && !{CONSOLE}.includes('299')", 20)
+    assert page.eval(CONSOLE).splitlines()[:3] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("body", ["print('hello world')", "time.sleep(100)"], ids=["printing", "asleep"])

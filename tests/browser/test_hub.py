@@ -134,6 +134,7 @@ def test_another_file_by_then(driver, weights, data, wheel_name):
         python(driver, "torch.hub.remove_download(URL)")
 
 
+@pytest.mark.slow
 def test_hash_and_errors(driver, weights, data, wheel_name):
     import hashlib
 
@@ -141,7 +142,10 @@ def test_hash_and_errors(driver, weights, data, wheel_name):
     load(driver, weights, wheel_name)
     python(driver, f"torch.hub.download_url_to_file(URL, 'w.pt', '{digest[:8]}', progress=False)")
     assert python(driver, "os.path.getsize('w.pt')") == len(data)
-    code = "try:\n    torch.hub.download_url_to_file(%s, 'x.pt', %r)\nexcept Exception as e:\n    r = f'{type(e).__name__}: {e}'\nr"
+    code = (
+        "try:\n    torch.hub.download_url_to_file(%s, 'x.pt', %r)\n"
+        "except Exception as e:\n    r = f'{type(e).__name__}: {e}'\nr"
+    )
     assert 'RuntimeError: invalid hash value (expected "0000", got' in python(driver, code % ("URL", "0000"))
     assert python(driver, "[os.path.exists('x.pt'), torch.hub.downloads()]") == [False, []]
     assert python(driver, code % ("URL[:-4] + 'w_missing'", None)).startswith("HTTPError: HTTP Error 404")

@@ -46,5 +46,7 @@ const rate = Math.ceil((requests * 4) / 5) / ((performance.now() - began) / 1000
 const late = await memory();
 times.sort((a, b) => a - b);
 const at = (share) => +times[Math.min(times.length - 1, Math.floor(times.length * share))].toFixed(2);
-console.log(JSON.stringify({ requests: times.length, p50: at(0.5), p99: at(0.99), rate: Math.round(rate), early, late }));
+console.log(
+  JSON.stringify({ requests: times.length, p50: at(0.5), p99: at(0.99), rate: Math.round(rate), early, late }),
+);
 process.exit(0);

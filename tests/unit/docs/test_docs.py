@@ -52,7 +52,7 @@ def run(*args, cwd=ROOT):
 
 @pytest.mark.parametrize(
     "page, number, words, code",
-    [s for s in SNIPPETS if not {"notebook", "pyscript", "spirals"} & set(s[2])],  # these in other tests
+    [s for s in SNIPPETS if not {"notebook", "pyscript", "spirals", "torchrun"} & set(s[2])],  # these in other tests
     ids=lambda v: str(v) if isinstance(v, (str, int)) and len(str(v)) < 20 else "",
 )
 def test_snippet(page, number, words, code, tmp_path):
