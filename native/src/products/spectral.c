@@ -92,12 +92,12 @@ static void turn(double *z, intptr_t step, intptr_t width, const double *c, cons
 }
 
 void tl_turn_complex(tl_c128 *p, tl_c128 *q, intptr_t step, intptr_t n, double c, tl_c128 s) {
-  const v2d cc = vd_set1(c), re = vd_set1(s.re), im = {-s.im, s.im};
+  const v2d cc = v2_set1(c), re = v2_set1(s.re), im = {-s.im, s.im};
   for (intptr_t i = 0; i < n; i++, p += step, q += step) {
-    const v2d x = get2(&p->re), y = get2(&q->re);
+    const v2d x = v2_load(&p->re), y = v2_load(&q->re);
     const v2d xs = __builtin_shufflevector(x, x, 1, 0), ys = __builtin_shufflevector(y, y, 1, 0);
-    put2(&p->re, vd_madd(cc, x, vd_madd(re, y, im * ys)));
-    put2(&q->re, vd_madd(cc, y, vd_madd(im, xs, -(re * x))));
+    put2(&p->re, v2_madd(cc, x, v2_madd(re, y, im * ys)));
+    put2(&q->re, v2_madd(cc, y, v2_madd(im, xs, -(re * x))));
   }
 }
 
