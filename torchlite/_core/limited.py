@@ -196,6 +196,10 @@ def _turns_innermost(t: Tensor, dims: Any) -> bool:
     return bool(inner) and min(inner, key=lambda d: (t.stride(d), -d)) in [d % t.dim() for d in dims]
 
 
+def _reduces_nothing(t: Tensor, dims: Any) -> bool:
+    return all(t.shape[d] == 1 for d in ((dims,) if isinstance(dims, int) else dims or range(t.dim())))
+
+
 def _letter(kernel: str, dtype: DType, args: Any) -> str:
     if dtype in _UNSIGNED:
         if kernel == "round" and len(args) > 1 and args[1]:
@@ -209,6 +213,8 @@ def _letter(kernel: str, dtype: DType, args: Any) -> str:
         return "-"
     if kernel in ("sum", "cumsum") and how == "-" and not (args[0].numel() and (args[0].dim() or kernel == "sum")):
         return "w"
+    if kernel == "linalg_vector_norm" and how == "-" and dtype is not _E8M0 and _reduces_nothing(*args[:3:2]):
+        return "w"  # abs
     if kernel in _SELECTIONS and dtype in _UNSIGNED and not args[0].dim():
         return "o"  # one element: nothing is compared
     if not dtype.is_floating_point:

@@ -20,7 +20,8 @@ _IGNORED = """arange are_deterministic_algorithms_enabled as_strided as_tensor a
     kaiser_window linspace load logspace manual_seed normal ones promote_types rand rand_like randint randint_like
     randn randn_like randperm range result_type save scalar_tensor seed set_default_device set_default_tensor_type
     set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal set_grad_enabled
-    set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always tensor tril_indices
+    set_num_interop_threads set_num_threads set_printoptions set_rng_state set_warn_always sparse_bsc_tensor
+    sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor sparse_csr_tensor tensor tril_indices
     triu_indices typename use_deterministic_algorithms vander vmap zeros hsmm segment_reduce explain
     self_test install_as_torch celu_ classproperty cond convolution_backward cudnn_affine_grid_generator
     cudnn_batch_norm cudnn_convolution cudnn_convolution_add_relu cudnn_convolution_relu cudnn_convolution_transpose

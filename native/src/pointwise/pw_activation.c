@@ -255,11 +255,13 @@ PyObject *pw_hardtanh(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
     return NULL;
   }
   for (int i = 1; i < 3 && i < nargs; i++)
-    if (tl_check_room(args[i], d) < 0 || tl_double(args[i], i == 1 ? &lo : &hi) < 0) return NULL;
-  if (!(lo <= hi)) return TL_FALLBACK(); /* clamp's: the upper bound, or NaN */
+    if (tl_double(args[i], i == 1 ? &lo : &hi) < 0) return NULL;
   if (d == TL_U8 && (lo < 0 || hi < 0)) {
     PyErr_SetString(PyExc_RuntimeError, "cannot do hardtanh on an unsigned type with negative limits");
     return NULL;
   }
+  for (int i = 1; i < 3 && i < nargs; i++)
+    if (tl_check_room(args[i], d) < 0) return NULL;
+  if (!(lo <= hi)) return TL_FALLBACK(); /* clamp's: the upper bound, or NaN */
   return pw_act(k, args, nargs, out);
 }
