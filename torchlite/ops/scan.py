@@ -182,7 +182,10 @@ def diff(self, n=1, dim=-1, prepend=None, append=None):
         x = torch.cat(parts, dim)
     if n == 0:  # without what was to come before and after
         return self.clone()
-    for _ in range(min(n, x.size(dim))):
+    n = min(n, x.size(dim))
+    if n and not x.numel():  # all but the last step at once, as an empty tensor may be of any length
+        x, n = x.narrow(dim, 0, x.size(dim) - n + 1), 1
+    for _ in range(n):
         a, b = x.narrow(dim, 1, x.size(dim) - 1), x.narrow(dim, 0, x.size(dim) - 1)
         x = torch.logical_xor(a, b) if x.dtype == torch.bool else a - b
     return x
