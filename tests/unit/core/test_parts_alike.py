@@ -84,3 +84,23 @@ torch.utils.data.default_collate([np.int64(3), ()])
 """)
 def test_tensors_of_data(line):
     alike(line)
+
+
+SPARSE = """\
+i = [[0, 1, 0, 1], [1, 0, 1, 1]]; s = torch.sparse_coo_tensor(i, torch.ones(4), (2, 3), check_invariants=False)
+d = (torch.arange(6.0).reshape(2, 3) + 1).requires_grad_(); c = d.to_sparse_csr(); import pickle
+"""
+
+
+@cases("""
+torch.autograd.grad(torch.sparse.sum(d.sparse_mask(s)), d)
+torch.autograd.grad((d.sparse_mask(s).to_dense() ** 2).sum(), d)
+torch.autograd.grad((s.requires_grad_().coalesce().sparse_mask(s.detach()).to_dense() ** 2).sum(), s)[0].to_dense()
+b = torch.tensor([[True, False], [False, False]]); b + torch.tensor([[False, True], [False, True]]).to_sparse(), b
+c.mul_(3); torch.autograd.grad(c.select(0, 1).sum(), d)
+c.fill_(1); y = c.select(0, 1); y.requires_grad, torch.autograd.grad(y.sum(), d)
+y = c.clone().copy_(c); y.to_dense(), torch.autograd.grad(y.to_dense().sum(), d)
+y = pickle.loads(pickle.dumps(c.detach().requires_grad_())); y.requires_grad, y.is_leaf, y.to_dense()
+""")
+def test_sparse(line):
+    alike(SPARSE + line)
