@@ -337,6 +337,7 @@ static int find_dtype(PyObject *o, int depth, Seen *s) {
 }
 
 static int store(PyObject *o, tl_dtype d, void *p) {
+  if (PyFloat_CheckExact(o) || PyLong_CheckExact(o)) return tl_scalar_store(d, p, o);
   bool whole = tl_is_integral(d);
   if (TL_CHECK(o)) {
     TlTensor *t = (TlTensor *)o;
