@@ -39,10 +39,17 @@ MEANT = [
     Meant("warnings", r"^LSTM\(.*proj_size", "oneDNN", 0, "a warning of oneDNN, which torchlite does not use"),
     Meant(
         "stride",
-        "^(ConvTranspose3d|PoissonNLLLoss|CTCLoss)",
+        "^(ConvTranspose3d|PoissonNLLLoss|CTCLoss|SoftMarginLoss)",
         "",
         0,
         "PyTorch's kernel or formula keeps the layout of the input where torchlite's result is contiguous",
+    ),
+    Meant(
+        "value",
+        "^CTCLoss",
+        r"PyTorch \[.*inf.*torchlite \[.*nan",
+        0,
+        "an infinite gradient: PyTorch multiplies by it last, torchlite on the way, where 0 * inf is NaN",
     ),
     # optimizers
     Meant(
@@ -70,14 +77,27 @@ MEANT = [
     Meant(
         "keys|type",
         "^GeneralizedPareto.*float64|kl with GeneralizedPareto",
-        r"log_prob|cdf|beside|kl|grad of",
+        r"log_prob|cdf|beside|of another shape|kl|grad of",
         0,
         "PyTorch's log_prob and cdf have a constant of float32, and refuse float64",
     ),
     Meant(
         "keys|type", "kl with", "'kl'|grad of kl", 0, "PyTorch's kl of two batch shapes adds in place, and may not fit"
     ),
-    Meant("stride", "^LowRank", "grad of kl", 0, "the layout of a gradient follows from the formula"),
+    Meant(
+        "stride",
+        "^LowRank|^MultivariateNormal.* kl with LowRank",
+        "grad of kl",
+        0,
+        "the layout of a gradient follows from the formula",
+    ),
+    Meant(
+        "value",
+        "^LKJCholesky",
+        r"(sample|log_prob|beside)'\].*PyTorch \[(1\.49\d+e-154|-?\d{3,}\.)",
+        0,
+        "the last diagonal element of a sample is 1 less a sum of squares: rounding makes that 0, or not",
+    ),
     Meant("text", "^Wishart", "of another shape", 0, "a value without matrices: which function refuses it"),
     Meant("value", "^VonMises.*float64", "", 1e-6, "PyTorch's log of a Bessel function is a fit"),
     # functions
@@ -150,6 +170,27 @@ MEANT = [
         "",
         0,
         "torchlite's __array__ takes copy=, PyTorch's does not",
+    ),
+    Meant(
+        "type",
+        r"out = np\.size\(x\)",
+        "builtin_function_or_method",
+        0,
+        "numpy returns x.size, a method: its class is another one once a class overrides it",
+    ),
+    Meant(
+        "raises nothing, TypeError",
+        r"o = torch\.(Tensor\.)?\w+\ny = o\.__reduce_ex__",
+        "cannot pickle 'torchlite._C.Op",
+        0,
+        "ops are pickled by copyreg's table, which a call of __reduce_ex__ passes by",
+    ),
+    Meant(
+        "warnings",
+        r"storage\(\)",
+        r"PyTorch \['UserWarning: TypedStorage is deprecated[^,]*\], torchlite \[\]",
+        0,
+        "PyTorch warns at each use of a typed storage, torchlite where a program makes one",
     ),
     Meant("raises RuntimeError, nothing", r" in x", "__contains__", 0, "a bool of numpy is looked for as a bool"),
     Meant("warnings", "^write .*uint8|tuple", "indexing with dtype torch.uint8", 0, "a warning before the result"),

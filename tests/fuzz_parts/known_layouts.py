@@ -38,6 +38,13 @@ LAYOUTS = [
         0,
         "PyTorch pads a jagged tensor only along its ragged dim",
     ),
+    Meant(
+        "shape",
+        r"nested_tensor_from_jagged\((?s:.*)to_padded_tensor",
+        r"out\[0\]",
+        0,
+        "PyTorch pads to the number of all rows where it was not told the longest part",
+    ),
     Meant("stride", f"{SPARSE}|{NESTED}", r"out\[1\]", 0, "the layout of the gradient of a part"),
     Meant("stride", SPARSE, "", 0, "a dense product with a sparse matrix on the right is a transposed one"),
 ]

@@ -341,3 +341,4 @@ def set_view_base(out: Tensor, source: Tensor) -> None:
     base = out._base = source if source._base is None else source._base
     if out._dispatches:  # its memory is not the base's, its writes are
         _C.share_version(out, base)
+        out._stamp = base._version

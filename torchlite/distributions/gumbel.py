@@ -34,7 +34,7 @@ class Gumbel(TransformedDistribution):
             ExpTransform().inv,
             AffineTransform(loc=0, scale=-torch.ones_like(self.scale)),
             ExpTransform().inv,
-            AffineTransform(loc=self.loc, scale=-self.scale),
+            AffineTransform(loc=loc, scale=-self.scale),
         ]
         super().__init__(base, transforms, validate_args=validate_args)
 

@@ -278,6 +278,8 @@ def _reduce(func: Any, x: Any, dim: Any = None, keepdim: bool = False, **kwargs:
     several = isinstance(dim, (list, tuple))
     if ragged and not batch:
         d = x._ragged_idx - 1
+        if name == "mean" and not (x.is_floating_point() or x.is_complex()):  # PyTorch divides the sums
+            kwargs = {"dtype": torch.get_default_dtype(), **kwargs}
         parts = [func(p, [d] if several else d, keepdim, **kwargs) for p in x._parts()]
         if isinstance(parts[0], tuple):
             return type(parts[0])([torch.stack(list(column)) for column in zip(*parts)])

@@ -110,6 +110,8 @@ _uniform_, _normal_ = uniform_.__wrapped__, normal_.__wrapped__  # what other fu
 
 def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     """Normal(mean, std) restricted to [a, b], by rejection."""
+    if tensor.is_meta:
+        return tensor
     low, high = (a - mean) / std, (b - mean) / std
     if mean < a - 2 * std or mean > b + 2 * std:
         import warnings
@@ -121,8 +123,6 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
         )
     inside = (math.erf(high / math.sqrt(2.0)) - math.erf(low / math.sqrt(2.0))) / 2.0
     with torch.no_grad():
-        if tensor.is_meta:
-            return tensor
         if inside >= 0.3:
             tensor.normal_(mean, std, generator=generator)
             bad = (tensor < a) | (tensor > b)

@@ -177,7 +177,7 @@ def copy_(self, src, non_blocking):
     if not isinstance(src, torch.Tensor):
         _C.check_overlap(self)  # fill_ would write to an expanded tensor
         return self.fill_(src)
-    if self is not src:
+    if self is not src and not self._dispatches:
         _C.check_overlap(self, src)
     if src.dim() > self.dim():
         raise output_shape(self.shape, torch.broadcast_shapes(self.shape, src.shape))

@@ -78,10 +78,13 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
         loss = torch.where(empty, torch.where(ends == 0, 0.0, float("inf")).to(loss.dtype), loss)
     # PyTorch's gradient takes the inputs for normalised: it adds exp(log_probs) to the posterior's part
     valid = torch.arange(T, device=lp.device).unsqueeze(1) < lengths
-    mass = (lp.exp().sum(2) * valid).sum(0)
+    mass = torch.where(valid, lp.exp().sum(2), 0).sum(0)
     loss = loss + (mass - mass.detach())
+    never = loss == float("inf")
     if zero_infinity:
-        loss = torch.where(loss == float("inf"), 0, loss)
+        loss = torch.where(never, 0, loss)
+    else:  # PyTorch's gradient is NaN: that of -log(0)
+        loss = torch.where(never, -torch.where(never, mass * 0, 1).log(), loss)
     if reduction == 1:
         return (loss / torch.tensor(outs, dtype=loss.dtype, device=loss.device).clamp_min(1)).mean()
     if reduction == 2:

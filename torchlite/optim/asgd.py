@@ -64,8 +64,9 @@ class ASGD(_PerParameter):
             ax.add_(p.sub(ax).mul_(mu))
         else:
             ax.copy_(p)
-        state["eta"].fill_(lr / ((1 + lambd * lr * step) ** group["alpha"]))
-        state["mu"].fill_(1 / max(1, step - group["t0"]))
+        # by way of the default dtype, as in PyTorch: loaded states may have another one
+        state["eta"].copy_(torch.as_tensor(lr / ((1 + lambd * lr * step) ** group["alpha"])))
+        state["mu"].copy_(torch.as_tensor(1 / max(1, step - group["t0"])))
 
 
 from .._core import absent as _absent

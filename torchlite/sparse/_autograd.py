@@ -51,7 +51,7 @@ class Masked(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, g: Any) -> Any:
-        g = g if is_coo(g) else masked(g, ctx.mask)
+        g = Masked.apply(g, ctx.mask)
         return (ToDense.apply(g, None, True) if ctx.dense else g), None
 
 

@@ -39,7 +39,7 @@ class SparseTensor(torch.Tensor):
         if self._layout is torch.sparse_coo:
             parts: tuple[Any, ...] = (self._indices(), self._values(), self.size(), self.is_coalesced())
         else:
-            parts = (*self._parts, self.size())
+            parts = (*self._parts[:2], self.values(), self.size())
         return torch._utils._rebuild_sparse_tensor, (self._layout, parts)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
@@ -218,7 +218,7 @@ def coalesced(x: Any) -> Any:
 def add_rows(into: Any, at: Any, rows: Any) -> Any:
     """into[at[i]] += rows[i], also for bool, where the sum is "or"."""
     if into.dtype is torch.bool:
-        return into.to(torch.uint8).index_add_(0, at, rows.to(torch.uint8)).to(torch.bool)
+        return into.copy_(into.to(torch.uint8).index_add_(0, at, rows.to(torch.uint8)))
     return into.index_add_(0, at, rows)
 
 

@@ -238,15 +238,18 @@ PyObject *tl_m_tolist(TlTensor *t, PyObject *_) {
 }
 
 /* ---- torch.tensor ------------------------------------------------------------------------------------------------ */
-/* dtype: what the leaves have in common so far, -1 before the first */
 typedef struct {
   int ndim;
   int64_t shape[TL_MAX_DIMS];
-  int dtype;
-  bool any_dtype;
+  int dtype; /* what the leaves have in common so far, -1 before the first */
 } Seen;
 
-static bool is_number(PyObject *o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+static int name_error(PyObject *type, const char *format, PyObject *o) {
+  PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
+  if (name) PyErr_Format(type, format, name);
+  Py_XDECREF(name);
+  return -1;
+}
 
 static int see(Seen *s, tl_dtype d) {
   s->dtype = s->dtype < 0 ? (int)d : (int)tl_promote((tl_dtype)s->dtype, d);
@@ -261,7 +264,6 @@ static int see_numpy(Seen *s, PyObject *o) {
   snprintf(text, sizeof text, "%c%d", kind ? kind : '?', bytes);
   const char *at = strstr(known, text);
   if (at && (at[strlen(text)] == ' ' || !at[strlen(text)])) return see(s, (tl_dtype)((at - known) / 3));
-  if (s->any_dtype) return 0;
   PyObject *dtype = PyObject_GetAttrString(o, "dtype"), *type = dtype ? PyObject_GetAttrString(dtype, "type") : NULL;
   PyObject *name = type ? PyObject_GetAttrString(type, "__name__") : NULL,
            *e = name ? PyObject_CallFunctionObjArgs(tl_reg.unsupported_array, name, NULL) : NULL;
@@ -272,6 +274,10 @@ static int see_numpy(Seen *s, PyObject *o) {
   Py_XDECREF(dtype);
   return -1;
 }
+static int text_error(PyObject *o) {
+  PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", PyUnicode_Check(o) ? "str" : "bytes");
+  return -1;
+}
 static bool is_0d_array(PyObject *o) { return tl_is_ndarray(o) && PySequence_Size(o) < 0 && (PyErr_Clear(), true); }
 
 static PyObject *item_of(PyObject *o, bool list, bool tuple, Py_ssize_t i) { /* new reference */
@@ -279,74 +285,79 @@ static PyObject *item_of(PyObject *o, bool list, bool tuple, Py_ssize_t i) { /* 
   return tuple ? Py_XNewRef(PyTuple_GetItem(o, i)) : PySequence_GetItem(o, i);
 }
 
-/* shape from the first branch, dtype from all leaves */
-static int scan(PyObject *o, int depth, Seen *s) {
+/* the lengths of the data, of its first item, of that one's first item, and so on; `fill` looks at the other items */
+static int find_shape(PyObject *data, Seen *s) {
+  PyObject *o = Py_NewRef(data);
+  int r = 0;
+  while (PySequence_Check(o) && !TL_CHECK(o) && !is_0d_array(o) && (!tl_is_numpy_scalar(o) || PyUnicode_Check(o))) {
+    Py_ssize_t n = PySequence_Size(o);
+    if (n < 0 || s->ndim == TL_DIM_LIMIT) {
+      r = n < 0 ? -1 : name_error(PyExc_ValueError, "too many dimensions '%U'", o);
+      break;
+    }
+    s->shape[s->ndim++] = n;
+    if (!n) break;
+    PyObject *first = PySequence_GetItem(o, 0);
+    if (!first) {
+      r = -1;
+      break;
+    }
+    Py_DECREF(o);
+    o = first;
+  }
+  Py_DECREF(o);
+  return r;
+}
+
+/* the dtype that all leaves have in common */
+static int find_dtype(PyObject *o, int depth, Seen *s) {
   if (PyBool_Check(o)) return see(s, TL_BOOL);
   if (PyFloat_CheckExact(o)) return see(s, tl_default_dtype);
   if (PyLong_Check(o)) return see(s, TL_I64);
   if (PyComplex_CheckExact(o)) return see(s, tl_complex_of(tl_default_dtype));
+  if (TL_CHECK(o)) return see(s, (tl_dtype)((TlTensor *)o)->dtype);
+  if (PyUnicode_Check(o) || PyBytes_Check(o)) return text_error(o);
+  if (tl_is_numpy_scalar(o) || tl_is_ndarray(o)) return see_numpy(s, o);
+  if (PyFloat_Check(o)) return see(s, tl_default_dtype);
+  if (PyComplex_Check(o)) return see(s, tl_complex_of(tl_default_dtype));
+  if (!PySequence_Check(o)) return name_error(PyExc_RuntimeError, "Could not infer dtype of %U", o);
+  Py_ssize_t n = PySequence_Size(o);
+  if (n <= 0) return n < 0 ? -1 : see(s, tl_default_dtype);
+  if (depth >= TL_DIM_LIMIT) return name_error(PyExc_ValueError, "too many dimensions '%U'", o);
+  bool list = PyList_Check(o), tuple = PyTuple_Check(o);
+  int r = 0;
+  for (Py_ssize_t i = 0; i < n && !r; i++) {
+    PyObject *x = item_of(o, list, tuple, i);
+    if (!x) return -1;
+    if (x == o) PyErr_SetString(PyExc_TypeError, "new(): self-referential lists are incompatible");
+    r = x == o ? -1 : find_dtype(x, depth + 1, s);
+    Py_DECREF(x);
+  }
+  return r;
+}
+
+static int store(PyObject *o, tl_dtype d, void *p) {
+  if (PyFloat_CheckExact(o) || PyLong_CheckExact(o)) return tl_scalar_store(d, p, o);
+  bool whole = tl_is_integral(d);
   if (TL_CHECK(o)) {
     TlTensor *t = (TlTensor *)o;
-    if (t->numel != 1) { /* tensors in a list count as numbers, as in PyTorch */
-      bool index = tl_is_integral(t->dtype);
-      PyErr_SetString(index ? PyExc_TypeError : PyExc_ValueError,
-                      index ? "only integer tensors of a single element can be converted to an index"
-                            : "only one element tensors can be converted to Python scalars");
+    if (whole && (t->numel != 1 || !tl_is_integral((tl_dtype)t->dtype))) {
+      PyErr_SetString(PyExc_TypeError, "only integer tensors of a single element can be converted to an index");
       return -1;
     }
-    return see(s, (tl_dtype)t->dtype);
-  }
-  if (tl_is_numpy_scalar(o)) {
-    if (!PyUnicode_Check(o) && !PyBytes_Check(o)) return see_numpy(s, o);
-  } else if (tl_is_ndarray(o)) {
-    if (see_numpy(s, o) < 0) return -1;
-    if (is_0d_array(o)) return 0;
-  } else if (PyFloat_Check(o)) return see(s, tl_default_dtype);
-  else if (PyComplex_Check(o)) return see(s, tl_complex_of(tl_default_dtype));
-  if (PyUnicode_Check(o) || PyBytes_Check(o)) {
-    bool text = PyUnicode_Check(o);
-    if (text && depth && s->dtype < 0) PyErr_SetString(PyExc_ValueError, "too many dimensions 'str'");
-    else PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", text ? "str" : "bytes");
-    return -1;
-  }
-  if (PySequence_Check(o)) {
-    Py_ssize_t n = PySequence_Size(o);
-    if (n < 0) return -1;
-    if (depth >= TL_DIM_LIMIT) {
-      PyErr_Format(PyExc_ValueError, "too many dimensions '%s'", "list");
+    if (t->numel != 1) {
+      PyErr_SetString(PyExc_ValueError, "only one element tensors can be converted to Python scalars");
       return -1;
     }
-    if (depth == s->ndim) s->shape[s->ndim++] = n;
-    else if (s->shape[depth] != n) {
-      PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %d (got %zd)", (long long)s->shape[depth],
-                   depth, n);
-      return -1;
-    }
-    bool list = PyList_Check(o), tuple = PyTuple_Check(o);
-    for (Py_ssize_t i = 0; i < n; i++) {
-      PyObject *x = item_of(o, list, tuple, i);
-      if (!x) return -1;
-      if (depth + 1 < s->ndim && is_number(x)) {
-        PyErr_SetString(PyExc_TypeError, "not a sequence");
-        Py_DECREF(x);
-        return -1;
-      }
-      int r = scan(x, depth + 1, s);
-      Py_DECREF(x);
-      if (r < 0) return -1;
-    }
-    return 0;
-  }
-  if (s->any_dtype && (PyObject_HasAttrString(o, "__float__") || PyObject_HasAttrString(o, "__index__"))) return 0;
-  PyObject *name = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
-  if (name) PyErr_Format(PyExc_RuntimeError, "Could not infer dtype of %U", name);
-  Py_XDECREF(name);
-  return -1;
+  } else if (whole && !PyFloat_Check(o) && !PyComplex_Check(o) && !PyIndex_Check(o) && !tl_is_numpy_scalar(o) &&
+             !is_0d_array(o))
+    return name_error(PyExc_TypeError, "'%U' object cannot be interpreted as an integer", o);
+  return tl_scalar_store(d, p, o);
 }
 
 static int fill(PyObject *o, int depth, TlTensor *t, char **p) {
   if (depth == t->ndim) {
-    int r = tl_scalar_store(t->dtype, *p, o);
+    int r = store(o, (tl_dtype)t->dtype, *p);
     *p += tl_itemsize[t->dtype];
     return r;
   }
@@ -380,8 +391,9 @@ static PyObject *tensor_from_data(PyObject *mod, PyObject *args) {
   (void)mod;
   PyObject *data, *dt = Py_None;
   if (!PyArg_ParseTuple(args, "O|O", &data, &dt)) return NULL;
-  Seen s = {.dtype = -1, .any_dtype = dt != Py_None};
-  if (scan(data, 0, &s) < 0) return NULL;
+  Seen s = {.dtype = -1};
+  if (PyUnicode_Check(data) || PyBytes_Check(data)) return text_error(data), NULL;
+  if (find_shape(data, &s) < 0 || (dt == Py_None && find_dtype(data, 0, &s) < 0)) return NULL;
   tl_dtype d = s.dtype < 0 ? tl_default_dtype : (tl_dtype)s.dtype;
   if (tl_dtype_arg(dt, d, &d) < 0) return NULL;
   TlTensor *t = tl_empty(d, s.ndim, s.shape);

@@ -169,7 +169,7 @@ class PruningContainer(BasePruningMethod):
             # whole slices that are pruned already do not count
             dim = method.dim % t.dim()
             keep = mask.sum([d for d in range(t.dim()) if d != dim]) != 0
-            left = tuple(keep.nonzero().squeeze(1) if d == dim else slice(None) for d in range(t.dim()))
+            left = tuple(keep if d == dim else slice(None) for d in range(t.dim()))
         else:
             left = (slice(None),) * t.dim()
         new = mask.clone()
