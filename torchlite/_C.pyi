@@ -187,6 +187,7 @@ class TensorBase:
     def is_leaf(self) -> _bool: ...
     grad_fn: Any
     data: Tensor
+    _memory: Tensor
     @property
     def T(self) -> Tensor: ...
     @property

@@ -131,7 +131,7 @@ class BackwardCFunction(FunctionCtx, Node):
             ]
             self.saved_for_forward = self._unpacked(self.ahead)
             try:
-                pushed = self._function.jvp(self, *tangents)
+                pushed = self._function.jvp(self, *(t if t is None else t.clone() for t in tangents))  # it may write
             finally:
                 self.saved_for_forward = None
             pushed = pushed if isinstance(pushed, tuple) else (pushed,)

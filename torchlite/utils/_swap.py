@@ -29,7 +29,7 @@ def swap_tensors(t1: Any, t2: Any) -> None:
         return
     core: Any = torch._C
     off, plain = core._DisableTorchDispatch(), core.DisableTorchFunctionSubclass()
-    data = core.TensorBase.data  # the memory, whatever a class makes of it
+    data = core.TensorBase._memory  # of any kind, whatever a class makes of it
     pair = (t1, t2)
     with off, plain, torch.no_grad():
         grads = [t.grad for t in pair]

@@ -176,8 +176,8 @@ static PyObject *get_data(SELF, void *c) {
   if (v && !tl_inference_mode) v->flags &= (uint16_t)~TL_INFERENCE;
   return (PyObject *)v;
 }
+/* c: whether the memory may be of another kind (_memory) */
 static int set_data(SELF, PyObject *v, void *c) {
-  (void)c;
   if (!v) {
     PyErr_SetString(PyExc_RuntimeError, "Deleting tensor data is not allowed. Delete tensor instead!");
     return -1;
@@ -191,7 +191,7 @@ static int set_data(SELF, PyObject *v, void *c) {
   TlTensor *s = (TlTensor *)v;
   /* a tensor without memory of its own (sparse, nested) stands for nothing else; nor is meta memory */
   const int mine = t->device, theirs = s->device;
-  if (mine != theirs && (mine == TL_META || theirs == TL_META || mine >= TL_WRAPPED || theirs >= TL_WRAPPED)) {
+  if (!c && mine != theirs && (mine == TL_META || theirs == TL_META || mine >= TL_WRAPPED || theirs >= TL_WRAPPED)) {
     PyErr_SetString(PyExc_RuntimeError, "Attempted to call `variable.set_data(tensor)`, but `variable` and `tensor` "
                                         "have incompatible tensor type.");
     return -1;
@@ -255,6 +255,7 @@ PyGetSetDef tl_tensor_getset[] = {
   GS(grad, set_grad, "Accumulated gradient, or None."),
   GS(grad_fn, NULL, "The graph node that made the tensor, or None."),
   GS(data, set_data, "The tensor without its history, over the same memory."),
+  {"_memory", (getter)get_data, (setter)set_data, "As data, for memory of any kind.", (void *)1},
   GS(itemsize, NULL, "Bytes of one element."),
   GS(nbytes, NULL, "Bytes of all elements."),
   {"_version", (getter)get_version, NULL, "Number of in-place changes.", NULL},

@@ -122,3 +122,21 @@ def test_gradient_of_tangent():
         return facts(lib, lib.func.grad(lambda t: lib.func.jvp(f, (t,), (along,))[1].sum())(x(lib)))
 
     assert outcome(torchlite) == outcome(torch)
+
+
+def test_jvp_may_write_its_tangent():
+    class Same(torchlite.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.mark_dirty(inputs[0])
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t.add_(0)
+
+    out, tangent = torchlite.func.jvp(lambda t: Same.apply(t.clone()), (x(torchlite),), (x(torchlite) * 3,))
+    assert out.tolist() == [1.0, 2.0] and tangent.tolist() == [3.0, 6.0]

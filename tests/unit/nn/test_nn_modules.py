@@ -565,3 +565,18 @@ def test_getattr_can_be_called():
     assert m.layer.__getattr__("weight") is m.layer.weight and m.ask("layer") is m.layer
     with pytest.raises(AttributeError, match="'Linear' object has no attribute 'nope'"):
         m.layer.__getattr__("nope")
+
+
+def test_swapped_from_meta():
+    """With torch.__future__'s switch parameters are swapped, also for memory of another kind."""
+    torchlite.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        m = torchlite.nn.BatchNorm1d(3, device="meta")
+        weight = m.weight
+        m.to_empty(device="cpu")
+        assert m.weight is weight and weight.device.type == "cpu"
+        other = torchlite.nn.Linear(2, 3, device="meta")
+        other.load_state_dict(torchlite.nn.Linear(2, 3).state_dict(), assign=True)
+        assert other.weight.device.type == "cpu"
+    finally:
+        torchlite.__future__.set_swap_module_params_on_conversion(False)
