@@ -640,6 +640,28 @@ MEANT = [
         "the hash of a NaN is that of its bits; the sign of a NaN that an op makes is the processor's choice",
     ),
     Meant(
+        "type",
+        r"F\.linear\((?s:.*)broadcast_tensors\((?s:.*)allow_unused=True",
+        "PyTorch None",
+        0,
+        "linear's result is a view in PyTorch (above), and a view of a view that was written to is made anew",
+    ),
+    Meant(
+        "grad|value",
+        r"complex(?s:.*)scatter_reduce_\(.*'prod'",
+        "",
+        0,
+        "PyTorch refuses the gradient of a complex scatter_reduce, but not in place, where a conjugate is missing",
+        order=1,
+    ),
+    Meant(
+        "raises RuntimeError, nothing",
+        r"gelu_backward\(",
+        "PyTorch could not create a primitive",
+        0,
+        "oneDNN has no gelu for operands of two shapes",
+    ),
+    Meant(
         "grad's graph|value|graph",
         r"native_group_norm\((?s:.*)create_graph=True",
         "",

@@ -18,6 +18,21 @@ class Meant(NamedTuple):
 VALUES = [
     Meant(
         "value|grad",
+        r"exp\((?s:.*)exp\(",
+        "inf",
+        0,
+        "the derivatives of an exponential of an exponential reach the end of float32, some products sooner",
+        order=2,
+    ),
+    Meant(
+        "value|grad",
+        r'float16"(?s:.*)mvlgamma_?\((?s:.*)exp\(',
+        "inf|nan",
+        0,
+        "a sum of half gradients over 65504; here the sum is taken after the conversion to the wider leaf",
+    ),
+    Meant(
+        "value|grad",
         r"logaddexp\(",
         "PyTorch .*nan",
         0,
