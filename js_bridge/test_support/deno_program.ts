@@ -96,22 +96,6 @@ export const CASES: Readonly<Record<string, Case>> = {
     words: { n: 4, i0o: 0, i1o: 0, q0o: 0, q1o: 0 },
     kinds: { out0: "i64", out1: "i64" },
   },
-  random: {
-    plan: plan("fused", {
-      ndim: 0,
-      inputs: [],
-      nodes: [
-        { random: "uniform", stream: 0, dtype: f },
-        { random: "normal", stream: 0, dtype: f },
-      ],
-      outputs: [
-        { node: 0, dtype: f, layout: "c" },
-        { node: 1, dtype: f, layout: "c" },
-      ],
-    }),
-    buffers: { out0: 40, out1: 40 },
-    words: { n: 40, q0o: 0, q1o: 0, s0: 7, s0h: 0, s0o: 3 },
-  },
   matmul: {
     plan: plan("matmul", { a: f, b: f, out: f, bias: f, after }),
     buffers: {
