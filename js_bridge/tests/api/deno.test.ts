@@ -9,7 +9,8 @@ describe.skipIf(!gpu || !deno)("in Deno", () => {
     const want = await result(gpu ? { gpu } : {});
     console.info(`${got.adapter}, ${want.adapter}`);
     for (const [name, one] of Object.entries(CASES)) {
-      expect(typeof want.results[name], `${name}: ${JSON.stringify(want.results[name])}`).toBe("object"); // no error's text
+      // not an error's text
+      expect(typeof want.results[name], `${name}: ${JSON.stringify(want.results[name])}`).toBe("object");
       for (const [buffer, expected] of Object.entries(want.results[name] as Record<string, number[]>)) {
         const found = (got.results[name] as Record<string, number[]>)[buffer];
         expect(found?.length, `${name} ${buffer}: ${JSON.stringify(got.results[name]).slice(0, 300)}`).toBe(
