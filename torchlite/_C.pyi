@@ -187,7 +187,6 @@ class TensorBase:
     def is_leaf(self) -> _bool: ...
     grad_fn: Any
     data: Tensor
-    _memory: Tensor
     @property
     def T(self) -> Tensor: ...
     @property
@@ -267,6 +266,7 @@ class TensorBase:
     _grad: Any
     _inference: Any
     _leaf_flag: Any
+    _memory: Any
     _neg_bit: Any
     _of_inference: Any
     _one_of_many: Any
