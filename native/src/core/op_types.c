@@ -212,8 +212,9 @@ static PyObject *op_in_python(Op *op, void *_) {
 }
 static int op_set_in_python(Op *op, PyObject *v, void *_) {
   (void)_;
-  op->in_python = v && PyObject_IsTrue(v) == 1;
-  return 0;
+  const int truth = v ? PyObject_IsTrue(v) : 0;
+  if (truth >= 0) op->in_python = truth;
+  return truth < 0 ? -1 : 0;
 }
 /* for inspect.signature: functions that PyTorch has in Python have one */
 static PyObject *op_signature(Op *op, void *_) {

@@ -15,7 +15,8 @@ static inline bool tl_x86_v3(void) {
   known = __get_cpuid(1, &a, &b, &c, &d) && (c & want) == want && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 5 & 1;
   if (!known) return false;
   __asm__("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
-  return known = (state & 6) == 6;
+  known = (state & 6) == 6;
+  return known;
 }
 #endif
 #endif

@@ -361,6 +361,11 @@ def test_kernels_write_into_no_number():
     assert seen
 
 
+def test_a_flag_of_an_op_asks_for_a_truth_value():
+    with pytest.raises(RuntimeError, match="ambiguous"):
+        torch.ops.functions.add.in_python = ones(2)
+
+
 def test_differences_of_a_long_empty_tensor():
     x = torch.empty_strided((1 << 40, 0), (0, 1))
     assert x.diff((1 << 40) - 1, 0).shape == (1, 0)
