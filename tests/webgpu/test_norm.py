@@ -57,6 +57,12 @@ def test_softmax(fn, dtype, shape, dim):
     both(lambda x: fn(x, dim), rand(*shape, dtype=dtype, scale=3))
 
 
+@pytest.mark.parametrize("dim", [2**32, 2**40, -(2**40)])
+def test_softmax_along_a_dim_beyond_32_bits(dim):
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        torch.softmax(torch.ones(2, 3, device="webgpu"), dim)
+
+
 def test_softmax_of_views_and_other_types():
     both(lambda x: torch.softmax(x.t(), 1), rand(6, 5))
     both(lambda x: torch.softmax(x[1:, 2:], 0), rand(6, 5))

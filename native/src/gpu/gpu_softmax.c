@@ -7,11 +7,11 @@ static PyObject *family;
  * cannot: there is no such dim, or another tensor or dtype than it takes. */
 static int softmax(const TlTensor *x, PyObject *along, bool log, tl_dtype out, PyObject **result) {
   TlBuffer *b = gpu_buffer_of(x);
-  int overflow, ndim = x->ndim ? x->ndim : 1;
+  int overflow = 0, ndim = x->ndim ? x->ndim : 1;
   long dim = PyLong_Check(along) ? PyLong_AsLongAndOverflow(along, &overflow) : ndim;
   tl_dtype d = (tl_dtype)x->dtype;
-  if (!b || !tl_is_contiguous(x) || !x->numel || !gpu_is_float(d) || (out != d && out != TL_F32) || dim < -ndim ||
-      dim >= ndim)
+  if (!b || !tl_is_contiguous(x) || !x->numel || !gpu_is_float(d) || (out != d && out != TL_F32) || overflow ||
+      dim < -ndim || dim >= ndim)
     return 0;
   if (dim < 0) dim += ndim;
   int64_t length = x->ndim ? x->shape[dim] : 1, inner = 1;
