@@ -406,6 +406,15 @@ def prepare() -> bool:
     return True
 
 
+def machine_state() -> str:
+    """What a layer may have run out of: the disk's and the memory's free space."""
+    folders = [folder for folder in (str(ROOT), "/tmp", "/dev/shm") if os.path.isdir(folder)]
+    free = [f"{folder} {shutil.disk_usage(folder).free >> 20} MB" for folder in folders]
+    meminfo = pathlib.Path("/proc/meminfo")
+    memory = re.search(r"MemAvailable: +(\d+)", meminfo.read_text()) if meminfo.exists() else None
+    return f"free: {', '.join(free)}, memory {int(memory[1]) >> 10 if memory else '?'} MB"
+
+
 def run_layers(names: list[str], jobs: int) -> list[tuple[str, Count, float]]:
     """Runs layers, `jobs` at once, and returns each one's count and seconds."""
     rows: list[tuple[str, Count, float]] = []
@@ -419,6 +428,8 @@ def run_layers(names: list[str], jobs: int) -> list[tuple[str, Count, float]]:
         except Exception:
             say(traceback.format_exc())
             c = Count(failed=1)
+        if c.failed:
+            say(machine_state())
         rows.append((name, c, time.monotonic() - start))
         if output.kept is not None:
             print("".join(output.kept), end="", flush=True)

@@ -58,7 +58,7 @@ def pytest_configure(config):
     from pytest_pyodide.config import get_global_config
 
     c = get_global_config()
-    c.set_flags("chrome", [*c.get_flags("chrome"), "--no-sandbox", "--disable-dev-shm-usage", *pages.CHROMIUM_WEBGPU])
+    c.set_flags("chrome", [*c.get_flags("chrome"), "--no-sandbox", *pages.SHARED_MEMORY, *pages.CHROMIUM_WEBGPU])
     runner.SeleniumFirefoxRunner.get_driver = lambda self, jspi=False: firefox.FirefoxBiDi()
 
 

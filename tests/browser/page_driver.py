@@ -21,7 +21,7 @@ import firefox
 import pages
 import websocket
 
-FLAGS = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--force-device-scale-factor=1"]
+FLAGS = ["--headless=new", "--no-sandbox", *pages.SHARED_MEMORY, "--force-device-scale-factor=1"]
 
 
 class BrowserError(RuntimeError):

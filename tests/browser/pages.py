@@ -23,6 +23,10 @@ CHROMIUM_WEBGPU = [
     "--enable-features=Vulkan",
     "--use-vulkan=swiftshader",
 ]
+# Chromium keeps shared memory in /tmp with the flag; in a container's /dev/shm of 64 MB its tabs would crash.
+# A large /dev/shm is the better place: a full disk crashes tabs as well, and the files of a killed browser stay.
+SHM = pathlib.Path("/dev/shm")
+SHARED_MEMORY = [] if SHM.is_dir() and shutil.disk_usage(SHM).free > 2 << 30 else ["--disable-dev-shm-usage"]
 EMPTY = '<!DOCTYPE html><html><head><meta charset="utf-8"><link rel="icon" href="data:,"></head><body></body></html>'
 
 
@@ -99,15 +103,31 @@ def chromium_available() -> str | None:
 
 def chromium(extra: list[str] | None = None) -> Any:
     from selenium import webdriver
+    from selenium.common.exceptions import WebDriverException
+    from selenium.webdriver.remote.command import Command
 
     options = webdriver.ChromeOptions()
     options.binary_location = (
         shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome") or ""
     )
-    for flag in ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", *CHROMIUM_WEBGPU, *(extra or [])]:
+    for flag in ["--headless=new", "--no-sandbox", *SHARED_MEMORY, *CHROMIUM_WEBGPU, *(extra or [])]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+
+    class Chromium(webdriver.Chrome):
+        def get(self, url: str) -> None:
+            """Opens a page, in a new browser if an earlier test's tab has crashed: that test's failure is its own."""
+            try:
+                super().get(url)
+            except WebDriverException as e:
+                if "tab crashed" not in str(e):
+                    raise
+                self.execute(Command.QUIT)
+                self.start_session(options.to_capabilities())
+                self.set_script_timeout(300)
+                super().get(url)
+
+    driver = Chromium(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
     driver.set_script_timeout(300)
     return driver
 
