@@ -17,6 +17,8 @@ import { type Compiled, descriptor, type Pipelines } from "./pipelines";
 export const USES = 16;
 /** Smaller dispatches take no time that could be saved. */
 const WORKGROUPS = 8;
+/** A dispatch this large counts four times: it takes so long that it is worth it sooner. */
+const LARGE = 1024;
 /** Most such kernels. */
 const MOST = 128;
 /** Dispatches that are counted at a time; all counts are forgotten when there are more. */
@@ -67,7 +69,8 @@ export class Specialised {
     const known = list?.find((k) => k.id === id && same(k.words, words, from));
     if (known) {
       if (known.compiled) return known.compiled;
-      if (++known.uses >= most && !this.#busy && this.#made < MOST) {
+      known.uses += workgroups >= LARGE ? 4 : 1;
+      if (known.uses >= most && !this.#busy && this.#made < MOST) {
         known.uses = -Infinity; // once
         const source = this.#pipelines.source(known.id);
         const wgsl = constantText(source, known.words);

@@ -110,7 +110,6 @@ describe.skipIf(!gpu)("pool", () => {
   it("destroys what commands not yet submitted use after them", async () => {
     const three = 0x40400000;
     const spare = await open();
-    spare.pool.cacheLimit = MiB;
     new Writer()
       .alloc(1, 4 * MiB)
       .alloc(2, 256)
@@ -118,6 +117,7 @@ describe.skipIf(!gpu)("pool", () => {
       .copy(1, 0, 2, 0, 16)
       .free(1)
       .run(spare);
+    spare.pool.emptyCache();
     expect(spare.pool.stats.reserved).toBe(4 * MiB + 256); // it is still needed
     expect(await floats(spare, 2, 1)).toEqual([3]);
     expect(spare.pool.stats.reserved).toBe(256);
@@ -135,8 +135,7 @@ describe.skipIf(!gpu)("pool", () => {
     expect(full.pool.stats.reservedPeak).toBeLessThanOrEqual(4 * MiB);
     expect(await floats(full, 2, 1)).toEqual([3]);
 
-    const large = await open(); // more than is kept for reuse, in one batch
-    large.pool.cacheLimit = 5 * MiB;
+    const large = await open(); // several, in one batch
     new Writer()
       .alloc(9, 256)
       .alloc(1, 2 * MiB)
@@ -150,8 +149,28 @@ describe.skipIf(!gpu)("pool", () => {
       .free(2)
       .free(3)
       .run(large);
+    large.pool.emptyCache();
     await large.synchronize();
     expect(await floats(large, 9, 1)).toEqual([3]);
+  });
+
+  it("keeps up to the peak and a limit beyond it", async () => {
+    const { pool } = await open();
+    pool.cacheLimit = MiB;
+    const step = (each: number): void => {
+      const taken = [1, 2, 3, 4].map(() => pool.take(each));
+      for (const buffer of taken) pool.give(buffer, each);
+    };
+    step(4 * MiB);
+    const { created, reserved } = pool.stats;
+    expect(reserved).toBe(16 * MiB);
+    step(4 * MiB);
+    expect(pool.stats.created).toBe(created); // all were there
+    for (let size = 1; size < 4; size += 0.5) step(size * MiB);
+    expect(pool.stats.reservedPeak).toBeLessThanOrEqual(20 * MiB); // the peak and a quarter
+    pool.emptyCache();
+    step(2 * MiB);
+    expect(pool.stats.reserved).toBe(8 * MiB); // the peak since then
   });
 
   it("does not hand out a buffer that turned out to have no memory", async () => {

@@ -95,8 +95,15 @@ export function planMatmul(plan: MatmulPlan): Step[] {
     { bm, bn } = TILES[tile];
   const [x, y] = [operandOf(plan, "a", Math.ceil(N / bn), software), operandOf(plan, "b", Math.ceil(M / bm), software)];
   const own = { ...v, ...placeWords("a", x), ...placeWords("b", y) };
-  const vecA = !x.inline && aFast === "m" && fours(v, "M", "ak", "ao", "ab0", "ab1");
-  const vecB = !y.inline && bFast === "n" && fours(v, "N", "bk", "bo", "bb0", "bb1");
+  const shared = TILES[tile].bk > 0;
+  const vecA =
+    !x.inline &&
+    fours(v, "ao", "ab0", "ab1") &&
+    (aFast === "m" ? fours(v, "M", "ak") : shared && value(v, "ak") === 1 && fours(v, "K", "am"));
+  const vecB =
+    !y.inline &&
+    fours(v, "bo", "bb0", "bb1") &&
+    (bFast === "n" ? fours(v, "N", "bk") : shared && value(v, "bk") === 1 && fours(v, "K", "bn"));
   const f16 = plan.f16 && !software && ((plan.a === "float16" && !x.inline) || (plan.b === "float16" && !y.inline));
   const common = {
     a: plan.a,

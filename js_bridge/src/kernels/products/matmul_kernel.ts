@@ -22,7 +22,8 @@ export interface MatmulParams {
   readonly aFast: "m" | "k";
   readonly bFast: "n" | "k";
   /**
-   * The operand is read by vectors: neighbours lie along m (n), and sizes, strides and offset are multiples of four.
+   * The operand is read by vectors: its neighbours are next to each other in memory, and sizes, strides and offset are
+   * multiples of four. Without workgroup memory only where they lie along m (n).
    */
   readonly vecA?: boolean;
   readonly vecB?: boolean;
@@ -131,9 +132,12 @@ fn along_a(k: i32) -> i32 { return ${along(ofA)}; }
 fn along_b(k: i32) -> i32 { return ${along(ofB)}; }
 ${get("a", a, ofA, first, vecA, halfA)}
 ${get("b", b, ofB, second, vecB, halfB)}`;
+  // where a vector lies: along m (n) or along k
+  const placeA = params.aFast === "m" ? "base_a + m + k * p.ak" : "base_a + m * p.am + k";
+  const placeB = params.bFast === "n" ? "base_b + n + k * p.bk" : "base_b + n * p.bn + k";
   const loadA = vecA
     ? `fn load_a4(m: i32, k: i32) -> vec4<${typeA}> {
-  if (${inA}) { return ${quad("a", a, "base_a + m + k * p.ak", halfA)}; } return vec4<${typeA}>();
+  if (${inA}) { return ${quad("a", a, placeA, halfA)}; } return vec4<${typeA}>();
 }`
     : `fn load_a(m: i32, k: i32) -> ${typeA} {
   if (${inA}) {
@@ -143,7 +147,7 @@ ${get("b", b, ofB, second, vecB, halfB)}`;
 }`;
   const loadB = vecB
     ? `fn load_b4(k: i32, n: i32) -> vec4<${typeB}> {
-  if (${inB}) { return ${quad("b", b, "base_b + n + k * p.bk", halfB)}; } return vec4<${typeB}>();
+  if (${inB}) { return ${quad("b", b, placeB, halfB)}; } return vec4<${typeB}>();
 }`
     : `fn load_b(k: i32, n: i32) -> ${typeB} {
   if (${inB}) {

@@ -3,7 +3,7 @@ import { crossEntropy, type CrossEntropyParams } from "./cross_entropy";
 import { layerNorm } from "./norm";
 import { checkEpilogue, checkGraph, bindingBuffers, named, NONE, type Plan } from "../plan_parts";
 import { lanesFor, planReduce, reduce } from "./reduce";
-import type { RowLanes } from "./row";
+import { inRegisters, type RowLanes } from "./row";
 import { planScan } from "./scan";
 import { softmax } from "./softmax";
 import { planSort, sort, type SortParams, sortScratch } from "./sort";
@@ -47,13 +47,9 @@ export function softmaxPlan(params: Omit<Parameters<typeof softmax>[0], keyof Ro
     words: first.uniforms,
     free: new Set(["xo", "yo", "go"]),
     steps: (values, { software, subgroups }) => {
-      const kernel = softmax({
-        ...params,
-        ...inSubgroups(
-          lanesFor(value(values, "rows"), value(values, "n"), value(values, "inner") === 1, software),
-          subgroups,
-        ),
-      });
+      const n = value(values, "n");
+      const way = inSubgroups(lanesFor(value(values, "rows"), n, value(values, "inner") === 1, software), subgroups);
+      const kernel = softmax({ ...params, ...way, ...inRegisters(way.lanes, n, software) });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };
@@ -67,10 +63,9 @@ export function layerNormPlan(params: Omit<Parameters<typeof layerNorm>[0], keyo
     words: first.uniforms,
     free: new Set(first.uniforms.map((w) => w.name).filter((n) => n !== "rows" && n !== "n")),
     steps: (values, { software, subgroups }) => {
-      const kernel = layerNorm({
-        ...params,
-        ...inSubgroups(lanesFor(value(values, "rows"), value(values, "n"), true, software), subgroups),
-      });
+      const n = value(values, "n");
+      const way = inSubgroups(lanesFor(value(values, "rows"), n, true, software), subgroups);
+      const kernel = layerNorm({ ...params, ...way, ...inRegisters(way.lanes, n, software) });
       return { steps: [{ kernel, values, buffers: kernel.bindings.map((b) => b.name) }] };
     },
   };

@@ -41,6 +41,8 @@ export interface ReduceParams {
    * Neighbours in a workgroup are lanes of one row, which take its elements in turn: for adapters with slow barriers.
    */
   readonly woven?: boolean;
+  /** Four elements at a time, so that a lane waits for four reads together. Their order is the same. */
+  readonly unrolled?: boolean;
   /** Join lanes through subgroups; the device must have them. Not with `across`. */
   readonly subgroups?: boolean;
   /** Numbers of kept dims and of reduced dims. */
@@ -194,6 +196,13 @@ ${states.map((s) => `    st_out_${s.name}(slot, total.${s.name});`).join("\n")}`
     const put = follows ? `finish(row, ${result})` : `st_out${k}(p.q${k}o + row, ${result})`;
     return `    let y${k} = ${v};\n    ${put};`;
   };
+  const step = woven ? "p.chunks" : `${lanes}u`;
+  const enter = `block = enter(block, ${bases}${bases ? ", " : ""}r); r += ${step};`;
+  const fours = params.unrolled
+    ? `    for (; j < 32u && r + 3u * ${step} < end; j += 4u) { ${range(4)
+        .map(() => enter)
+        .join(" ")} }\n`
+    : "";
   const main = `${across ? besideRows : inRows}
   let items = p.rows${partial ? " * p.chunks" : ""};
   let live = item < items;
@@ -203,9 +212,8 @@ ${combine ? "" : coords("k", "u32(row)", kept)}  var total = start();
   var r = first + part;
   while (r < end) {
     var block = start();
-    for (var j = 0u; j < 32u && r < end; j++) {
-      block = enter(block, ${bases}${bases ? ", " : ""}r); r += ${woven ? "p.chunks" : `${lanes}u`};
-    }
+    var j = 0u;
+${fours}    for (; j < 32u && r < end; j++) { ${enter} }
     total = merge(total, block);
   }
 ${joinLanes()}
@@ -304,7 +312,11 @@ export function planReduce(plan: ReducePlan): Step[] {
   // these fill the device
   const across = !inner && rows >= 16 && n > 8;
   const { lanes, chunks } = partsOf(rows, n, across, software);
-  const way = { ...(across && { across }), ...(!across && software && chunks > 1 && { woven: true }) };
+  const way = {
+    ...(across && { across }),
+    ...(!across && software && chunks > 1 && { woven: true }),
+    ...(!software && { unrolled: true }),
+  };
   if (chunks <= 1)
     return [
       {

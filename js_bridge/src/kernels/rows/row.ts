@@ -3,14 +3,23 @@
  * tree in workgroup memory, or through subgroups; then each row has a workgroup of its own.
  */
 import { makeKernel, type ModuleParts } from "../../wgsl/module";
-import { type Kernel, linearGrid, value, WORKGROUP } from "../spec";
+import { type Kernel, linearGrid, range, value, WORKGROUP } from "../spec";
 import { extreme, SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup";
 
 export interface RowLanes {
   readonly lanes: number;
   /** Join lanes through subgroups; the device must have them. */
   readonly subgroups?: boolean;
+  /** A row has at most HELD elements for each lane, which stay in registers: memory is read once. */
+  readonly held?: boolean;
 }
+
+/** Elements of a lane that stay in registers. lanesFor() gives rows of up to 2,048 elements no more. */
+const HELD = 8;
+
+/** Whether rows of n elements are held. Not on a CPU: it has few registers, and copies of a loop's body compile slowly. */
+export const inRegisters = (lanes: number, n: number, software = false): { held?: true } =>
+  !software && lanes > 1 && n <= HELD * lanes ? { held: true } : {};
 
 type Tool = "sum" | "max";
 const merge = {
@@ -65,13 +74,38 @@ export const rowHead = ({ lanes, subgroups }: RowLanes): string => `  let item =
   let row = i32(min(item, p.rows - 1u));
   let n = select(0, i32(p.n), live);${subgroups ? `\n${subgroupHead(lanes)}` : ""}`;
 
-/** A loop over this lane's elements r. Sums in `target` are built in blocks of 32, which keeps their error small. */
-export function blockSum(by: RowLanes, target: string, value: (r: string) => string): string {
+/** An element of a row: of the loop's index r, or the k-th that a lane holds. */
+export type Element = (r: string, k: number) => string;
+
+/** Statements for each element r of this lane. */
+export function eachOf({ lanes, held }: RowLanes, body: (r: string, k: number) => string): string {
+  if (!held) return `  for (var r = i32(part); r < n; r += ${lanes}) { ${body("r", 0)} }`;
+  const one = (k: number): string => `  { let r = i32(part) + ${k * lanes}; if (r < n) { ${body("r", k)} } }`;
+  return range(HELD).map(one).join("\n");
+}
+
+/** Reads an operand of a row into registers if rows are held; `at` is its element in what follows. */
+export function rowOperand(by: RowLanes, name: string, read: (r: string) => string): { load: string; at: Element } {
+  if (!by.held) return { load: "", at: (r) => read(r) };
+  const at: Element = (_, k) => `${name}_h${k}`;
+  const declare = range(HELD).map((k) => `  var ${at("", k)} = 0.0;`);
+  return { load: `${declare.join("\n")}\n${eachOf(by, (r, k) => `${at(r, k)} = ${read(r)};`)}\n`, at };
+}
+
+/**
+ * Sums this lane's elements, in blocks of 32, which keeps the error small, and joins the lanes. What a lane holds is
+ * less than a block.
+ */
+export function blockSum(by: RowLanes, target: string, value: Element): string {
   const { lanes } = by;
+  if (by.held)
+    return `  var ${target} = 0.0;
+${eachOf(by, (r, k) => `${target} += ${value(r, k)};`)}
+  ${target} = ${rowJoin(by, "sum", target)};`;
   return `  var ${target} = 0.0;
   for (var r0 = i32(part); r0 < n; r0 += ${32 * lanes}) {
     var block = 0.0;
-    for (var r = r0; r < min(n, r0 + ${32 * lanes}); r += ${lanes}) { block += ${value("r")}; }
+    for (var r = r0; r < min(n, r0 + ${32 * lanes}); r += ${lanes}) { block += ${value("r", 0)}; }
     ${target} += block;
   }
   ${target} = ${rowJoin(by, "sum", target)};`;

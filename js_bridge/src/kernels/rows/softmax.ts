@@ -4,7 +4,17 @@
  * PyTorch.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
-import { blockSum, rowHead, rowJoin, type RowLanes, rowTools, rowKernel } from "./row";
+import {
+  blockSum,
+  eachOf,
+  type Element,
+  rowHead,
+  rowJoin,
+  type RowLanes,
+  rowOperand,
+  rowTools,
+  rowKernel,
+} from "./row";
 import { computeOf, type DType, type Kernel, uniform, UnsupportedKernelError } from "../spec";
 
 export interface SoftmaxParams extends RowLanes {
@@ -19,7 +29,7 @@ export interface SoftmaxParams extends RowLanes {
  * yo).
  */
 export function softmax(params: SoftmaxParams): Kernel {
-  const { log, backward, dtype, out, lanes } = params;
+  const { log, backward, dtype, out, held } = params;
   if (computeOf(dtype) !== "f32" || computeOf(out) !== "f32") throw new UnsupportedKernelError("softmax", dtype);
   const bindings = backward
     ? [input("g", dtype), input("x", dtype), output("y", out)]
@@ -36,24 +46,29 @@ export function softmax(params: SoftmaxParams): Kernel {
   ].join("\n");
   const head = `${rowHead(params)}
   let base = (row / p.inner) * i32(p.n) * p.inner + row % p.inner;`;
-  const store = (v: string): string =>
-    `  for (var r = i32(part); r < n; r += ${lanes}) {
-      let at = base + r * p.inner; let v = ${v}; st_y(p.yo + at, ${castTo("v", "float32", out)});
-    }`;
-  const g = (r: string): string => `ld_g(p.go + base + ${r} * p.inner)`;
-  const x = (r: string): string => `ld_x(p.xo + base + ${r} * p.inner)`;
-  const gradient = log
-    ? "ld_g(p.go + at) - tl_exp(ld_x(p.xo + at)) * total"
-    : "ld_x(p.xo + at) * (ld_g(p.go + at) - total)";
+  const store = (v: Element): string =>
+    eachOf(params, (r, k) => {
+      const value = castTo("v", "float32", out);
+      return `let at = base + r * p.inner; let v = ${v(r, k)}; st_y(p.yo + at, ${value});`;
+    });
+  const g = rowOperand(params, "g", (r) => `ld_g(p.go + base + ${r} * p.inner)`);
+  const x = rowOperand(params, "x", (r) => `ld_x(p.xo + base + ${r} * p.inner)`);
+  const gradient: Element = (r, k) =>
+    log ? `${g.at(r, k)} - tl_exp(${x.at(r, k)}) * total` : `${x.at(r, k)} * (${g.at(r, k)} - total)`;
   const back = `${head}
-${blockSum(params, "total", (r) => (log ? g(r) : `${g(r)} * ${x(r)}`))}
+${g.load}${x.load}${blockSum(params, "total", (r, k) => (log ? g.at(r, k) : `${g.at(r, k)} * ${x.at(r, k)}`))}
 ${store(gradient)}`;
-  const result = log ? "(ld_x(p.xo + at) - top) - shift" : "tl_exp(ld_x(p.xo + at) - top) / sum";
+  const power: Element = (r, k) => `tl_exp(${x.at(r, k)} - top)`;
+  // held powers take the place of the elements, so that each is computed once
+  const powers = held && !log;
+  const toPowers = powers ? `${eachOf(params, (r, k) => `${x.at(r, k)} = ${power(r, k)};`)}\n` : "";
+  const numerator = powers ? x.at : power;
+  const result: Element = (r, k) => (log ? `(${x.at(r, k)} - top) - shift` : `${numerator(r, k)} / sum`);
   const forward = `${head}
-  var top = -tl_inf();
-  for (var r = i32(part); r < n; r += ${lanes}) { top = tl_max(top, ${x("r")}); }
+${x.load}  var top = -tl_inf();
+${eachOf(params, (r, k) => `top = tl_max(top, ${x.at(r, k)});`)}
   top = ${rowJoin(params, "max", "top")};
-${blockSum(params, "sum", (r) => `tl_exp(${x(r)} - top)`)}
+${toPowers}${blockSum(params, "sum", numerator)}
   // an infinite maximum has no defined ratio to the others
   sum = select(tl_nan(), sum, tl_isfinite(top));
   ${log ? "let shift = tl_log(sum);" : ""}

@@ -27,7 +27,7 @@ const round = (d: DType, x: number[]): number[] => {
   return d === "bfloat16" ? x.map((v) => fromBf16(toBf16(v))) : x;
 };
 
-async function check(c: Case, tile?: TileName, software = c.N !== 520): Promise<void> {
+async function check(c: Case, tile?: TileName, software = c.N !== 520, vec = false): Promise<void> {
   const { M, N, K } = c,
     B = c.batches ?? 1,
     d = c.dtype ?? "float32",
@@ -41,7 +41,13 @@ async function check(c: Case, tile?: TileName, software = c.N !== 520): Promise<
   const v = layout(c);
   const [aFast, bFast] = [c.ta ? ("m" as const) : ("k" as const), c.tb ? ("k" as const) : ("n" as const)];
   const steps = tile
-    ? [{ kernel: matmul({ a: d, b: d, out, tile, aFast, bFast }), values: v, buffers: ["a", "b", "c"] }]
+    ? [
+        {
+          kernel: matmul({ a: d, b: d, out, tile, aFast, bFast, vecA: vec, vecB: vec }),
+          values: v,
+          buffers: ["a", "b", "c"],
+        },
+      ]
     : planMatmul({ a: d, b: d, out, values: v, software, ...(c.bias && { bias: d }) });
   const r = await runTensors(steps, {
     a: t(d, a),
@@ -71,6 +77,14 @@ test.each(Object.keys(TILES) as TileName[])("tile %s, transpositions, ragged siz
   for (const ta of [false, true])
     for (const tb of [false, true]) if (both || ta !== tb) await check({ M: 67, N: 133, K: 35, ta, tb }, tile);
 });
+
+test.each((Object.keys(TILES) as TileName[]).filter((tile) => TILES[tile].bk > 0))(
+  "tile %s, vectors along k, and along both other dims",
+  async (tile) => {
+    await check({ M: 67, N: 133, K: 36, tb: true }, tile, false, true);
+    await check({ M: 68, N: 132, K: 35, ta: true }, tile, false, true);
+  },
+);
 
 const CASES: Case[] = [
   { M: 1, N: 1, K: 1 },

@@ -1,3 +1,4 @@
+import { inRegisters } from "../../../src/kernels/rows/row";
 import { layerNorm } from "../../../src/kernels/rows/norm";
 import { softmax } from "../../../src/kernels/rows/softmax";
 import type { DType } from "../../../src/kernels/spec";
@@ -21,15 +22,21 @@ function rows(data: readonly number[], [outer, n, inner]: number[], f: (x: numbe
   return out;
 }
 
-/** Kernels with several ways to join lanes; those with subgroups have 32 lanes at the least. */
-const ways = <C extends readonly number[]>(
-  cases: readonly C[],
-  lanes: number,
-): [...C, string, { subgroups?: true }][] =>
+type Way = { readonly subgroups?: true; readonly held?: true };
+/**
+ * Kernels with several ways to join lanes; those with subgroups have 32 lanes at the least. Rows of c[1] elements that
+ * fit in registers are held there too.
+ */
+const ways = <C extends readonly number[]>(cases: readonly C[], lanes: number): [...C, string, Way][] =>
   joins.flatMap(([name, by]) =>
     cases
       .filter((c) => !by.subgroups || c[lanes]! >= 32)
-      .map((c): [...C, string, { subgroups?: true }] => [...c, name, by]),
+      .flatMap((c): [...C, string, Way][] => [
+        [...c, name, by],
+        ...(inRegisters(c[lanes]!, c[1]!).held
+          ? [[...c, `${name}, held`, { ...by, held: true }] as [...C, string, Way]]
+          : []),
+      ]),
   );
 
 test.each(
@@ -82,7 +89,10 @@ test.each(
 
 test("softmax of infinities and NaN", async () => {
   const x = [-Infinity, 0, 1, -Infinity, -Infinity, -Infinity, Infinity, 1, 2, NaN, 1, 2, 1e38, -1e38, 0];
-  for (const by of [{ lanes: 1 }, ...joins.map(([, way]) => ({ lanes: 64, ...way }))])
+  for (const by of [
+    { lanes: 1 },
+    ...joins.flatMap(([, way]) => [way, { ...way, held: true }].map((w) => ({ lanes: 64, ...w }))),
+  ])
     for (const log of [false, true]) {
       const got = await runOne(
         softmax({ log, dtype: "float32", out: "float32", ...by }),
