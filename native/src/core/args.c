@@ -271,10 +271,25 @@ static PyObject *grad_mode(PyObject *m, PyObject *a) {
   (void)a;
   return PyBool_FromLong(tl_grad_mode);
 }
+int tl_truth(PyObject *o, bool *to) {
+  const int truth = PyObject_IsTrue(o);
+  if (truth >= 0) *to = truth;
+  return truth < 0 ? -1 : 0;
+}
+int tl_c_int(PyObject *o, int *to) {
+  const long v = PyLong_AsLong(o);
+  if (v == -1 && PyErr_Occurred()) return -1;
+  if (v != (int)v) {
+    PyErr_Format(PyExc_OverflowError, "%ld does not fit in an int", v);
+    return -1;
+  }
+  *to = (int)v;
+  return 0;
+}
 static PyObject *set_grad_mode(PyObject *m, PyObject *a) {
   (void)m;
-  bool old = tl_grad_mode;
-  tl_grad_mode = PyObject_IsTrue(a) == 1;
+  const bool old = tl_grad_mode;
+  if (tl_truth(a, &tl_grad_mode) < 0) return NULL;
   return PyBool_FromLong(old);
 }
 static PyObject *set_forward_ad(PyObject *m, PyObject *a) {
@@ -301,8 +316,8 @@ static PyObject *inference_mode(PyObject *m, PyObject *a) {
 }
 static PyObject *set_inference_mode(PyObject *m, PyObject *a) {
   (void)m;
-  bool old = tl_inference_mode;
-  tl_inference_mode = PyObject_IsTrue(a) == 1;
+  const bool old = tl_inference_mode;
+  if (tl_truth(a, &tl_inference_mode) < 0) return NULL;
   return PyBool_FromLong(old);
 }
 static PyObject *func_level(PyObject *m, PyObject *args) {
@@ -311,9 +326,13 @@ static PyObject *func_level(PyObject *m, PyObject *args) {
   PyObject *tensors = NULL;
   if (!PyArg_ParseTuple(args, "|bO!", &level, &PyList_Type, &tensors)) return NULL;
   for (Py_ssize_t i = 0, n = tensors ? PyList_Size(tensors) : 0; i < n; i++) {
-    PyObject *t;
+    PyObject *t, *pair = PyList_GetItem(tensors, i);
     unsigned char of_storage;
-    if (!PyArg_ParseTuple(PyList_GetItem(tensors, i), "O!b", tl_TensorBase, &t, &of_storage)) return NULL;
+    if (!PyTuple_Check(pair)) {
+      PyErr_SetString(PyExc_TypeError, "func_level takes pairs of a tensor and a level");
+      return NULL;
+    }
+    if (!PyArg_ParseTuple(pair, "O!b", tl_TensorBase, &t, &of_storage)) return NULL;
     ((TlTensor *)t)->storage->level = of_storage;
   }
   tl_func_level = level;
@@ -379,7 +398,9 @@ static PyObject *py_warn_once(PyObject *m, PyObject *args) {
 }
 static PyObject *set_warn_always(PyObject *m, PyObject *o) {
   (void)m;
-  Py_XSETREF_(warned, PyObject_IsTrue(o) == 1 ? Py_NewRef(Py_None) : NULL);
+  bool always;
+  if (tl_truth(o, &always) < 0) return NULL;
+  Py_XSETREF_(warned, always ? Py_NewRef(Py_None) : NULL);
   Py_RETURN_NONE;
 }
 static PyObject *warn_always(PyObject *m, PyObject *o) {

@@ -166,8 +166,7 @@ static PyObject *get_leaf_flag(SELF, void *c) {
 }
 static int set_leaf_flag(SELF, PyObject *v, void *c) {
   (void)c;
-  t->requires_grad = v && PyObject_IsTrue(v) == 1;
-  return 0;
+  return tl_truth(v ? v : Py_False, &t->requires_grad);
 }
 static PyObject *get_data(SELF, void *c) {
   (void)c;

@@ -66,7 +66,8 @@ typedef struct {
 typedef struct {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject *name, *overloads, *doc, *owner;
-  int method, allow_out, in_python;
+  int method;
+  bool allow_out, in_python;
 } Op;
 
 extern PyTypeObject *tl_overload_type;

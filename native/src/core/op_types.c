@@ -198,8 +198,7 @@ static int op_set_doc(Op *op, PyObject *v, void *_) {
 }
 static int op_set_out(Op *op, PyObject *v, void *_) {
   (void)_;
-  op->allow_out = v && PyObject_IsTrue(v) == 1;
-  return 0;
+  return tl_truth(v ? v : Py_False, &op->allow_out);
 }
 /* isinstance() takes functions of torch for builtin ones, as in PyTorch, but for those that it has in Python */
 static PyObject *op_class(Op *op, void *_) {
@@ -212,9 +211,7 @@ static PyObject *op_in_python(Op *op, void *_) {
 }
 static int op_set_in_python(Op *op, PyObject *v, void *_) {
   (void)_;
-  const int truth = v ? PyObject_IsTrue(v) : 0;
-  if (truth >= 0) op->in_python = truth;
-  return truth < 0 ? -1 : 0;
+  return tl_truth(v ? v : Py_False, &op->in_python);
 }
 /* for inspect.signature: functions that PyTorch has in Python have one */
 static PyObject *op_signature(Op *op, void *_) {
@@ -411,7 +408,7 @@ static PyObject *call_overload(PyObject *m, PyObject *const *args, Py_ssize_t n)
 }
 static PyObject *set_default_off_cpu(PyObject *m, PyObject *o) {
   (void)m;
-  tl_default_off_cpu = PyObject_IsTrue(o) == 1;
+  if (tl_truth(o, &tl_default_off_cpu) < 0) return NULL;
   Py_RETURN_NONE;
 }
 static PyObject *requires_grad(PyObject *m, PyObject *o) {
@@ -420,7 +417,7 @@ static PyObject *requires_grad(PyObject *m, PyObject *o) {
 }
 static PyObject *dispatch_modes(PyObject *m, PyObject *o) {
   (void)m;
-  tl_dispatch_modes = (int)PyLong_AsLong(o);
+  if (tl_c_int(o, &tl_dispatch_modes) < 0) return NULL;
   tl_dispatch_used = true;
   Py_RETURN_NONE;
 }
@@ -434,7 +431,9 @@ static PyObject *autocast(PyObject *m, PyObject *o) {
 }
 static PyObject *dispatch_off(PyObject *m, PyObject *o) {
   (void)m;
-  tl_dispatch_off += (int)PyLong_AsLong(o);
+  int more;
+  if (tl_c_int(o, &more) < 0) return NULL;
+  tl_dispatch_off += more;
   Py_RETURN_NONE;
 }
 static PyObject *dispatching(PyObject *m, PyObject *o) {

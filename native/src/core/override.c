@@ -212,12 +212,12 @@ static PyType_Spec attribute_spec = {"torchlite._C.Attribute", sizeof(Attribute)
 static PyObject *function_off(PyObject *m, PyObject *o) {
   (void)m;
   int old = tl_function_off;
-  tl_function_off = (int)PyLong_AsLong(o);
+  if (tl_c_int(o, &tl_function_off) < 0) return NULL;
   return PyLong_FromLong(old);
 }
 static PyObject *function_modes(PyObject *m, PyObject *o) {
   (void)m;
-  tl_function_modes = (int)PyLong_AsLong(o);
+  if (tl_c_int(o, &tl_function_modes) < 0) return NULL;
   tl_function_used = true;
   Py_RETURN_NONE;
 }

@@ -154,6 +154,8 @@ _Static_assert(TL_C64 == 10 && TL_C32 == 12 && TL_NUM_DTYPES < 32, "the tests of
 /* torch.promote_types; TL_NUM_DTYPES with PyTorch's error for some pairs with a limited dtype */
 tl_dtype tl_promote(tl_dtype a, tl_dtype b);
 /* torch.result_type of tensors and numbers; None is skipped */
+int tl_c_int(PyObject *o, int *to);  /* the int that o is, or -1 with an exception */
+int tl_truth(PyObject *o, bool *to); /* o's truth, or -1 with an exception if it has none */
 int tl_result_type(Py_ssize_t nargs, PyObject *const *args, tl_dtype *out);
 int tl_number_dtype(PyObject *o); /* dtype a Python number counts as, -1: not a number */
 bool tl_can_cast(tl_dtype from, tl_dtype to);
@@ -229,7 +231,8 @@ typedef struct {
   PyObject_HEAD TlStorage *storage;
   int64_t *shape, *strides; /* point into inline_dims, or to one malloc block */
   int64_t offset, numel;
-  uint8_t dtype, device, requires_grad;
+  uint8_t dtype, device;
+  bool requires_grad;
   uint16_t flags;
   int16_t ndim;
   int64_t inline_dims[2 * TL_INLINE_DIMS];

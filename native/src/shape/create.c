@@ -54,7 +54,7 @@ static TlTensor *fresh(TlTensor *t) {
 }
 static PyObject *set_fill_empty(PyObject *m, PyObject *o) {
   (void)m;
-  fill_empty = PyObject_IsTrue(o) == 1;
+  if (tl_truth(o, &fill_empty) < 0) return NULL;
   Py_RETURN_NONE;
 }
 static PyObject *get_fill_empty(PyObject *m, PyObject *o) {
@@ -63,7 +63,7 @@ static PyObject *get_fill_empty(PyObject *m, PyObject *o) {
   return PyBool_FromLong(fill_empty);
 }
 /* 1: ops that PyTorch has no deterministic form of warn; 2: they raise */
-static long strictness;
+static int strictness;
 int tl_alert(const char *name) {
   const bool warns = strictness == 1;
   if (!strictness) return 0;
@@ -83,7 +83,7 @@ int tl_alert(const char *name) {
 }
 static PyObject *set_strictness(PyObject *m, PyObject *o) {
   (void)m;
-  strictness = PyLong_AsLong(o);
+  if (tl_c_int(o, &strictness) < 0) return NULL;
   Py_RETURN_NONE;
 }
 static PyObject *alert(PyObject *m, PyObject *o) {
