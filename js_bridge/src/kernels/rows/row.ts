@@ -17,7 +17,7 @@ export interface RowLanes {
 /** Elements of a lane that stay in registers. lanesFor() gives rows of up to 2,048 elements no more. */
 const HELD = 8;
 
-/** Whether rows of n elements are held. Not on a CPU: it has few registers, and copies of a loop's body compile slowly. */
+/** Whether rows of n elements are held. Not on a CPU: few registers, and copies of a loop's body compile slowly. */
 export const inRegisters = (lanes: number, n: number, software = false): { held?: true } =>
   !software && lanes > 1 && n <= HELD * lanes ? { held: true } : {};
 
