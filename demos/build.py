@@ -38,7 +38,7 @@ PAGES = [
     *("gpt", "search", "picture", "diffusion", "balance"),
 ]
 # the editors are bundled, the parts of pages are filled in
-LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor", "nav.html", "script.html"}
+LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor", "parts"}
 EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
 EXAMPLES = [HERE / "playground" / "examples", HERE.parent / "tests" / "programs"]
 PACKAGES = "https://cdn.jsdelivr.net/pyodide/v{}/full/"  # where Pyodide publishes them
@@ -157,12 +157,15 @@ def copy_pages():
 
 
 def fill_in(places):
-    """{{pyodide}}, {{pyscript}}, {{wheel}} in the pages become addresses from the site's root; {{nav}} and
-    {{script NAME}} the parts that pages have in common."""
-    nav, script = ((HERE / "shared" / name).read_text().rstrip("\n") for name in ("nav.html", "script.html"))
+    """{{pyodide}}, {{pyscript}}, {{wheel}} in the pages become addresses from the site's root; {{NAME}} and
+    {{NAME text}} the parts that pages have in common, shared/parts/NAME.html."""
+    parts = {path.stem: path.read_text().rstrip("\n") for path in (HERE / "shared" / "parts").iterdir()}
     for page in SITE.rglob("*.html"):
-        text = page.read_text().replace("{{nav}}", nav)
-        text = re.sub(r"{{script (.*?)}}", lambda found: script.replace("{{script}}", found[1]), text)
+        text = page.read_text()
+        for name, part in parts.items():
+            text = re.sub(
+                f"{{{{{name}(?: (.*?))?}}}}", lambda found, part=part: part.replace("{{text}}", found[1] or ""), text
+            )
         for name, place in places.items():
             text = text.replace("{{%s}}" % name, place)
         page.write_text(text)
