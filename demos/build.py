@@ -35,7 +35,7 @@ DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 PAGES = [
     *("sw.js", "index.html", "home.js", "snippet.py", "home.css", "style.css", "icon.svg"),
     *("shared", "digits", "pyscript", "javascript", "playground"),
-    *("gpt", "search", "picture", "diffusion", "balance", "camera"),
+    *("gpt", "search", "picture", "diffusion", "balance", "camera", "pitch"),
 ]
 # the editors are bundled, the parts of pages are filled in
 LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor", "parts"}

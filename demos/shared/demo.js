@@ -113,7 +113,7 @@ export async function openDemo(options) {
       say("Ready. Press Run.");
       $("about").textContent =
         `Python ${about.python} (Pyodide ${about.pyodide}), torch ${about.torch}; ` +
-        `ready in ${about.seconds.toFixed(1)} s, import torch took ${Math.round(about.import_seconds * 1000)} ms.`;
+        `ready in ${about.seconds.toFixed(1)} s.`;
       progress(0, 1, true);
       ready?.(about);
       if (!engine.gpu) engine.findGpu();
