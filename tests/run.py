@@ -237,7 +237,7 @@ def conformance() -> Count:
 
 @functools.cache
 def _built_site() -> bool:
-    return fresh_wheels() and run([PY, "demos/build.py"])[0] == 0
+    return fresh_wheels() and run([PY, "demos/build.py", "--tested"])[0] == 0
 
 
 def built_site() -> bool:

@@ -1,6 +1,6 @@
 // The balance page: the carts on their rails, and the visitor's pushes.
 
-import { Plot } from "../digits/plot.js";
+import { Plot } from "../shared/plot.js";
 import { openDemo } from "../shared/demo.js";
 
 const PUSH = 2; // of the cart's own

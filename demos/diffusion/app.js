@@ -1,6 +1,6 @@
 // The diffusion page: what the network draws while it learns, and a digit for the visitor.
 
-import { Plot } from "../digits/plot.js";
+import { Plot } from "../shared/plot.js";
 import { openDemo } from "../shared/demo.js";
 
 const ACROSS = 10; // pictures in a row

@@ -1,19 +1,13 @@
 // The Digits page: editor, Run and Stop, curves, output, and the drawing that the trained network reads.
 
-import { Console } from "../shared/console.js";
-import { createEditor } from "../shared/editor.js";
-import { Engine } from "../shared/engine.js";
-import { keepAll, keptOverReload, prepareOffline } from "../shared/offline.js";
+import { openDemo, progress, say } from "../shared/demo.js";
+import { Plot } from "../shared/plot.js";
 import { Pad } from "./pad.js";
-import { Plot } from "./plot.js";
 import { toImage } from "./uci.js";
 
-const SCRIPT = "digits.py";
 const DATA = "digits.bin.gz";
 
 const $ = (id) => document.getElementById(id);
-const output = new Console($("console"));
-const engine = new Engine({ files: { [DATA]: DATA } });
 const lossPlot = new Plot($("loss-plot"), {
   label: "Loss",
   log: true,
@@ -29,8 +23,6 @@ const accuracyPlot = new Plot($("accuracy-plot"), {
   format: (value) => `${+(value * 100).toFixed(1)}%`,
 });
 
-let original = "";
-let editor;
 let hasRun = false;
 let hasModel = false;
 let epoch = 0;
@@ -38,126 +30,30 @@ let epochs = 0;
 let liveLoss = false; // losses come from the hook; else from the printed lines
 let speed = null; // {steps, since}
 
-// --- Start -------------------------------------------------------------------------------------------------------
-
-original = await (await fetch(SCRIPT)).text();
-editor = createEditor($("editor"), { text: keptOverReload() ?? original, label: SCRIPT, onRun: run });
-makeBars();
-globalThis.demo = { engine, editor }; // for the browser's console
-await prepareOffline(() => editor.text);
-engine.start().then(keepAll, () => {});
-
-engine.addEventListener("state", showState);
-engine.addEventListener("progress", ({ detail }) => showProgress(detail));
-engine.addEventListener("output", ({ detail }) => {
-  output.write(detail.text, detail.stream);
-  if (detail.stream !== "left") readLines(detail.text);
-});
-engine.addEventListener("ask", () => output.ask((text) => engine.answer(text)));
-engine.addEventListener("gpu", showGpu);
-engine.addEventListener("losses", ({ detail }) => showLosses(detail));
-$("run").addEventListener("click", run);
-$("stop").addEventListener("click", () => engine.stop());
-$("reset").addEventListener("click", () => (editor.text = original));
-
-function showState() {
-  const { state, about } = engine;
-  document.body.dataset.state = state;
-  $("run").disabled = state !== "ready";
-  $("stop").disabled = state !== "running";
-  $("device").disabled = state !== "ready";
-  if (state === "ready") {
-    status("Ready. Press Run.");
-    liveLoss = about.live_loss;
-    lossPlot.smooth = liveLoss ? 0.9 : 0;
-    $("loss-caption").textContent = liveLoss ? "Loss of each batch" : "Loss of each epoch";
-    $("about").textContent =
-      `Python ${about.python} (Pyodide ${about.pyodide}), torch ${about.torch}; ` +
-      `ready in ${about.seconds.toFixed(1)} s, import torch took ${Math.round(about.import_seconds * 1000)} ms.`;
-    progress(0, 1);
-    if (!engine.gpu) engine.findGpu();
-  } else if (state === "running") {
-    status("Running");
-  } else if (state === "stopping") {
-    status("Stopping");
-  } else if (state === "broken") {
-    status("Python could not be started. Reload the page to try again.");
-    output.traceback(engine.trouble);
-    progress(0, 1);
-  }
-}
-
-/** The choice of a device, where there is one; else why not. */
-function showGpu() {
-  const { device, name, software, problem } = engine.gpu;
-  $("device-choice").hidden = !device;
-  if (device) {
-    const choices = { cpu: "CPU", [device]: `GPU (${device === "webgpu" ? "WebGPU" : device})` };
-    $("device").replaceChildren(...Object.entries(choices).map(([value, text]) => new Option(text, value)));
-    // A program that plays a GPU is slower than the same processor used directly.
-    $("device").value = software ? "cpu" : device;
-    const called = name && ` (${name})`;
-    $("gpu").textContent = software
-      ? `The GPU here is a software one${called}: slower than the CPU.`
-      : `A GPU can be used${called}.`;
-  } else {
-    $("gpu").textContent = `Runs on the CPU; no GPU can be used: ${problem}.`;
-  }
-}
-
-function showProgress({ stage, done, total }) {
-  const mb = (bytes) => (bytes / 1e6).toFixed(1);
-  if (stage === "download") {
-    status("Loading Python");
-    // Apart from the status, which a screen reader speaks at every change.
-    $("amount").textContent = total > 1 ? `${mb(done)} of ${mb(total)} MB` : "";
-    progress(done, total);
-  } else {
-    status(stage === "install" ? "Installing torchlite" : "Importing torch");
-    $("amount").textContent = "";
-    $("progress").removeAttribute("value");
-  }
-}
-
-function status(text) {
-  if ($("status").textContent !== text) $("status").textContent = text;
-}
-
-function progress(done, total) {
-  $("progress").max = total;
-  $("progress").value = done;
-}
-
 // --- Run ---------------------------------------------------------------------------------------------------------
 
-async function run() {
-  if (engine.state !== "ready") return;
-  output.clear();
-  editor.mark(null);
+const { engine } = await openDemo({ script: "digits.py", files: { [DATA]: DATA }, ready, prepare, finished, printed });
+engine.addEventListener("losses", ({ detail }) => showLosses(detail));
+
+function ready({ live_loss, import_seconds }) {
+  $("about").append(` import torch took ${Math.round(import_seconds * 1000)} ms.`);
+  liveLoss = live_loss;
+  lossPlot.smooth = liveLoss ? 0.9 : 0;
+  $("loss-caption").textContent = liveLoss ? "Loss of each batch" : "Loss of each epoch";
+}
+
+function prepare() {
   lossPlot.clear();
   accuracyPlot.clear();
   for (const id of ["epoch", "loss", "accuracy"]) $(id).textContent = "–";
   $("speed").textContent = "";
   [epoch, epochs, speed, line] = [0, 0, null, ""];
   hasRun = hasModel = true; // from its first epoch on the network may be asked
-  const began = performance.now();
+}
 
-  const result = await engine.run(editor.text, { name: SCRIPT, device: $("device").value || "cpu" });
-
-  const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  hasModel = Boolean(result.model);
-  if (result.status === "failed") {
-    output.traceback(result.traceback);
-    editor.mark(result.line);
-    status(result.line ? `The script failed in line ${result.line}.` : "The script failed.");
-  } else if (result.status === "stopped") {
-    output.note(`Stopped after ${seconds} s.`);
-    status(result.restarted ? "Stopped; Python is starting anew." : "Stopped. Run starts from the beginning.");
-  } else {
-    output.note(`Finished in ${seconds} s.`);
-    status(hasModel ? `Finished in ${seconds} s. Draw a digit.` : `Finished in ${seconds} s.`);
-    progress(1, 1);
-  }
+function finished({ status, model }, seconds) {
+  hasModel = Boolean(model);
+  if (status === "done" && hasModel) say(`Finished in ${seconds} s. Draw a digit.`);
   judge();
 }
 
@@ -179,7 +75,7 @@ const LOSS = new RegExp(`\\bloss${NUMBER}`, "i");
 const ACCURACY = new RegExp(`\\bacc(?:uracy)?${NUMBER}\\s*(%?)`, "i");
 let line = "";
 
-function readLines(text) {
+function printed(text) {
   const lines = (line + text).split("\n");
   line = lines.pop();
   lines.forEach(readLine);
@@ -305,5 +201,5 @@ function showAnswer(answer) {
   }
 }
 
+makeBars();
 showImage();
-showState();

@@ -78,6 +78,13 @@ def on_page_markdown(markdown, page, config, files):
     return text
 
 
+def on_post_page(output, page, config):
+    """The theme's search is a dialog without a name, which a screen reader would announce as that."""
+    return output.replace(
+        'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
+    )
+
+
 def known_pages(files):
     return {file.src_uri for file in files.documentation_pages()}
 

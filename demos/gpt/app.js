@@ -1,7 +1,7 @@
 // The GPT page: the text, the loss, and the attention between the newest characters.
 
 import { openDemo } from "../shared/demo.js";
-import { Plot } from "../digits/plot.js";
+import { Plot } from "../shared/plot.js";
 
 const $ = (id) => document.getElementById(id);
 const plot = new Plot($("plot"), { label: "Loss", smooth: 0.9, xMin: 0, format: (value) => String(+value.toFixed(2)) });

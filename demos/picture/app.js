@@ -1,6 +1,6 @@
 // The picture page: the picture to learn, and what the network draws.
 
-import { Plot } from "../digits/plot.js";
+import { Plot } from "../shared/plot.js";
 import { openDemo } from "../shared/demo.js";
 
 const SIDE = 112; // pixels of the longer side

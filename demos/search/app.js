@@ -1,27 +1,19 @@
 // The search page: files to read, the weights, and the query.
 
-import { openDemo, progress, say } from "../shared/demo.js";
+import { openDemo, progress } from "../shared/demo.js";
+import { openWeights } from "../shared/weights.js";
 
-const FILES = ["minilm.safetensors", "vocab.txt"];
 const SHORT = 40; // characters; a shorter paragraph goes with the next one
 const LONG = 700; // a longer one is cut
 
 const $ = (id) => document.getElementById(id);
-const site = new URL("../", import.meta.url);
 let passages = "";
 let asked = ""; // the query whose answer is shown or on its way
 let asking = false;
 
 const demo = await openDemo({ script: "search.py", python: "search/look.py", prepare, seen: readySearch });
-const weights = await (await fetch(new URL("weights/list.json", site))).json();
+const fetchWeights = openWeights(demo, ["minilm.safetensors", "vocab.txt"], "91 MB");
 await useGuides();
-demo.engine.start().then(showStored, () => {});
-demo.engine.addEventListener("fetched", ({ detail: { name, done, total } }) => {
-  const mb = (bytes) => (bytes / 1e6).toFixed(1);
-  say(`Fetching ${name}`);
-  $("amount").textContent = `${mb(done)} of ${mb(total)} MB`;
-  progress(done, total);
-});
 
 // --- What to search ----------------------------------------------------------------------------------------------
 
@@ -72,44 +64,11 @@ addEventListener("drop", (event) => {
   if (event.dataTransfer.files.length) read(event.dataTransfer.files);
 });
 
-// --- Weights -----------------------------------------------------------------------------------------------------
-
-const address = (name) => new URL(`weights/${name}`, site).href;
-
 async function prepare() {
   if (!passages) throw new Error("There is nothing to search: open a file with text.");
-  if (!FILES.every((name) => weights[name])) {
-    throw new Error(
-      "This site was built without the model's weights: python demos/build.py --weights puts them there.",
-    );
-  }
-  for (const name of FILES) {
-    await demo.engine.request("fetch", { url: address(name), name, digest: weights[name] });
-  }
-  await showStored();
-  progress(0, 1, true);
-  $("amount").textContent = "";
-  const bytes = new TextEncoder().encode(passages);
-  await demo.engine.request("write", { name: "passages.txt", bytes });
+  await fetchWeights();
+  await demo.engine.request("write", { name: "passages.txt", bytes: new TextEncoder().encode(passages) });
 }
-
-async function showStored() {
-  const stored = await demo.engine.request("call", { name: "stored" });
-  const ours = stored.filter(({ url }) => FILES.some((name) => url === address(name)));
-  const size = ours.reduce((sum, { bytes }) => sum + bytes, 0);
-  const whole = ours.length === FILES.length && ours.every(({ bytes, total }) => bytes === total);
-  $("forget").hidden = !size;
-  $("weights").textContent = whole
-    ? `The weights are in this browser: ${(size / 1e6).toFixed(1)} MB.`
-    : size
-      ? `${(size / 1e6).toFixed(1)} MB of the weights are in this browser; Run fetches the rest.`
-      : "Run fetches the model's weights first, 91 MB, once; they stay in this browser.";
-}
-
-$("forget").addEventListener("click", async () => {
-  for (const name of FILES) await demo.engine.request("call", { name: "remove", given: [address(name)] });
-  await showStored();
-});
 
 // --- The query ---------------------------------------------------------------------------------------------------
 

@@ -9,12 +9,33 @@ import { keepAll, keptOverReload, prepareOffline } from "./offline.js";
 const $ = (id) => document.getElementById(id);
 const LOOK = new URL("./look.js", import.meta.url);
 
-/** Opens the page's script. `python`: the page's own Python, from the site's root, with answer(question). `prepare()`
- * is awaited before each run. While a script runs, `question()` is asked every `every` ms, and `seen(answer)` gets what
- * the answer is, once more when the script has ended. `printed(text)` gets what the script prints. */
-export async function openDemo({ script, python, files, prepare, question = () => ({}), seen, every = 250, printed }) {
+/** Opens the page's script.
+ * @param {object} options
+ * @param {string} options.script its file
+ * @param {string} [options.python] the page's own Python, from the site's root, with answer(question)
+ * @param {object} [options.files] what the script finds beside itself, as {name: URL}
+ * @param {(about: object) => void} [options.ready] gets what Python says about itself when it has started
+ * @param {() => any} [options.prepare] is awaited before each run
+ * @param {() => object} [options.question] is asked every `every` ms while a script runs, and when it has ended
+ * @param {(answer: any) => void} [options.seen] gets the answers
+ * @param {number} [options.every]
+ * @param {(text: string) => void} [options.printed] gets what the script prints
+ * @param {(result: object, seconds: string) => void} [options.finished] gets the result of a run (see Engine.run) */
+export async function openDemo(options) {
+  const {
+    script,
+    python,
+    files,
+    ready,
+    prepare,
+    question = () => ({}),
+    seen,
+    every = 250,
+    printed,
+    finished,
+  } = options;
   let looking = false;
-  const engine = new Engine({ files, extend: `${LOOK}?python=${python}` });
+  const engine = new Engine({ files, extend: python && `${LOOK}?python=${python}` });
   const output = new Console($("console"));
   const original = await (await fetch(script)).text();
   const editor = createEditor($("editor"), { text: keptOverReload() ?? original, label: script, onRun: run });
@@ -64,6 +85,7 @@ export async function openDemo({ script, python, files, prepare, question = () =
       output.note(`Finished in ${seconds} s.`);
       say(`Finished in ${seconds} s.`);
     }
+    finished?.(result, seconds);
     if (result.status !== "failed") await ask();
   }
 
@@ -93,6 +115,7 @@ export async function openDemo({ script, python, files, prepare, question = () =
         `Python ${about.python} (Pyodide ${about.pyodide}), torch ${about.torch}; ` +
         `ready in ${about.seconds.toFixed(1)} s.`;
       progress(0, 1, true);
+      ready?.(about);
       if (!engine.gpu) engine.findGpu();
     } else if (state === "running") {
       say("Running");

@@ -8,31 +8,45 @@ let pyodide;
 let folder;
 let post;
 let look;
+let weights;
 
 export async function install(given) {
   ({ pyodide, folder, post } = given);
-  pyodide.FS.writeFile("/home/pyodide/demo_look.py", await (await fetch(new URL(python, root))).text());
+  for (const [name, path] of Object.entries({ demo_weights: "shared/weights.py", demo_look: python })) {
+    pyodide.FS.writeFile(`/home/pyodide/${name}.py`, await (await fetch(new URL(path, root))).text());
+  }
   look = pyodide.pyimport("demo_look");
+  weights = pyodide.pyimport("demo_weights");
   return pyodide.pyimport("demo_runner");
 }
 
 export const requests = {
-  /** `answer(question)` of the page's Python, as JSON or as bytes. It may come while the script runs. */
+  /** `answer(question)` of the page's Python, as JSON or as bytes; `answer(question, bytes)` where the question has
+   * bytes. It may come while the script runs. */
   look: {
     needsPython: true,
     whileRunning: true,
-    ask(question) {
-      const answer = look.answer(JSON.stringify(question));
+    ask({ bytes, ...question }) {
+      const answer = look.answer(JSON.stringify(question), ...(bytes ? [new Uint8Array(bytes)] : []));
       if (typeof answer === "string") return JSON.parse(answer);
-      const bytes = answer?.toJs();
+      const given = answer?.toJs();
       answer?.destroy();
-      return bytes;
+      return given;
     },
   },
-  write: { ask: ({ name, bytes }) => pyodide.FS.writeFile(`${folder}/${name}`, new Uint8Array(bytes)) },
+  write: {
+    ask({ name, bytes }) {
+      const path = `${folder}/${name}`;
+      pyodide.FS.mkdirTree(path.slice(0, path.lastIndexOf("/")));
+      pyodide.FS.writeFile(path, new Uint8Array(bytes));
+    },
+  },
+  read: { ask: ({ name }) => pyodide.FS.readFile(`${folder}/${name}`) },
   /** `name(...given)` of the page's Python, awaited. */
   call: { needsPython: true, ask: async ({ name, given = [] }) => JSON.parse(await look[name](...given)) },
-  /** Gets a file by its address with the page's fetch(url, name, digest, tell); "fetched" events say how far it is. */
+  /** The same of shared/weights.py. */
+  weights: { needsPython: true, ask: async ({ name, given = [] }) => JSON.parse(await weights[name](...given)) },
+  /** Puts a file beside the script, by its address; "fetched" events say how far it is. */
   fetch: {
     needsPython: true,
     async ask({ url, name, digest }) {
@@ -42,7 +56,7 @@ export const requests = {
         last = performance.now();
         post("fetched", { name, done, total });
       };
-      await look.fetch(url, name, digest, tell);
+      await weights.fetch(url, name, digest, tell);
     },
   },
 };

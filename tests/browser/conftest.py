@@ -125,7 +125,7 @@ def page(driver, site, wheel_name):
 @pytest.fixture(scope="session")
 def built_site():
     if os.environ.get("TORCHLITE_SITE") != "built":  # tests/run.py builds it once for its layers
-        subprocess.run([sys.executable, str(ROOT / "demos" / "build.py")], check=True)
+        subprocess.run([sys.executable, str(ROOT / "demos" / "build.py"), "--tested"], check=True)
 
 
 class Server:

@@ -28,14 +28,17 @@ class BrowserError(RuntimeError):
     pass
 
 
-def open_browser(kind, dark=False, jspi=True, gpu=False):
+def open_browser(kind, dark=False, jspi=True, gpu=False, media=None):
     """A fresh "chromium" or "firefox" profile, with or without (software) WebGPU.
-    `jspi=False` turns WebAssembly stack switching off (Firefox only)."""
+    `jspi=False` turns WebAssembly stack switching off (Firefox only). `media=""`: with a camera and a microphone that
+    the browser plays, and may be used unasked; a WAV file in place of "" is what Chromium's microphone hears."""
     if kind == "chromium":
-        return Chromium(dark, gpu)
+        return Chromium(dark, gpu, media)
     prefs = {"layout.css.prefers-color-scheme.content-override": 0 if dark else 1, "dom.webgpu.enabled": gpu}
     if not jspi:
         prefs["javascript.options.wasm_js_promise_integration"] = False
+    if media is not None:
+        prefs |= {"media.navigator.streams.fake": True, "media.navigator.permission.disabled": True}
     return Firefox(prefs)
 
 
@@ -147,7 +150,7 @@ class Chromium(Page):
     kind = "chromium"
     _call = firefox.FirefoxBiDi._call
 
-    def __init__(self, dark, gpu):
+    def __init__(self, dark, gpu, media):
         self.log = []
         self._id = 0
         self._folder = tempfile.mkdtemp(prefix="chromium-")
@@ -161,6 +164,10 @@ class Chromium(Page):
             start_new_session=True,
         )
         args = [*FLAGS, *(pages.CHROMIUM_WEBGPU if gpu else []), f"--user-data-dir={self._folder}"]
+        if media is not None:
+            args += ["--use-fake-device-for-media-stream", "--use-fake-ui-for-media-stream"]
+        if media:
+            args.append(f"--use-file-for-fake-audio-capture={media}")
         if dark:
             args.append("--blink-settings=preferredColorScheme=0")
         wanted = {"browserName": "chrome", "webSocketUrl": True, "goog:chromeOptions": {"args": args}}

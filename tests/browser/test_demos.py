@@ -206,3 +206,24 @@ def test_diffusion(visit, kind):
     columns = page.eval(ink)
     assert max(columns[2:6]) > 100 and max(columns[0], columns[7]) < 60, columns
     shoot(page, "diffusion")
+
+
+@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
+def test_speed(visit, kind):
+    quick = "text.replace('ROUNDS = 7', 'ROUNDS = 1').replace('WARM = 0.2', 'WARM = 0').replace('= 0.05', '= 0.005')"
+    page = start(visit, kind, "speed", quick)
+    peer = page.eval("fetch('peer.json').then((answer) => answer.json())")["peer"]
+    columns = 4 if peer else 2
+    page.click("#run")
+    page.wait("document.querySelector('#status').textContent === 'Finished.'", 90)
+    rows = page.eval(
+        "[...document.querySelectorAll('#cpu tbody tr')].map((r) => [...r.cells].map((c) => c.textContent))"
+    )
+    assert len(rows) == 7 and {len(row) for row in rows} == {columns}
+    for _, ours, *others in rows:
+        assert float(ours) > 0
+        if others:
+            ratio = float(others[1].rstrip("×"))
+            assert ratio == pytest.approx(float(others[0]) / float(ours), rel=0.15, abs=0.06), rows
+    assert page.eval("document.querySelector('#gpu-card').hidden && !document.querySelector('#copy').disabled")
+    shoot(page, "speed")
