@@ -58,7 +58,35 @@ def _accumulate_hooks(self: Any) -> Any:
     return getattr(self._meta, "post_hooks", None)
 
 
+def _solve(self: Tensor, other: Any) -> Any:
+    from . import removed
+
+    return removed.solve(self, other)
+
+
+def _lstsq(self: Tensor, other: Any) -> Any:
+    from . import removed
+
+    return removed.lstsq(self, other)
+
+
+def _eig(self: Tensor, eigenvectors: bool = False) -> Any:
+    from . import removed
+
+    return removed.eig(self, eigenvectors)
+
+
+def _symeig(self: Tensor, eigenvectors: bool = False) -> Any:
+    from . import removed
+
+    return removed.symeig(self, eigenvectors)
+
+
 _METHODS = {
+    "solve": _solve,
+    "lstsq": _lstsq,
+    "eig": _eig,
+    "symeig": _symeig,
     "__div__": _operator("__div__", "__truediv__"),
     "__idiv__": _operator("__idiv__", "__itruediv__"),
     "__rdiv__": _rdiv,

@@ -90,9 +90,26 @@ mha = _Backend(
 )
 
 
+_sdp = dict.fromkeys(("flash", "mem_efficient", "math", "cudnn"), True)  # attention has one implementation here
+
+
+def _sdp_switches():
+    """The functions that ask for and set these."""
+
+    def pair(name):
+        def enabled():
+            return _sdp[name]
+
+        def enable(enabled):
+            _sdp[name] = bool(enabled)
+
+        return {name + "_sdp_enabled": enabled, "enable_%s_sdp" % name: enable}
+
+    return {name: fn for kernel in _sdp for name, fn in pair(kernel).items()}
+
+
 @contextlib.contextmanager
 def _sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
-    """Attention has one implementation here."""
     import warnings
 
     warnings.warn(
@@ -101,7 +118,12 @@ def _sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, 
         FutureWarning,
         stacklevel=3,
     )
-    yield {}
+    before = dict(_sdp)
+    _sdp.update(flash=enable_flash, mem_efficient=enable_mem_efficient, math=enable_math, cudnn=enable_cudnn)
+    try:
+        yield {}
+    finally:
+        _sdp.update(before)
 
 
 cuda = _Backend(
@@ -109,14 +131,7 @@ cuda = _Backend(
     matmul=SimpleNamespace(
         allow_tf32=False, allow_fp16_reduced_precision_reduction=False, allow_bf16_reduced_precision_reduction=False
     ),
-    enable_flash_sdp=lambda enabled: None,
-    enable_mem_efficient_sdp=lambda enabled: None,
-    enable_math_sdp=lambda enabled: None,
-    enable_cudnn_sdp=lambda enabled: None,
-    flash_sdp_enabled=lambda: False,
-    math_sdp_enabled=lambda: True,
-    mem_efficient_sdp_enabled=lambda: False,
-    cudnn_sdp_enabled=lambda: False,
+    **_sdp_switches(),
     sdp_kernel=_sdp_kernel,
 )
 

@@ -5,7 +5,7 @@ import math
 import torchlite as torch
 
 from ._declare import op
-from .attention import _attention_weights, _flash, _head_mask, _scores
+from .attention import _attention_weights, _head_mask, _scores, backend
 
 
 def _fn(*schemas, **kw):
@@ -18,16 +18,13 @@ def _fn(*schemas, **kw):
     differentiable=False,
     samples=lambda t: [(t(1, 2, 3, 4),) * 3, (t(2, 3, 4),) * 3, (*(t(1, 2, 3, 4),) * 3, None, 0.5)],
 )
-def _fused_sdp_choice(
-    query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False
-):
+def _fused_sdp_choice(query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None, enable_gqa=False):
     """The number of the backend in torch.nn.attention.SDPBackend that PyTorch takes: 0 is MATH, 1 FLASH_ATTENTION."""
-    flash = torch.backends.cuda.flash_sdp_enabled() and _flash(query, key, value, attn_mask, dropout_p)
-    return int(flash)
+    return backend(query, key, value, attn_mask, dropout_p)
 
 
 def _default_scale(query, scale):
-    return 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    return 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
 
 
 @_fn(
@@ -70,7 +67,9 @@ def _scaled_dot_product_flash_attention_for_cpu(
 ):
     """Attention for (batch, heads, positions, elements), and the log-sum-exp of each row's scores."""
     if query.dim() != 4 or key.dim() != 4 or value.dim() != 4:
-        raise RuntimeError("scaled_dot_product_attention_flash_attention: Accept only 4 dims inputs shape of {B, H, T, K}")
+        raise RuntimeError(
+            "scaled_dot_product_attention_flash_attention: Accept only 4 dims inputs shape of {B, H, T, K}"
+        )
     if dropout_p:
         raise RuntimeError("scaled_dot_product_attention_flash_attention: Currently do not support dropout > 0")
     if attn_mask is not None and attn_mask.dim() not in (2, 4):
@@ -106,7 +105,7 @@ def _masked_softmax(self, mask, dim=None, mask_type=None):
 def _transform_bias_rescale_qkv(qkv, qkv_bias, num_heads):
     """Query, key and value of each head from (batch, positions, 3 * elements), the query divided by sqrt(elements)."""
     size = qkv_bias.shape[0] // 3
-    if size % num_heads:
+    if num_heads < 1 or size % num_heads:
         raise RuntimeError("Expected D % num_head == 0 to be true, but got false.")
     batch, length, _ = qkv.shape
     parts = (qkv + qkv_bias).view(batch, length, 3, num_heads, size // num_heads).permute(2, 0, 3, 1, 4)

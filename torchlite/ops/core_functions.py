@@ -1,5 +1,7 @@
 """Functions that PyTorch's core has in the torch namespace under private names; programs and packages call them."""
 
+import warnings
+
 import torchlite as torch
 
 from . import _bodies as bodies
@@ -25,6 +27,11 @@ def _unique(self, sorted=True, return_inverse=False):
 )
 def _aminmax(self, dim=None, keepdim=False):
     """aminmax."""
+    warnings.warn(
+        "_aminmax is deprecated as of PyTorch 1.11 and will be removed in a future release. Use aminmax instead. This "
+        "warning will only appear once per process.",
+        stacklevel=2,
+    )
     return torch.aminmax(self, dim=dim, keepdim=keepdim)
 
 
@@ -99,7 +106,7 @@ def _unsafe_index_put(self, indices, values, accumulate=False):
 )
 def _histogramdd_bin_edges(self, bins, range=None, weight=None, density=False):
     """The edges of histogramdd."""
-    return list(torch.histogramdd(self, bins, range=range, weight=weight, density=density)[1])
+    return tuple(torch.histogramdd(self, bins, range=range, weight=weight, density=density)[1])
 
 
 @_fn(
@@ -243,6 +250,12 @@ def _convolution_mode(input, weight, bias, stride, padding, dilation, groups):
 def _nnpack_spatial_convolution(input, weight, bias, padding, stride=1):
     """conv2d."""
     return torch.conv2d(input, weight, bias, stride, padding)
+
+
+@_fn("_nnpack_available() -> bool", differentiable=False)
+def _nnpack_available():
+    """Whether _nnpack_spatial_convolution can be called."""
+    return True
 
 
 @_fn(
