@@ -200,6 +200,7 @@ def native_dropout(input, p, train):
 @op(
     "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
     "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    variants="function",
     nondiff=(1, 2),
 )
 def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps):
@@ -223,6 +224,7 @@ def _pdist_forward(self, p):
     "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
     "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
     "int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    variants="function",
     nondiff=(1, 2, 3),
 )
 def _embedding_bag(weight, indices, offsets, scale, mode, sparse, per_sample_weights, include_last_offset, padding_idx):
