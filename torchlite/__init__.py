@@ -408,6 +408,7 @@ _LAZY_NAMES = {
     "self_test": "_core.self_test",
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
+    "Future": "_core.future",
     **dict.fromkeys("eig lstsq matrix_rank solve symeig".split(), "_core.removed"),
     **dict.fromkeys("_disable_dynamo set_vital read_vitals vitals_enabled".split(), "_core.lazy_names"),
     "Storage": "storage",
