@@ -59,7 +59,7 @@ _REASONS = {
 
 # those of the table that belong to torch.Tensor, known before the table is read
 METHODS = """
-    _autocast_to_full_precision _autocast_to_reduced_precision _fix_weakref _lazy_clone
+    _autocast_to_full_precision _autocast_to_reduced_precision
     _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides _philox_normal_ _philox_uniform_
     _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _use_count const_data_ptr dequantize
     int_repr ipu map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points

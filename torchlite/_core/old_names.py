@@ -58,6 +58,16 @@ def _accumulate_hooks(self: Any) -> Any:
     return getattr(self._meta, "post_hooks", None)
 
 
+def _fix_weakref(self: Tensor) -> None:
+    """A tensor has one object as long as it lives: no reference to it needs repair."""
+
+
+def _lazy_clone(self: Tensor) -> Any:
+    import torchlite as torch
+
+    return torch._lazy_clone(self)
+
+
 def _solve(self: Tensor, other: Any) -> Any:
     from . import removed
 
@@ -83,6 +93,8 @@ def _symeig(self: Tensor, eigenvectors: bool = False) -> Any:
 
 
 _METHODS = {
+    "_fix_weakref": _fix_weakref,
+    "_lazy_clone": _lazy_clone,
     "solve": _solve,
     "lstsq": _lstsq,
     "eig": _eig,
