@@ -180,7 +180,8 @@ def _transpose(x: Any, dim0: int, dim1: int) -> Any:
     size[dim0], size[dim1] = size[dim1], size[dim0]
     heads, others, values = x._parts
     if kind0 == "Batch":
-        return compressed(x.layout, *(p.transpose(dim0, dim1) for p in x._parts), size)
+        heads, others, values = (p.transpose(dim0, dim1) for p in x._parts)
+        return compressed(x.layout, heads, others, values, size)
     if kind0 == "Dense":
         shift = 2 * (x.layout in BLOCKS) - 1  # where the values have them
         return compressed(x.layout, heads, others, values.transpose(dim0 + shift, dim1 + shift), size)
