@@ -44,7 +44,8 @@ TESTS = {
     "peft": " ".join(
         "tests/test_%s.py" % name
         for name in "config bufferdict cpt custom_models incremental_pca initialization integrations lora_variants "
-        "lorafa loraplus low_level_api mapping mixed osf other poly pvera randlora shira tuners_utils vera xlora".split()
+        "lorafa loraplus low_level_api mapping mixed osf other poly pvera randlora shira tuners_utils vera "
+        "xlora".split()
     ),
     "segmentation-models-pytorch": "tests",
     "skorch": "skorch/tests -k 'not Multiprocessing and not dask'",

@@ -61,7 +61,7 @@ class CausalBias(torch.Tensor):
             return cls._dispatch(*args, **(kwargs or {}))
         return super().__torch_function__(func, types, args, kwargs or {})
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self) -> str:  # type: ignore[override]  # as in PyTorch
         return repr(self._materialize())
 
 
