@@ -217,6 +217,25 @@ def _is_alias_of(a: Any, b: Any) -> bool:
     return a.untyped_storage()._cdata == b.untyped_storage()._cdata
 
 
+_lazy_clones: Any = None  # storage -> the version of a tensor that is a lazy clone, or of which there is one
+
+
+def note_lazy_clone(*tensors: Any) -> None:
+    """Remembers tensors that in PyTorch share memory until one is written."""
+    global _lazy_clones
+    if _lazy_clones is None:
+        from ..utils.weak import WeakIdKeyDictionary
+
+        _lazy_clones = WeakIdKeyDictionary()
+    for tensor in tensors:
+        _lazy_clones[tensor.untyped_storage()] = tensor._version
+
+
+def _is_cow_tensor(tensor: Any) -> bool:
+    """Whether a tensor is part of a lazy clone and was not written since. Here memory is never shared for that."""
+    return _lazy_clones is not None and _lazy_clones.get(tensor.untyped_storage()) == tensor._version
+
+
 def _warn() -> None:
     """A warning as the core gives it."""
     warnings.warn("Test message for TORCH_WARN", UserWarning, stacklevel=2)
@@ -235,6 +254,13 @@ def _is_torch_function_all_disabled() -> bool:
 def _is_torch_function_enabled() -> bool:
     """Whether classes are asked for __torch_function__."""
     return _C.function_state()[0] == 0
+
+
+def _parse_schema(text: str) -> Any:
+    """A schema of an operator: "ns::name(Tensor x) -> Tensor"."""
+    from .function_schema import parse_checked
+
+    return parse_checked(text)
 
 
 def _dispatch_has_kernel(name: str) -> bool:

@@ -43,6 +43,7 @@ SAME = {
     "_group_tensors_by_device_and_dtype": ("utils._foreach_utils", "_group_tensors_by_device_and_dtype"),
     "_to_dlpack": ("utils.dlpack", "to_dlpack"),
     "_from_dlpack": ("utils.dlpack", "from_dlpack"),
+    "parse_schema": ("_core.c_names", "_parse_schema"),
     "_infer_size": ("_core.c_switches", "infer_size"),
     "_get_cpu_capability": ("backends", "cpu.get_cpu_capability"),
     "_get_cpu_allow_fp16_reduced_precision_reduction": ("_core.c_switches", "no"),

@@ -4,6 +4,7 @@ import warnings
 
 import torchlite as torch
 
+from .._core.c_names import note_lazy_clone
 from . import _bodies as bodies
 from ._declare import op
 
@@ -50,7 +51,10 @@ def _logcumsumexp(self, dim):
 @_fn("_lazy_clone(Tensor self) -> Tensor", samples=lambda t: [(t(3, 4),)], grad={"self": lambda c, g: g})
 def _lazy_clone(self):
     """clone: PyTorch's copy shares memory until one of the two is written."""
-    return self.clone()
+    made = self.clone()
+    if self.layout is torch.strided and not self._dispatches:
+        note_lazy_clone(self, made)
+    return made
 
 
 def _cast(name, dtype):

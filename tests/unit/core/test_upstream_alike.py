@@ -29,3 +29,30 @@ def test_scaled_rows_of_an_embedding_keep_their_tangents():
         weight = ad.make_dual(torchlite.ones(4, 4) * 2, torchlite.ones(4, 4))
         out = torchlite.nn.functional.embedding(torchlite.tensor([0, 2]), weight, max_norm=1.0)
         assert ad.unpack_dual(out).tangent.eq(1).all()
+
+
+@cases("""
+x = torch.ones(3); y = torch._lazy_clone(x); [torch._C._is_cow_tensor(t) for t in (x, y, y[1:], torch.ones(2))]
+x = torch.ones(3); y = torch._lazy_clone(x); y.add_(1); torch._C._is_cow_tensor(y), y, x
+x = torch.ones(3); y = x._lazy_clone(); x + y; torch._C._is_cow_tensor(y), torch._C._is_cow_tensor(x)
+torch.backends.cuda.preferred_linalg_library()
+torch.backends.cuda.preferred_linalg_library('foo')
+torch.backends.cuda.preferred_blas_library(3)
+torch.backends.cuda.preferred_blas_library('cublaslt'), torch.backends.cuda.preferred_blas_library('default')
+s = torch.optim.lr_scheduler.CyclicLR(torch.optim.SGD([torch.ones(1, requires_grad=True)], .1), .1, 1.);
+    s._scale_fn_ref(3), '_scale_fn_ref' in s.state_dict()
+torch.autograd.gradcheck(lambda x: x.to_dense(), (torch.eye(2,
+    dtype=torch.double).to_sparse_csr().requires_grad_(),), masked=True)
+torch.autograd.gradcheck(lambda x: x.to_dense(), (torch.ones(2, 2, dtype=torch.double,
+    requires_grad=True).to_sparse(),), masked=True)
+str(torch._C.parse_schema('foo(Tensor x) -> Tensor')),
+    torch._C.parse_schema('a::b.c(Tensor(a!) x) -> Tensor(a!)').is_mutable
+torch._C.parse_schema('foo(Tensor x, Foo y) -> Tensor')
+torch._C.parse_schema('foo(Tensor x, int[2] y=[1, 2], *, str? z=None) -> (Tensor, Tnsor)')
+torch.library.define('doorsx::foo', '(Tensor w, int x = 2, *, int y = 3, int z) -> Tensor')
+torch.library.define('doorsx::bar', '(Tnsor w) -> Tensor')
+str(torch._C.parse_schema('foo(Tensor w, int x = 2, *, float? y =1.5) -> Tensor'))
+torch.distributions.kl._kl_expfamily_expfamily(torch.distributions.Gamma(1., 2.), torch.distributions.Gamma(2., 1.))
+""")
+def test_lazy_clones_libraries_and_schemas(line):
+    alike(line)
