@@ -18,6 +18,8 @@ e = nn.Embedding(4, 2, sparse=True); i = torch.tensor([1, 3]); e(i).sum().backwa
 F.GRID_SAMPLE_PADDING_MODES, F.GRID_SAMPLE_INTERPOLATION_MODES
 type(torch.futures.Future().then(lambda f: 1)) is torch.Future, issubclass(torch.futures.Future, torch.Future)
 type(torch.futures.collect_all([])) is torch.Future
+from torch.utils import checkpoint as c; c._infer_device_type(torch.ones(1), [3]), c.DefaultDeviceType.get_device_type()
+from torch.utils import checkpoint as c; c._infer_device_type({'a': torch.ones(1, device='meta')})
 """)
 def test_small_things(line):
     alike(line)
