@@ -174,6 +174,17 @@ def _c_name(name):
         from ._core.c_functorch import space
 
         return space
+    if name in ("_autograd", "_profiler", "_functions"):
+        from ._core import c_autograd, c_profiler
+
+        make = c_profiler.profiler_space if name == "_profiler" else getattr(c_autograd, name[1:] + "_space")
+        setattr(_C, name, make())
+        return getattr(_C, name)
+    from ._core.c_switches import find
+
+    found = find(name)
+    if found is not None:
+        return found
     return _absent.of(_C.__name__)(name)
 
 
@@ -335,6 +346,8 @@ _PRIVATE = {
     "_export",
     "_guards",
     "_higher_order_ops",
+    "_linalg_utils",
+    "_lobpcg",
     "_ops",
     "_prims",
     "_prims_common",
@@ -397,6 +410,9 @@ _LAZY_NAMES = {
     "self_test": "_core.self_test",
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
+    "lobpcg": "_lobpcg",
+    "Future": "_core.future",
+    **dict.fromkeys("eig lstsq matrix_rank solve symeig".split(), "_core.removed"),
     **dict.fromkeys("_disable_dynamo set_vital read_vitals vitals_enabled".split(), "_core.lazy_names"),
     "Storage": "storage",
     "_storage_classes": "storage",

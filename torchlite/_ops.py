@@ -690,6 +690,10 @@ def namespace(name: str) -> _OpNamespace:
             from ._core.mkldnn import ANSWERS
 
             vars(made).update(ANSWERS)
+        elif name == "profiler":
+            from ._core.c_profiler import OPERATORS
+
+            vars(made).update(OPERATORS)
     return _spaces[name]
 
 

@@ -12,6 +12,13 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     return obj
 
 
+def _as_args(inputs):
+    """Example inputs as arguments: a tensor or dict is one, anything else holds them."""
+    from . import Tensor
+
+    return (inputs,) if builtins.isinstance(inputs, (Tensor, dict)) else tuple(inputs)
+
+
 def trace(
     func,
     example_inputs=None,
@@ -30,8 +37,7 @@ def trace(
     if example_kwarg_inputs is not None:
         func(**example_kwarg_inputs)
     elif example_inputs is not None:
-        args = example_inputs if builtins.isinstance(example_inputs, (tuple, list)) else (example_inputs,)
-        func(*args)
+        func(*_as_args(example_inputs))
     return func
 
 
@@ -55,7 +61,7 @@ def trace_module(
         if example_inputs_is_kwarg:
             method(**given)
         else:
-            method(*(given if builtins.isinstance(given, tuple) else (given,)))
+            method(*_as_args(given))
     return mod
 
 

@@ -247,6 +247,7 @@ def _packed(like: list[Any], flat: list[Any]) -> list[Any]:
 
 
 def _define(namespace: str, schema: str, tags: Sequence[Any]) -> Any:
+    _schemas.parse_checked(schema.strip())
     parsed = _schemas.parse("%s::%s" % (namespace, schema.strip()))
     if namespace in ("aten", "prim", "prims"):
         raise RuntimeError("torchlite has a fixed set of ops in %s; define yours in a namespace of its own" % namespace)

@@ -288,6 +288,20 @@ def active_children():
     return []
 
 
+def _get_thread_name():
+    """The name of the running thread."""
+    import threading
+
+    return threading.current_thread().name
+
+
+def _set_thread_name(name):
+    """Names the running thread."""
+    import threading
+
+    threading.current_thread().name = name
+
+
 def __getattr__(name):
     """What else PyTorch takes over from the standard library."""
     import multiprocessing

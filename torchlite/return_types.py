@@ -5,6 +5,12 @@ _FIELDS = {
     **dict.fromkeys(
         ("max", "min", "median", "nanmedian", "mode", "kthvalue", "sort", "topk", "cummax", "cummin"), _PAIR
     ),
+    "_linalg_det": ("result", "LU", "pivots"),
+    "_linalg_eigh": ("eigenvalues", "eigenvectors"),
+    "_linalg_slogdet": ("sign", "logabsdet", "LU", "pivots"),
+    "_linalg_solve_ex": ("result", "LU", "pivots", "info"),
+    "_linalg_svd": ("U", "S", "Vh"),
+    "_scaled_dot_product_flash_attention_for_cpu": ("output", "logsumexp"),
     "aminmax": ("min", "max"),
     "frexp": ("mantissa", "exponent"),
     "geqrf": ("a", "tau"),

@@ -13,6 +13,7 @@ import functools
 import re
 import os
 import sys
+import threading
 
 import torchlite as torch
 from torchlite._core import device as _device
@@ -260,6 +261,30 @@ _SEEK_ADVICE = (
 # ---- save ------------------------------------------------------------------------------------------------------------
 
 
+class _SerializationLocal(threading.local):
+    """What contexts say of the save or load that runs in a thread."""
+
+    skip_data = materialize_fake_tensors = False
+
+
+_serialization_tls = _SerializationLocal()
+
+
+class skip_data:
+    """Inside, torch.save leaves room for the bytes of tensors and does not write them: they are zeros."""
+
+    def __init__(self, materialize_fake_tensors: bool = False) -> None:
+        if materialize_fake_tensors:
+            raise NotImplementedError("skip_data(): torchlite does not save fake tensors")
+
+    def __enter__(self) -> None:
+        self._before = _serialization_tls.skip_data
+        _serialization_tls.skip_data = True
+
+    def __exit__(self, *exc: Any) -> None:
+        _serialization_tls.skip_data = self._before
+
+
 def save(
     obj: Any,
     f: Any,
@@ -290,7 +315,8 @@ def save(
         if not _disable_byteorder_record:
             writer.record("byteorder", sys.byteorder.encode())
         for key, (storage, dtype) in storages.items():
-            writer.record("data/" + key, memoryview(_storage._move(storage, "cpu", dtype)))
+            kept = bytes(storage.nbytes()) if _serialization_tls.skip_data else _storage._move(storage, "cpu", dtype)
+            writer.record("data/" + key, memoryview(kept))
         writer.close()
 
 
@@ -619,6 +645,10 @@ class _NewRecords:
         """Appends `size` bytes of a storage or of bytes."""
         data = data.encode() if isinstance(data, str) else data
         self._writer.record(name, memoryview(data).cast("B")[:size] if size else b"")
+
+    def write_record_metadata(self, name: str, size: int) -> None:
+        """Appends a record of `size` bytes that somebody else writes later."""
+        self._writer.record(name, bytes(size))
 
 
 @contextlib.contextmanager

@@ -60,6 +60,8 @@ ASKED = {
     "torch.distributed.fsdp._common_utils._FSDPState": "torchtnt",
     "torch.distributed.rpc.api._require_initialized": "torch_geometric",
     "torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE": "transformers",
+    "torch.onnx.producer_name": "onnx's tools",
+    "torch.onnx.producer_version": "onnx's tools",
     "torch.onnx.symbolic_helper.parse_args": "torchvision",
     "torch.utils.data._utils.worker._generate_state": "tensordict, torchdata",
     "torch.utils.data._utils.worker._IterableDatasetStopIteration": "torchdata",

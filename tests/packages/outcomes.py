@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import pathlib
+import random
 import signal
 from typing import Any
 
 import pytest
 
 OUT = pathlib.Path(os.environ["OWN_TESTS_OUT"])
+random.seed(0)  # some tests are named after what they draw while they are collected
 LIMIT = 120  # seconds a test; what takes longer counts as failed
 
 

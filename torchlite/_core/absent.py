@@ -59,11 +59,11 @@ _REASONS = {
 
 # those of the table that belong to torch.Tensor, known before the table is read
 METHODS = """
-    _autocast_to_full_precision _autocast_to_reduced_precision _fix_weakref _lazy_clone
+    _autocast_to_full_precision _autocast_to_reduced_precision
     _nested_tensor_size _nested_tensor_storage_offsets _nested_tensor_strides _philox_normal_ _philox_uniform_
-    _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _use_count const_data_ptr dequantize eig
-    int_repr ipu lstsq map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points
-    q_scale q_zero_point qscheme record_stream reinforce slice_inverse solve symeig to_padded_tensor
+    _to_sparse_bsc _to_sparse_bsr _to_sparse_csc _to_sparse_csr _use_count const_data_ptr dequantize
+    int_repr ipu map2_ mtia q_per_channel_axis q_per_channel_scales q_per_channel_zero_points
+    q_scale q_zero_point qscheme record_stream reinforce slice_inverse to_padded_tensor
     xpu
 """.split()
 
@@ -294,6 +294,8 @@ def of(module: str, whole: bool = False) -> Callable[[str], Any]:
             return names(module)
         found = table() if _on and not name.startswith("__") else {}
         line = found.get(path, {}).get(name)
+        if line is None and path == "torch" and name.startswith("_"):  # the core's functions are there too
+            line = found.get("torch._C._VariableFunctions", {}).get(name)
         if line is not None:
             value = _make(line, name, path)
         elif "%s.%s" % (path, name) in found:

@@ -3,9 +3,24 @@
 from __future__ import annotations
 
 import enum
+import warnings
 from typing import Any
 
 from .. import _C
+from .c_autograd import (  # noqa: F401
+    _WeakTensorRef,
+    _add_cached_tensor,
+    _current_autograd_node,
+    _current_graph_task_execution_order,
+    _get_obj_in_tls,
+    _is_cached_tensor,
+    _is_key_in_tls,
+    _remove_cached_tensor,
+    _remove_obj_from_tls,
+    _set_cached_tensors_enabled,
+    _stash_obj_in_tls,
+    _will_engine_execute_node,
+)
 from .dispatch_modes import DisableTorchDispatch as _DisableTorchDispatch  # noqa: F401
 from .dispatch_keys import DispatchKeySet  # noqa: F401
 from .dispatch_keys import ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard  # noqa: F401
@@ -187,6 +202,77 @@ def _select_conv_backend(
     return _ConvBackend.Slow3d if dims == 3 else _ConvBackend.Slow2d
 
 
+def _data_address(tensor: Any) -> int:
+    """Where a tensor's first element lies."""
+    return tensor.data_ptr()
+
+
+def _storage_address(tensor: Any) -> int:
+    """A number that tensors of the same storage share."""
+    return tensor.untyped_storage()._cdata
+
+
+def _is_alias_of(a: Any, b: Any) -> bool:
+    """Whether two tensors have the same storage."""
+    return a.untyped_storage()._cdata == b.untyped_storage()._cdata
+
+
+_lazy_clones: Any = None  # storage -> the version of a tensor that is a lazy clone, or of which there is one
+
+
+def note_lazy_clone(*tensors: Any) -> None:
+    """Remembers tensors that in PyTorch share memory until one is written."""
+    global _lazy_clones
+    if _lazy_clones is None:
+        from ..utils.weak import WeakIdKeyDictionary
+
+        _lazy_clones = WeakIdKeyDictionary()
+    for tensor in tensors:
+        _lazy_clones[tensor.untyped_storage()] = tensor._version
+
+
+def _is_cow_tensor(tensor: Any) -> bool:
+    """Whether a tensor is part of a lazy clone and was not written since. Here memory is never shared for that."""
+    return _lazy_clones is not None and _lazy_clones.get(tensor.untyped_storage()) == tensor._version
+
+
+def _warn() -> None:
+    """A warning as the core gives it."""
+    warnings.warn("Test message for TORCH_WARN", UserWarning, stacklevel=2)
+
+
+def _warn_deprecation() -> None:
+    """The same of something that is about to go."""
+    warnings.warn("Test message for TORCH_WARN_DEPRECATION", DeprecationWarning, stacklevel=2)
+
+
+def _is_torch_function_all_disabled() -> bool:
+    """Whether neither classes nor modes are asked for __torch_function__."""
+    return _C.function_state()[0] >= 2
+
+
+def _is_torch_function_enabled() -> bool:
+    """Whether classes are asked for __torch_function__."""
+    return _C.function_state()[0] == 0
+
+
+def _parse_schema(text: str) -> Any:
+    """A schema of an operator: "ns::name(Tensor x) -> Tensor"."""
+    from .function_schema import parse_checked
+
+    return parse_checked(text)
+
+
+def _dispatch_has_kernel(name: str) -> bool:
+    """Whether there is an operator of that name, "aten::add.Tensor"."""
+    import torchlite as torch
+
+    space, _, rest = name.partition("::")
+    short, _, overload = rest.partition(".")
+    packet = getattr(getattr(torch.ops, space), short, None)
+    return packet is not None and hasattr(packet, overload or "default")
+
+
 def _set_conj(tensor: Any, conj: bool) -> None:
     """Makes a complex tensor the view of conjugates of its own memory, or no such view."""
     tensor._conj_bit = conj
@@ -195,31 +281,6 @@ def _set_conj(tensor: Any, conj: bool) -> None:
 def _set_neg(tensor: Any, neg: bool) -> None:
     """Makes a tensor the view of negatives of its own memory, or no such view."""
     tensor._neg_bit = neg
-
-
-def _undefined(*inputs: Any) -> Any:
-    """The tensors, with gradients that are undefined in backward."""
-    from ..autograd import Function
-
-    class UndefinedGrad(Function):
-        @staticmethod
-        def forward(ctx: Any, *args: Any) -> Any:
-            made = tuple(a.clone() for a in args)
-            return made[0] if len(made) == 1 else made
-
-        @staticmethod
-        def backward(ctx: Any, *grads: Any) -> Any:
-            return (None,) * len(grads)
-
-    return UndefinedGrad.apply(*inputs)
-
-
-class _functions:
-    """Functions for tests of autograd."""
-
-    @staticmethod
-    def UndefinedGrad() -> Any:
-        return _undefined
 
 
 class _AutoDispatchBelowAutograd:

@@ -9,6 +9,9 @@ from typing import Any
 from . import absent
 
 
+HIDDEN = frozenset(["unique_dim"])  # of the core's functions those that torch itself does not have
+
+
 class Space(ModuleType):
     """One of these namespaces. Its functions are those of a public module, with a prefix in front of their names."""
 
@@ -25,7 +28,7 @@ class Space(ModuleType):
             public = import_module(fields["_module"])
             found = public.__dict__.get(short)
             if found is None:
-                found = getattr(public, short, None)
+                found = getattr(public.ops.functions if short in HIDDEN else public, short, None)
             if callable(found) and not isinstance(found, type) and not absent.is_absent(found):
                 setattr(self, name, found)
                 return found

@@ -161,7 +161,7 @@ class Argument:
     """One parameter or result of a schema."""
 
     def __init__(self, text: str, kwarg_only: bool = False, result: bool = False) -> None:
-        found = re.fullmatch(r"(\w+)(?:\(([^)]*)\))?((?:\?|\[\d*\])*)(?: (\w+))?(?:=(.*))?", text)
+        found = re.fullmatch(r"(\w+)(?:\(([^)]*)\))?((?:\?|\[\d*\])*)(?: (\w+))?(?:\s*=\s*(.*))?", text)
         if found is None:
             raise RuntimeError("expected an argument of a schema, but found %r" % text)
         base, mark, suffix, name, default = found.groups()
@@ -177,7 +177,7 @@ class Argument:
         self._has_default = default is not None
         self._schema_type = plain
         self.default_value = self._value(default) if default is not None else None
-        self.text = text if default is None else "%s=%s" % (text[: -len(default) - 1], self._default_text())
+        self.text = text if default is None else "%s=%s" % (text.partition("=")[0].rstrip(), self._default_text())
 
     def _value(self, text: str) -> Any:
         if self._schema_type in ("int", "SymInt") and text == "Mean":
@@ -293,6 +293,31 @@ Argument.__module__ = "torch"
 
 def parse(text: str) -> FunctionSchema:
     return FunctionSchema(text)
+
+
+_BASES = frozenset(
+    """Any AnyEnumType Await Device Dict Dimname Future Generator Layout MemoryFormat NoneType RRef Scalar ScalarType
+    Storage Stream SymBool SymFloat SymInt Tensor Tuple __torch__ bool complex float int number str""".split()
+)
+
+
+def parse_checked(text: str) -> FunctionSchema:
+    """The schema of somebody else: a type that the language does not have is an error that shows the place."""
+    made = FunctionSchema(text)
+    at = text.index("(")
+    for argument in (*made.arguments, *made.returns):
+        base = re.match(r"\w+", argument.text)
+        if base is None:
+            continue
+        at = text.index(argument.text[: len(base[0])], at)
+        if base[0] not in _BASES and not base[0][0].islower():
+            raise RuntimeError(
+                "\nunknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; "
+                "for a full list, please see https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/"
+                "README.md#func :\n%s\n%s%s <--- HERE\n" % (text, " " * at, "~" * len(base[0]))
+            )
+        at += len(base[0])
+    return made
 
 
 def in_place(text: str, overload: str | None = None) -> str:

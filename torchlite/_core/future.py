@@ -72,7 +72,7 @@ class Future:
 
     def then(self, callback: Callable[[Any], Any]) -> Future:
         """A Future of what `callback` makes of this one when it is done."""
-        result = self._like()
+        result = Future([])  # of the base class, as PyTorch's core makes it
 
         def run() -> None:
             try:
@@ -84,11 +84,6 @@ class Future:
 
         self._when_done(run)
         return result
-
-    def _like(self) -> Future:
-        made = type(self).__new__(type(self))
-        Future.__init__(made, [])
-        return made
 
     def add_done_callback(self, callback: Callable[[Any], Any]) -> None:
         """Calls `callback` with this Future when it is done. Its errors are logged only."""
@@ -129,7 +124,7 @@ def collect_all(futures: list[Future]) -> Future:
     """A Future of the list, done when all are; an error of one is its error."""
     if any(future is None for future in futures):
         raise RuntimeError("Future can't be None")
-    result = futures[0]._like() if futures else Future([])
+    result = Future([])
     left = len(futures)
     lock = threading.Lock()
 

@@ -309,7 +309,8 @@ def setitem(t: Tensor, index: Any, value: Any) -> Any:
         return
     value = _without_leading_ones(value)
     if value.numel() != 1 or not _one_mask(rest):
-        _warn_of_bytes(rest)
+        if t.device.type != "cpu":  # the core's kernel warns itself
+            _warn_of_bytes(rest)
     elif value.dtype is not t.dtype and t.device.type != "cpu":
         value = value.to(t.dtype)
     torch.ops.functions.index_put_(view, rest, value)

@@ -58,7 +58,47 @@ def _accumulate_hooks(self: Any) -> Any:
     return getattr(self._meta, "post_hooks", None)
 
 
+def _fix_weakref(self: Tensor) -> None:
+    """A tensor has one object as long as it lives: no reference to it needs repair."""
+
+
+def _lazy_clone(self: Tensor) -> Any:
+    import torchlite as torch
+
+    return torch._lazy_clone(self)
+
+
+def _solve(self: Tensor, other: Any) -> Any:
+    from . import removed
+
+    return removed.solve(self, other)
+
+
+def _lstsq(self: Tensor, other: Any) -> Any:
+    from . import removed
+
+    return removed.lstsq(self, other)
+
+
+def _eig(self: Tensor, eigenvectors: bool = False) -> Any:
+    from . import removed
+
+    return removed.eig(self, eigenvectors)
+
+
+def _symeig(self: Tensor, eigenvectors: bool = False) -> Any:
+    from . import removed
+
+    return removed.symeig(self, eigenvectors)
+
+
 _METHODS = {
+    "_fix_weakref": _fix_weakref,
+    "_lazy_clone": _lazy_clone,
+    "solve": _solve,
+    "lstsq": _lstsq,
+    "eig": _eig,
+    "symeig": _symeig,
     "__div__": _operator("__div__", "__truediv__"),
     "__idiv__": _operator("__idiv__", "__itruediv__"),
     "__rdiv__": _rdiv,

@@ -191,9 +191,10 @@ def _run(
     create_graph: bool,
     keys: dict[tuple[Any, int], int] | None = None,
     inputs: list[Tensor] | tuple[Tensor, ...] | None = None,
+    accumulates: bool = False,
 ) -> Any:
     # An interrupt comes after a call. So nothing is pushed before `try`, and nothing is called in `finally`.
-    task, tasks, depth = graph.Task(roots, inputs), graph.tasks, len(graph.tasks)
+    task, tasks, depth = graph.Task(roots, inputs, accumulates), graph.tasks, len(graph.tasks)
     hooks = list(_node.saved_hooks)
     try:
         tasks.append(task)
@@ -273,7 +274,7 @@ def backward(
         t.retain_grad()
         if keys.setdefault(_engine.key_of(t), len(keys)) == len(distinct):
             distinct.append(t)
-    found = _run(roots, grads, retain_graph, create_graph, keys, distinct)
+    found = _run(roots, grads, retain_graph, create_graph, keys, distinct, True)
     for t, g in zip(distinct, found):
         if g is not None and t.grad_fn is None:  # the engine hands the others theirs on its way
             _engine.finish(t, g, create_graph, hooked=True)
@@ -407,6 +408,14 @@ def is_grad_enabled() -> bool:
     return _C.is_grad_enabled()
 
 
+_OF_THE_CORE = (
+    "_get_sequence_nr",
+    "_pop_saved_tensors_default_hooks",
+    "_push_saved_tensors_default_hooks",
+    "_unsafe_preserve_version_counter",
+)
+
+
 def __getattr__(name: str) -> Callable[..., Any] | ModuleType:
     import importlib
 
@@ -419,6 +428,12 @@ def __getattr__(name: str) -> Callable[..., Any] | ModuleType:
         return found
     if name in ("_profiler_enabled", "_disable_profiler"):
         return getattr(importlib.import_module(__name__ + ".profiler"), name)
+    if name in ("_record_function_with_args_enter", "_record_function_with_args_exit"):
+        return getattr(importlib.import_module(".._core.c_profiler", __name__), name)
+    if name in _OF_THE_CORE:
+        return getattr(importlib.import_module(".._core.c_autograd", __name__), name)
+    if name == "torch":  # PyTorch's module imports it, and programs write torch.autograd.torch
+        return importlib.import_module(__name__.rpartition(".")[0])
     if name == "DeviceType":
         return importlib.import_module(__name__ + ".profiler_util").DeviceType
     if name == "ProfilerActivity":

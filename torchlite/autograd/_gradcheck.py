@@ -74,7 +74,10 @@ def _check_inputs(inputs: Any) -> None:
                 "floating point or complex. ",
                 stacklevel=5,
             )
-        if any(stride <= 0 and size > 1 for stride, size in zip(t.stride(), t.size())):
+        content = t if t.layout is torch.strided else t._values() if t.is_sparse else t.values()
+        if content.is_mkldnn:
+            continue
+        if any(stride <= 0 and size > 1 for stride, size in zip(content.stride(), content.size())):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                 "non-overlapping to be able to compute the numerical gradients correctly. "
@@ -456,6 +459,10 @@ class _Options:
         self.__dict__.update(options)
 
 
+def _is_sparse(t: Any) -> bool:
+    return t.layout is not torch.strided and not t.is_mkldnn
+
+
 def gradcheck(
     func: Callable[..., Any],
     inputs: list[Tensor] | tuple[Tensor, ...],
@@ -500,6 +507,28 @@ def gradcheck(
     ):
         if wrong:
             raise AssertionError(text)
+    given = _tuple(inputs)
+    if masked and any(
+        isinstance(t, torch.Tensor) and t._dispatches and t.requires_grad and _is_sparse(t) for t in given
+    ):
+        from ..sparse._gradcheck import wrap  # only the values are inputs
+
+        return wrap(gradcheck)(
+            func,
+            given,
+            eps=eps,
+            atol=atol,
+            rtol=rtol,
+            raise_exception=raise_exception,
+            nondet_tol=nondet_tol,
+            check_undefined_grad=check_undefined_grad,
+            check_grad_dtypes=check_grad_dtypes,
+            check_batched_grad=check_batched_grad,
+            check_batched_forward_grad=check_batched_forward_grad,
+            check_forward_ad=check_forward_ad,
+            check_backward_ad=check_backward_ad,
+            fast_mode=fast_mode,
+        )
     options = _Options(
         eps=eps,
         atol=atol,
@@ -513,7 +542,7 @@ def gradcheck(
     try:
         _gradcheck(
             func,
-            _tuple(inputs),
+            given,
             options,
             check_batched_grad,
             check_batched_forward_grad,

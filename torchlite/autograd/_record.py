@@ -82,7 +82,7 @@ def _refusing(spec: Any, arguments: list[tuple[int, str]], make: Callable[..., A
 
 
 # Ops whose derivative PyTorch refuses by another error than that of an op without one: the name in it.
-_REFUSED = {"geqrf": "geqrf", "_unique2": "_unique2", "_unique_consecutive": "unique_consecutive"}
+_REFUSED = {"geqrf": "geqrf", "_unique": "_unique", "_unique2": "_unique2", "_unique_consecutive": "unique_consecutive"}
 
 
 class Recorder:

@@ -201,11 +201,6 @@ def is_anomaly_check_nan_enabled() -> Any:
     return _node.anomaly[1]
 
 
-from .._core import absent as _absent
-
-__getattr__ = _absent.of(__name__)
-
-
 class _force_original_view_tracking(_Switch):
     """Switches at once, as a context manager for its block, what is_view_replay_enabled() says.
     Nothing else depends on it: a view is replayed by its geometry."""
@@ -230,3 +225,13 @@ _replays = [False]
 def is_view_replay_enabled() -> bool:
     """Whether _force_original_view_tracking is on."""
     return _replays[0]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "_unsafe_preserve_version_counter":
+        from .._core import c_autograd
+
+        return c_autograd._unsafe_preserve_version_counter
+    from .._core import absent
+
+    return absent.of(__name__)(name)

@@ -32,18 +32,20 @@ __all__ = [
 ]
 
 
-_disabled = [None]  # the message of the innermost disable_saved_tensors_hooks
+_disabled: list[str | None] = [None]  # the message of the innermost disable_saved_tensors_hooks
 tasks: list[Task] = []  # the backward passes that are running, innermost last
 
 
 class Task:
     """A running backward pass: the edges it started from, and the tensors it was asked for (None for all leaves)."""
 
-    __slots__ = ("roots", "inputs", "nodes", "key", "callbacks", "number")
+    __slots__ = ("roots", "inputs", "accumulates", "nodes", "key", "callbacks", "number")
     made = 0
 
-    def __init__(self, roots: Any, inputs: list[Tensor] | tuple[Tensor, ...] | None = None) -> None:
-        self.roots, self.inputs = roots, inputs
+    def __init__(
+        self, roots: Any, inputs: list[Tensor] | tuple[Tensor, ...] | None = None, accumulates: bool = True
+    ) -> None:
+        self.roots, self.inputs, self.accumulates = roots, inputs, accumulates
         self.nodes: set[Any] | None = None
         self.key = object()  # names the pass without keeping its graph
         self.callbacks: list[Callable[[], Any]] = []  # what runs at its end

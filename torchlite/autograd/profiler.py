@@ -48,6 +48,29 @@ def _profiler_enabled() -> bool:
     return _C.profiling()
 
 
+class KinetoStepTracker:
+    """Counts the steps of each part of a program that takes steps; the program's step is the largest count."""
+
+    _counts: dict[str, int] = {}
+
+    @classmethod
+    def init_step_count(cls, requester: str) -> None:
+        cls._counts[requester] = cls.current_step()
+
+    @classmethod
+    def erase_step_count(cls, requester: str) -> bool:
+        return cls._counts.pop(requester, None) is not None
+
+    @classmethod
+    def increment_step(cls, requester: str) -> int:
+        cls._counts[requester] = cls._counts.get(requester, cls.current_step()) + 1
+        return cls.current_step()
+
+    @classmethod
+    def current_step(cls) -> int:
+        return max(cls._counts.values(), default=0)
+
+
 def _disable_profiler() -> None:
     """Ends a recording that another part of the program began."""
     if _C.profiling():
@@ -179,6 +202,13 @@ def _not_there(name: str) -> Callable[..., Any]:
 emit_nvtx, emit_itt, load_nvprof = _not_there("emit_nvtx"), _not_there("emit_itt"), _not_there("load_nvprof")
 
 
-from .._core import absent as _absent
+def __getattr__(name: str) -> Any:
+    if name == "_is_profiler_enabled":
+        return _C.profiling()
+    if name == "_ExperimentalConfig":
+        from .._core.c_profiler import _ExperimentalConfig
 
-__getattr__ = _absent.of(__name__)
+        return _ExperimentalConfig
+    from .._core import absent
+
+    return absent.of(__name__)(name)

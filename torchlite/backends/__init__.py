@@ -2,6 +2,7 @@
 They are remembered, and change nothing."""
 
 import contextlib
+import enum
 import sys
 from types import ModuleType, SimpleNamespace
 
@@ -90,9 +91,26 @@ mha = _Backend(
 )
 
 
+_sdp = dict.fromkeys(("flash", "mem_efficient", "math", "cudnn"), True)  # attention has one implementation here
+
+
+def _sdp_switches():
+    """The functions that ask for and set these."""
+
+    def pair(name):
+        def enabled():
+            return _sdp[name]
+
+        def enable(enabled):
+            _sdp[name] = bool(enabled)
+
+        return {name + "_sdp_enabled": enabled, "enable_%s_sdp" % name: enable}
+
+    return {name: fn for kernel in _sdp for name, fn in pair(kernel).items()}
+
+
 @contextlib.contextmanager
 def _sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
-    """Attention has one implementation here."""
     import warnings
 
     warnings.warn(
@@ -101,22 +119,80 @@ def _sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, 
         FutureWarning,
         stacklevel=3,
     )
-    yield {}
+    before = dict(_sdp)
+    _sdp.update(flash=enable_flash, mem_efficient=enable_mem_efficient, math=enable_math, cudnn=enable_cudnn)
+    try:
+        yield {}
+    finally:
+        _sdp.update(before)
+
+
+class _BlasBackend(enum.Enum):
+    """PyTorch's libraries for matrix products on CUDA."""
+
+    Default, Cublas, Cublaslt, Ck = range(4)
+
+
+class _LinalgBackend(enum.Enum):
+    """PyTorch's libraries for linear algebra on CUDA."""
+
+    Default, Cusolver, Magma = range(3)
+
+
+_NOT_BUILT = {
+    _BlasBackend.Cublaslt: "cuBLASLt",
+    _LinalgBackend.Cusolver: "cuSOLVER",
+    _LinalgBackend.Magma: "MAGMA",
+}
+_preferred = {"blas": _BlasBackend.Cublas, "linalg": _LinalgBackend.Default}
+
+
+def _preferred_library(name, kind, words):
+    """A function that asks for or sets a library, which is kept."""
+
+    def preferred(backend=None):
+        if isinstance(backend, str):
+            if backend not in words:
+                raise RuntimeError("Unknown input value. Choose from: %s." % ", ".join(words))
+            backend = words[backend]
+        if isinstance(backend, kind):
+            if backend in _NOT_BUILT:
+                raise RuntimeError(
+                    "Cannot set preferred backend to %s if PyTorch has not been compiled with %s."
+                    % (2 * (_NOT_BUILT[backend],))
+                )
+            _preferred[name] = backend
+        elif backend is not None:
+            raise RuntimeError("Unknown input value type.")
+        return _preferred[name]
+
+    preferred.__name__ = preferred.__qualname__ = "preferred_%s_library" % name
+    return preferred
 
 
 cuda = _Backend(
     "cuda",
+    preferred_blas_library=_preferred_library(
+        "blas",
+        _BlasBackend,
+        {
+            "default": _BlasBackend.Default,
+            "cublas": _BlasBackend.Cublas,
+            "hipblas": _BlasBackend.Cublas,
+            "cublaslt": _BlasBackend.Cublaslt,
+            "hipblaslt": _BlasBackend.Cublaslt,
+            "ck": _BlasBackend.Ck,
+        },
+    ),
+    preferred_linalg_library=_preferred_library(
+        "linalg",
+        _LinalgBackend,
+        {"default": _LinalgBackend.Default, "cusolver": _LinalgBackend.Cusolver, "magma": _LinalgBackend.Magma},
+    ),
     matmul=SimpleNamespace(
         allow_tf32=False, allow_fp16_reduced_precision_reduction=False, allow_bf16_reduced_precision_reduction=False
     ),
-    enable_flash_sdp=lambda enabled: None,
-    enable_mem_efficient_sdp=lambda enabled: None,
-    enable_math_sdp=lambda enabled: None,
-    enable_cudnn_sdp=lambda enabled: None,
-    flash_sdp_enabled=lambda: False,
-    math_sdp_enabled=lambda: True,
-    mem_efficient_sdp_enabled=lambda: False,
-    cudnn_sdp_enabled=lambda: False,
+    **_sdp_switches(),
     sdp_kernel=_sdp_kernel,
 )
 

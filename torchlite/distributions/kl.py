@@ -87,7 +87,7 @@ def _(p, q):
 
 
 @register_kl(ExponentialFamily, ExponentialFamily)
-def _(p, q):
+def _kl_expfamily_expfamily(p, q):
     if type(p) is not type(q):
         raise NotImplementedError(
             "The cross KL-divergence between different exponential families cannot be computed using Bregman "

@@ -443,6 +443,9 @@ def assert_int_or_pair(arg: list[int], arg_name: str, message: str):
         raise AssertionError(message.format(arg_name))
 
 
+GRID_SAMPLE_INTERPOLATION_MODES = {"bilinear": 0, "nearest": 1, "bicubic": 2}
+GRID_SAMPLE_PADDING_MODES = {"zeros": 0, "border": 1, "reflection": 2}
+
 from .._core import absent as _absent
 
 _other = _absent.of(__name__)

@@ -65,6 +65,8 @@ from ..ops.vision import unfold as unfold
 
 _Number = _int | _float | _complex
 
+GRID_SAMPLE_INTERPOLATION_MODES: Any
+GRID_SAMPLE_PADDING_MODES: Any
 TYPE_CHECKING: Any
 _F: Any
 _INPLACE: Any

@@ -127,6 +127,20 @@ def _flash(query, key, value, attn_mask, dropout_p):
     )
 
 
+def backend(query, key, value, attn_mask, dropout_p):
+    """Which kernel PyTorch takes on the CPU, of those that are switched on: 1 flash, 0 math."""
+    from ..backends import _sdp
+
+    if _sdp["flash"] and _flash(query, key, value, attn_mask, dropout_p):
+        return 1
+    if not _sdp["math"]:
+        raise RuntimeError(
+            "No viable backend for scaled_dot_product_attention was found. This is likely due to turning off both the "
+            "math kernel and the fused kernels."
+        )
+    return 0
+
+
 def _one_kernel(query, key, value, attn_mask):
     """Whether a device's attention kernel takes these arguments."""
     if (
@@ -184,7 +198,7 @@ def scaled_dot_product_attention(
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     if query.device.type == "webgpu" and not dropout_p and _one_kernel(query, key, value, attn_mask):
         return torch.ops.functions._attention(query, key, value, attn_mask, is_causal, scale)[0]
-    if torch.is_grad_enabled() and _flash(query, key, value, attn_mask, dropout_p):
+    if query.is_cpu and backend(query, key, value, attn_mask, dropout_p) and torch.is_grad_enabled():
         query, key, value = (_gradient_by_heads(t) if t.requires_grad else t for t in (query, key, value))
     if dtype in (torch.float16, torch.bfloat16):  # sums and exponentials in float32
         query, key, value = query.float(), key.float(), value.float()

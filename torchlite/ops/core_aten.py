@@ -197,9 +197,10 @@ def native_dropout(input, p, train):
     return (input * mask).mul(0.0 if p == 1 else 1 / (1 - p)), mask
 
 
-@_aten(
+@op(
     "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, "
     "Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+    variants="function",
     nondiff=(1, 2),
 )
 def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps):
@@ -219,10 +220,11 @@ def _pdist_forward(self, p):
     return torch.pdist(self, p)
 
 
-@_aten(
+@op(
     "_embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
     "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
     "int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    variants="function",
     nondiff=(1, 2, 3),
 )
 def _embedding_bag(weight, indices, offsets, scale, mode, sparse, per_sample_weights, include_last_offset, padding_idx):

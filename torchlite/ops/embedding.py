@@ -20,6 +20,7 @@ def _sparse_grad(g, indices, num_weights, padding_idx, scale_grad_by_freq):
     if padding_idx >= 0:
         used = flat != padding_idx
         flat, rows = flat[used], rows[used]
+    flat = flat.clone()  # the program may write to its indices
     return torch.sparse_coo_tensor(flat.unsqueeze(0), rows, (num_weights, g.shape[-1]))
 
 
@@ -201,7 +202,7 @@ def _embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sc
         padding_idx %= weight.shape[0]
     if max_norm is not None:
         with torch.no_grad():
-            torch.embedding_renorm_(weight, input.contiguous(), max_norm, norm_type)
+            torch.embedding_renorm_(weight.detach(), input.contiguous(), max_norm, norm_type)
     return torch.embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
@@ -302,7 +303,7 @@ def _embedding_bag(
         )
     if max_norm is not None:
         with torch.no_grad():
-            torch.embedding_renorm_(weight, input, max_norm, norm_type)
+            torch.embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     if padding_idx is None:
         padding_idx = -1
     else:

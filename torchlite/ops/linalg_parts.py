@@ -1,4 +1,4 @@
-"""Of what PyTorch composes its linear algebra. torch.ops has them only: modes and traces see these in its place."""
+"""Of what PyTorch composes its linear algebra. Modes and traces see these in its place."""
 
 import torchlite as torch
 
@@ -16,11 +16,11 @@ _TEXTS = {
 }
 
 
-def _aten(*schemas, **kw):
-    return op(*schemas, variants="function", module="aten", **kw)
+def _fn(*schemas, **kw):
+    return op(*schemas, variants="function", **kw)
 
 
-@_aten("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", differentiable=False)
+@_fn("_linalg_check_errors(Tensor info, str api_name, *, bool is_matrix) -> ()", differentiable=False)
 def _linalg_check_errors(info, api_name, is_matrix):
     """Raises for the first matrix whose info is not 0."""
     _failed(api_name, info if not is_matrix else info.reshape(()), _TEXTS.get(api_name, _indefinite))
@@ -31,7 +31,7 @@ def _transposed_lu(A):
     return torch.linalg.lu_factor_ex(A.mH if A.is_contiguous() and not A.is_complex() else A)[:2]
 
 
-@_aten(
+@_fn(
     "_linalg_det(Tensor A) -> (Tensor result, Tensor LU, Tensor pivots)",
     nondiff=(1, 2),
     samples=lambda t: [(t(3, 3),), (t(2, 3, 3),)],
@@ -41,7 +41,7 @@ def _linalg_det(A):
     return (_det_checked(A), *_transposed_lu(A.detach()))
 
 
-@_aten(
+@_fn(
     "_linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet, Tensor LU, Tensor pivots)",
     nondiff=(2, 3),
     samples=lambda t: [(t(3, 3),)],
@@ -51,7 +51,7 @@ def _linalg_slogdet(A):
     return (*_slogdet_checked(A), *_transposed_lu(A.detach()))
 
 
-@_aten(
+@_fn(
     "_linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) "
     "-> (Tensor result, Tensor LU, Tensor pivots, Tensor info)",
     nondiff=(1, 2, 3),
@@ -66,7 +66,7 @@ def _linalg_solve_ex(A, B, left=True, check_errors=False):
     return (result, *_transposed_lu(expanded.contiguous()), info)
 
 
-@_aten(
+@_fn(
     "_linalg_eigh(Tensor A, str UPLO='L', bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)",
     grad=_eigh_grad,
     node="LinalgEighBackward0",
@@ -77,7 +77,7 @@ def _linalg_eigh(A, UPLO="L", compute_v=True):
     return values, vectors if compute_v else vectors.new_empty(0)
 
 
-@_aten(
+@_fn(
     "_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) "
     "-> (Tensor U, Tensor S, Tensor Vh)",
     grad=_svd_grad,

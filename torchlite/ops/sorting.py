@@ -101,6 +101,7 @@ def _unique2(self, sorted=True, return_inverse=False, return_counts=False):
 @op(
     "unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, "
     "bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+    module="aten",
     kernel="unique_dim",
     variants="function",
     grad={},
@@ -143,7 +144,7 @@ def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=No
     if dim is None:
         result = torch._unique2(input, sorted, return_inverse, return_counts)
     else:
-        result = torch.unique_dim(input, dim, sorted, return_inverse, return_counts)
+        result = torch.ops.functions.unique_dim(input, dim, sorted, return_inverse, return_counts)
     return _chosen(result, return_inverse, return_counts)
 
 

@@ -1,6 +1,7 @@
 """The cyclic schedules: CyclicLR, OneCycleLR and cosine annealing with warm restarts."""
 
 import math
+from functools import partial
 
 from ._schedule import LRScheduler, _format_param, _is_function, _update_param_group_val
 from .optimizer import Optimizer
@@ -74,11 +75,28 @@ class CyclicLR(LRScheduler):
         """The factor of the amplitude in cycle (or iteration) x."""
         if self._scale_fn_custom is not None:
             return self._scale_fn_custom(x)
+        return self._scale_fn_ref(x)
+
+    @property
+    def _scale_fn_ref(self):
+        """The mode's own function, under PyTorch's name; state_dict() does not have it."""
         if self.mode == "triangular":
-            return 1.0
+            return self._triangular_scale_fn
         if self.mode == "triangular2":
-            return 1 / (2.0 ** (x - 1))
-        return self.gamma**x
+            return self._triangular2_scale_fn
+        return partial(self._exp_range_scale_fn, self.gamma)
+
+    @staticmethod
+    def _triangular_scale_fn(x):
+        return 1.0
+
+    @staticmethod
+    def _triangular2_scale_fn(x):
+        return 1 / (2.0 ** (x - 1))
+
+    @staticmethod
+    def _exp_range_scale_fn(gamma, x):
+        return gamma**x
 
     def get_lr(self):
         self._check_within_step()

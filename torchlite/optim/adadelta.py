@@ -65,6 +65,6 @@ class Adadelta(_PerParameter):
         p.add_(delta, alpha=-_get_value(group["lr"]))
 
 
-from .._core import absent as _absent
+from .optimizer import function_of
 
-__getattr__ = _absent.of(__name__)
+__getattr__ = function_of(__name__)

@@ -90,6 +90,6 @@ class Adagrad(_PerParameter):
         p.add_(torch.sparse_coo_tensor(rows, values / std, size), alpha=-clr)
 
 
-from .._core import absent as _absent
+from .optimizer import function_of
 
-__getattr__ = _absent.of(__name__)
+__getattr__ = function_of(__name__)

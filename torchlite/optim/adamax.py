@@ -65,6 +65,6 @@ class Adamax(_PerParameter):
         p.addcdiv_(exp_avg, exp_inf, value=-_get_value(group["lr"]) / (1 - beta1**step))
 
 
-from .._core import absent as _absent
+from .optimizer import function_of
 
-__getattr__ = _absent.of(__name__)
+__getattr__ = function_of(__name__)

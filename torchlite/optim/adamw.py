@@ -48,6 +48,6 @@ class AdamW(Adam):
             group["decoupled_weight_decay"] = True
 
 
-from .._core import absent as _absent
+from .optimizer import function_of
 
-__getattr__ = _absent.of(__name__)
+__getattr__ = function_of(__name__)

@@ -69,6 +69,6 @@ class ASGD(_PerParameter):
         state["mu"].copy_(torch.as_tensor(1 / max(1, step - group["t0"])))
 
 
-from .._core import absent as _absent
+from .optimizer import function_of
 
-__getattr__ = _absent.of(__name__)
+__getattr__ = function_of(__name__)

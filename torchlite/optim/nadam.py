@@ -91,6 +91,6 @@ class NAdam(_PerParameter):
         p.addcdiv_(exp_avg, denom, value=(-lr * mu_next) / (1.0 - product * mu_next))
 
 
-from .._core import absent as _absent
+from .optimizer import function_of
 
-__getattr__ = _absent.of(__name__)
+__getattr__ = function_of(__name__)

@@ -483,15 +483,19 @@ class _PerParameter(Optimizer):
             state = self.state[p]
             if len(state) == 0:
                 self._init(state, p, group)
-            if p.is_complex():
-                real = torch.view_as_real
-                views = {k: real(v) if isinstance(v, torch.Tensor) and v.is_complex() else v for k, v in state.items()}
-                self._update(real(p), -real(grad) if group["maximize"] else real(grad), views, group)
-                for k, v in views.items():
-                    if k not in state or not isinstance(v, torch.Tensor):
-                        state[k] = v
-            else:
-                self._update(p, -grad if group["maximize"] else grad, state, group)
+            self._make_step(p, grad, state, group)
+
+    def _make_step(self, p: Any, grad: Any, state: Any, group: Any) -> None:
+        """The step of one parameter; a complex one is a real one of twice as many elements."""
+        if not p.is_complex():
+            self._update(p, -grad if group["maximize"] else grad, state, group)
+            return
+        real = torch.view_as_real
+        views = {k: real(v) if isinstance(v, torch.Tensor) and v.is_complex() else v for k, v in state.items()}
+        self._update(real(p), -real(grad) if group["maximize"] else real(grad), views, group)
+        for k, v in views.items():
+            if k not in state or not isinstance(v, torch.Tensor):
+                state[k] = v
 
     def _check_dense(self, grad: Any) -> None:
         if grad.is_sparse:
@@ -505,6 +509,22 @@ class _PerParameter(Optimizer):
 
     def _update(self, p: Any, grad: Any, state: Any, group: Any) -> Any:
         raise NotImplementedError
+
+
+def function_of(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of an optimizer's module, which has the optimizer as a function too."""
+    from .._core import absent
+
+    other, own = absent.of(module), module.rpartition(".")[2]
+
+    def __getattr__(name: str) -> Any:
+        if name != own:
+            return other(name)
+        from . import _functional
+
+        return getattr(_functional, name)
+
+    return __getattr__
 
 
 def device_steps(params: list[Tensor]) -> ModuleType | None:

@@ -89,6 +89,6 @@ class RAdam(_PerParameter):
             p.add_(update * lr, alpha=-1.0)
 
 
-from .._core import absent as _absent
+from .optimizer import function_of
 
-__getattr__ = _absent.of(__name__)
+__getattr__ = function_of(__name__)

@@ -83,6 +83,6 @@ class RMSprop(_PerParameter):
             p.addcdiv_(grad, avg, value=-lr)
 
 
-from .._core import absent as _absent
+from .optimizer import function_of
 
-__getattr__ = _absent.of(__name__)
+__getattr__ = function_of(__name__)

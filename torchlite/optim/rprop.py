@@ -63,6 +63,6 @@ class Rprop(_PerParameter):
         prev.copy_(grad)
 
 
-from .._core import absent as _absent
+from .optimizer import function_of
 
-__getattr__ = _absent.of(__name__)
+__getattr__ = function_of(__name__)

@@ -86,21 +86,27 @@ class SGD(_PerParameter):
                 )
         for i in left:
             p = params[i]
-            grad = -grads[i] if group["maximize"] else grads[i]
-            lr = group["lr"] if group["differentiable"] else lr
-            if wd != 0:
-                grad = grad.add(p, alpha=_get_value(wd))
-            if momentum != 0:
-                buf = bufs[i]
-                if buf is None:
-                    buf = self.state[p]["momentum_buffer"] = torch.clone(grad).detach()
-                else:
-                    buf.mul_(momentum).add_(grad, alpha=1 - dampening)
-                grad = grad.add(buf, alpha=momentum) if group["nesterov"] else buf
-            if isinstance(lr, torch.Tensor) and lr.requires_grad:
-                p.addcmul_(grad, lr, value=-1)
+            self._update(p, -grads[i] if group["maximize"] else grads[i], self.state[p] if momentum != 0 else {}, group)
+
+    def _make_step(self, p, grad, state, group):
+        self._update(p, -grad if group["maximize"] else grad, state, group)
+
+    def _update(self, p, grad, state, group):
+        lr = group["lr"] if group["differentiable"] else _get_value(group["lr"])
+        if group["weight_decay"] != 0:
+            grad = grad.add(p, alpha=_get_value(group["weight_decay"]))
+        momentum = group["momentum"]
+        if momentum != 0:
+            buf = state.get("momentum_buffer")
+            if buf is None:
+                buf = state["momentum_buffer"] = torch.clone(grad).detach()
             else:
-                p.add_(grad, alpha=-_get_value(lr))
+                buf.mul_(momentum).add_(grad, alpha=1 - group["dampening"])
+            grad = grad.add(buf, alpha=momentum) if group["nesterov"] else buf
+        if isinstance(lr, torch.Tensor) and lr.requires_grad:
+            p.addcmul_(grad, lr, value=-1)
+        else:
+            p.add_(grad, alpha=-_get_value(lr))
 
 
 def _kernel():
@@ -115,6 +121,6 @@ def _kernel():
     return k
 
 
-from .._core import absent as _absent
+from .optimizer import function_of
 
-__getattr__ = _absent.of(__name__)
+__getattr__ = function_of(__name__)

@@ -33,6 +33,12 @@ __all__ = [
     "ExecutionTraceObserver",
 ]
 
-from .._core import absent as _absent
 
-__getattr__ = _absent.of(__name__)
+def __getattr__(name):
+    if name == "_ExperimentalConfig":
+        from .._core.c_profiler import _ExperimentalConfig
+
+        return _ExperimentalConfig
+    from .._core import absent
+
+    return absent.of(__name__)(name)

@@ -133,6 +133,13 @@ def factory(ov: Any, args: Any) -> Any:
     source: Any = given.get("self")
     if name not in ("empty", "zeros", "empty_like", "zeros_like", "new_empty", "new_zeros"):
         raise RuntimeError("%s(...) is not implemented for sparse layout" % ("full" if name == "ones" else name))
+    of_coo = name == "zeros_like" and layout is torch.sparse_coo
+    if name in ("empty_like", "zeros_like") and _t.is_compressed(source) and not of_coo:
+        from . import _compressed_ops
+
+        make = _compressed_ops.empty_like if name == "empty_like" else _compressed_ops.zeros_like
+        made = make(source, given.get("dtype"), given.get("device"), layout)
+        return as_leaf(made) if given.get("requires_grad") else made
     size = tuple(given["size"]) if "size" in given else tuple(source.shape)
     dtype, device = given.get("dtype"), given.get("device")
     if source is not None:

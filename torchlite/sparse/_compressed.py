@@ -71,18 +71,19 @@ def places_of(x: Any) -> Any:
     return torch.stack(pair if x.layout in ROWS else pair[::-1])
 
 
-def to_coo(x: Any) -> Any:
-    """The COO tensor of the same elements; a batch's dims become sparse ones."""
+def to_coo(x: Any, sort: bool = True) -> Any:
+    """The COO tensor of the same elements; a batch's dims become sparse ones. sort: in order of the rows."""
+    rows = x.layout is torch.sparse_csr
     if batch_dims(x):
         n = batch_dims(x)
         batch = x.shape[:n]
-        found = [to_coo(m) for m in _each(x)]
+        found = [to_coo(m, sort) for m in _each(x)]
         indices = []
         for i, m in enumerate(found):
             at = torch.tensor([i], device=x.device)
             head = _t.unflatten(at, batch).expand(n, parts(m)[0].shape[1])
             indices.append(torch.cat((head, parts(m)[0])))
-        return coo(torch.cat(indices, 1), torch.cat([parts(m)[1] for m in found]), x.shape, True)
+        return coo(torch.cat(indices, 1), torch.cat([parts(m)[1] for m in found]), x.shape, sort or rows)
     places, values = places_of(x), x._parts[2]
     height, width = block_of(x)
     if x.layout in BLOCKS:
@@ -92,8 +93,40 @@ def to_coo(x: Any) -> Any:
         scale = torch.tensor([[height], [width]], device=x.device)
         places = (places * scale).reshape(2, -1, 1, 1) + inner.reshape(2, 1, height, width)
         places, values = places.reshape(2, -1), values.reshape(-1, *values.shape[3:])
+    if not sort:
+        return coo(places, values, x.shape, rows)
     order = torch.argsort(_t.flatten(places, x.shape), stable=True)
     return coo(places[:, order], values[order], x.shape, True)
+
+
+def as_it_lies(x: Any) -> Any:
+    """to_coo, with the elements in the order of the compressed tensor."""
+    return to_coo(x, False)
+
+
+def check_conversion(x: Any, layout: Any, blocksize: Any) -> None:
+    """PyTorch's errors for what it does not convert a compressed tensor to."""
+    who = "to_sparse" if x.layout is layout else "sparse_compressed_to_sparse"
+    names = _t.layout_name(x.layout), _t.layout_name(layout)
+
+    def refuse(why: str) -> RuntimeError:
+        return RuntimeError("%s: conversion from %s to %s %s is not supported" % (who, *names, why))
+
+    if layout not in BLOCKS:
+        if blocksize is not None:
+            raise refuse("with blocksize argument given")
+        if x.layout in BLOCKS and layout in (torch.sparse_csr, torch.sparse_csc):
+            short = str(layout).removeprefix("torch.")
+            raise RuntimeError(
+                "sparse_compressed_to_%s: expected SparseCsr or SparseCsc layout but got %s" % (short, names[0])
+            )
+        return
+    if batch_dims(x) and x.layout not in BLOCKS:
+        raise refuse("for batched inputs")
+    if blocksize is None:
+        raise refuse("without blocksize argument given")
+    if x.layout in BLOCKS and tuple(blocksize) != block_of(x):
+        raise refuse("with blocksize changed from %s to %s" % (list(block_of(x)), list(blocksize)))
 
 
 def to_dense(x: Any) -> Any:
@@ -131,7 +164,11 @@ def convert(x: Any, layout: Any, blocksize: Any = None, dense_dim: Any = None) -
         )
 
     def step(t: Any) -> Any:
-        return _convert(t, layout, tuple(blocksize) if blocks else (1, 1), dense_dim or 0)
+        made = _convert(t, layout, tuple(blocksize) if blocks else (1, 1), dense_dim or 0)
+        if is_compressed(t) and t._parts[0].dtype is torch.int32:
+            heads, others, values = made._parts
+            return compressed(layout, heads.int(), others.int(), values, made.shape)
+        return made
 
     if x.requires_grad and torch.is_grad_enabled():
         return ConvertLayout.apply(x, step)
@@ -181,6 +218,31 @@ def _convert(x: Any, layout: Any, block: tuple[int, int], inner: int) -> Any:
     heads = torch.zeros(count + 1, dtype=torch.int64, device=values.device)
     heads[1:] = torch.bincount(own, minlength=count).cumsum(0)
     return compressed(layout, heads, others.contiguous(), values.contiguous(), x.shape)
+
+
+def resize_as(x: Any, template: Any) -> Any:
+    """Gives x, in place, the indices of another compressed tensor of its shape; new values are not set."""
+    if not is_compressed(template):
+        raise RuntimeError(
+            "resize_as_sparse_compressed_: src  expected sparse compressed tensor layout but got %s"
+            % _t.layout_name(template.layout)
+        )
+    if template.layout is not x.layout:
+        raise RuntimeError(
+            "resize_as_sparse_compressed_tensor_: self and src must have the same layout, but got: self (%s) and "
+            "source (%s)" % (_t.layout_name(x.layout), _t.layout_name(template.layout))
+        )
+    if x.shape != template.shape:
+        raise NotImplementedError(
+            "resize_as_sparse_(): torchlite does not change the size of a sparse tensor in place; clone the other one"
+        )
+    index, values = x._parts[0].dtype, template._parts[2]
+    kept = x._parts[2]
+    if kept.shape != values.shape:
+        kept = torch.empty_like(values, dtype=x.dtype, device=x.device)
+    heads, others = (p.to(index, copy=True) for p in template._parts[:2])
+    x._parts = (heads, others, kept)
+    return x
 
 
 # ---- masks -----------------------------------------------------------------------------------------------------------

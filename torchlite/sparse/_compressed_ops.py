@@ -7,7 +7,7 @@ from typing import Any
 import torchlite as torch
 
 from . import _products, _tensor as _t
-from ._compressed import BLOCKS, batch_dims, block_of, convert, to_coo, to_dense
+from ._compressed import BLOCKS, ROWS, batch_dims, block_of, convert, to_coo, to_dense
 from ._tensor import compressed, is_compressed, is_coo
 
 COMPRESSED_TABLE: dict[str, Any] = {}
@@ -54,27 +54,51 @@ def _to_copy(x: Any, dtype: Any = None, device: Any = None, layout: Any = None, 
 @_op("copy_")
 def _copy_(x: Any, source: Any, non_blocking: bool = False) -> Any:
     if not is_compressed(source) or not _same(x, source):
-        if is_compressed(source) and source.layout is not x.layout:
-            raise RuntimeError("copy of sparse compressed tensors having different layouts is not supported.")
+        if source.layout is not x.layout:
+            raise RuntimeError(
+                "torch.copy_: copy of sparse compressed tensors having different layouts is not supported. self layout "
+                "is %s and src layout is %s" % (_t.layout_name(x.layout), _t.layout_name(source.layout))
+            )
         raise RuntimeError("copy_(): torchlite copies compressed tensors of the same layout and indices only")
     x._parts[2].copy_(source._parts[2])
     return x
 
 
-@_op("zeros_like", "empty_like")
-def _zeros_like(x: Any, dtype: Any = None, device: Any = None, layout: Any = None, **kwargs: Any) -> Any:
-    heads, others, values = x._parts
-    if layout is torch.strided:
-        return torch.zeros(x.shape, dtype=dtype or x.dtype, device=device or x.device)
+def _other_layout(x: Any, layout: Any) -> RuntimeError:
+    return RuntimeError(
+        "empty_like with different sparse layout is not supported (self is %s but you requested %s)"
+        % (_t.layout_name(x.layout), _t.layout_name(layout))
+    )
+
+
+@_op("empty_like")
+def empty_like(x: Any, dtype: Any = None, device: Any = None, layout: Any = None, **kwargs: Any) -> Any:
+    """A tensor with the same indices, whose values are not set."""
     if layout not in (None, x.layout):
-        raise RuntimeError(
-            "empty_like with different sparse layout is not supported (self is %s but you requested %s)"
-            % (_t.layout_name(x.layout), _t.layout_name(layout))
-        )
-    none = others.narrow(-1, 0, 0)
+        raise _other_layout(x, layout)
+    heads, others, values = x._parts
+    where = x.device if device is None else device
+    values = torch.empty_like(values, dtype=dtype or x.dtype, device=where)
+    return compressed(x.layout, heads.to(where, copy=True), others.to(where, copy=True), values, x.shape)
+
+
+@_op("zeros_like")
+def zeros_like(x: Any, dtype: Any = None, device: Any = None, layout: Any = None, **kwargs: Any) -> Any:
+    """A tensor without values, of the same or another compressed layout."""
+    layout = layout or x.layout
+    if layout is torch.strided:
+        raise _other_layout(x, layout)
+    if layout in BLOCKS and x.layout not in BLOCKS:
+        raise RuntimeError("sparse_compressed_tensor_with_dims: blocksize needs to be a tuple of size 2, but got 0")
     n = batch_dims(x)
-    values = values.new_zeros((*values.shape[:n], 0, *values.shape[n + 1 :]), dtype=dtype or x.dtype)
-    return compressed(x.layout, torch.zeros_like(heads), none, values, x.shape)
+    block = block_of(x) if layout in BLOCKS else ()
+    rows = layout in ROWS
+    count = x.shape[n] // (block or (1, 1))[0] if rows else x.shape[n + 1] // (block or (1, 1))[1]
+    where = x.device if device is None else device
+    heads = torch.zeros((*x.shape[:n], count + 1), dtype=x._parts[0].dtype, device=where)
+    none = heads.new_zeros((*x.shape[:n], 0))
+    values = torch.zeros((*x.shape[:n], 0, *block, *x.shape[n + 2 :]), dtype=dtype or x.dtype, device=where)
+    return compressed(layout, heads, none, values, x.shape)
 
 
 @_op("add.Tensor", "sub.Tensor")
@@ -142,10 +166,25 @@ def _sum(x: Any, *, dtype: Any = None) -> Any:
 
 @_op("transpose.int")
 def _transpose(x: Any, dim0: int, dim1: int) -> Any:
+    dim0, dim1 = (torch._C.wrap_dim(d, x.dim()) for d in (dim0, dim1))
+    if dim0 == dim1:
+        return x
     n = batch_dims(x)
-    if sorted((dim0 % x.dim(), dim1 % x.dim())) != [n, n + 1]:
-        raise RuntimeError("transpose(): can only transpose the row and column dimensions of a compressed tensor")
+    kind0, kind1 = ("Batch" if d < n else "Sparse" if d < n + 2 else "Dense" for d in (dim0, dim1))
+    if kind0 != kind1:
+        raise RuntimeError(
+            "transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got %d(%s) and %d(%s)"
+            % (dim0, kind0, dim1, kind1)
+        )
+    size = list(x.shape)
+    size[dim0], size[dim1] = size[dim1], size[dim0]
     heads, others, values = x._parts
+    if kind0 == "Batch":
+        heads, others, values = (p.transpose(dim0, dim1) for p in x._parts)
+        return compressed(x.layout, heads, others, values, size)
+    if kind0 == "Dense":
+        shift = 2 * (x.layout in BLOCKS) - 1  # where the values have them
+        return compressed(x.layout, heads, others, values.transpose(dim0 + shift, dim1 + shift), size)
     other = {
         torch.sparse_csr: torch.sparse_csc,
         torch.sparse_csc: torch.sparse_csr,
@@ -154,8 +193,6 @@ def _transpose(x: Any, dim0: int, dim1: int) -> Any:
     }[x.layout]
     if x.layout in BLOCKS:
         values = values.transpose(n + 1, n + 2)
-    size = list(x.shape)
-    size[n], size[n + 1] = size[n + 1], size[n]
     return compressed(other, heads, others, values, size)
 
 
@@ -177,7 +214,7 @@ def _fill_(x: Any, value: Any) -> Any:
 @_op("zero_")
 def _zero_(x: Any) -> Any:
     """No element is left, as in PyTorch."""
-    x._parts = _zeros_like(x)._parts
+    x._parts = zeros_like(x)._parts
     return x
 
 

@@ -156,6 +156,13 @@ def to_sparse(
     """A COO tensor, or one of another sparse layout. sparse_dim: how many of the first dims the indices have."""
     if isinstance(sparse_dim, type(torch.strided)):
         layout, sparse_dim = sparse_dim, None
+    if is_compressed(x):
+        if sparse_dim not in (None, 2):
+            raise RuntimeError(
+                "sparse_compressed_to_sparse: conversion from %s to Sparse with sparse_dim argument !=2 is not "
+                "supported" % _t.layout_name(x.layout)
+            )
+        _compressed.check_conversion(x, torch.sparse_coo if layout is None else layout, blocksize)
     if layout not in (None, torch.sparse_coo):
         if layout is torch.strided:
             return to_dense(x)
@@ -168,7 +175,8 @@ def to_sparse(
             )
         return x
     if is_compressed(x):
-        return _autograd.ConvertLayout.apply(x, _compressed.to_coo) if _records(x) else _compressed.to_coo(x)
+        turn = _compressed.as_it_lies
+        return _autograd.ConvertLayout.apply(x, turn) if _records(x) else turn(x)
     if dense_dim is not None and sparse_dim is None:
         sparse_dim = x.dim() - dense_dim
     if sparse_dim is not None and not 0 <= sparse_dim <= x.dim() or sparse_dim == 0 and x.dim():
@@ -186,20 +194,26 @@ def to_sparse_coo(x: Any) -> Any:
     return to_sparse(x)
 
 
+def _to_compressed(x: Any, layout: Any, blocksize: Any, dense_dim: Any) -> Any:
+    if is_compressed(x):
+        _compressed.check_conversion(x, layout, blocksize)
+    return _compressed.convert(x, layout, blocksize, dense_dim)
+
+
 def to_sparse_csr(x: Any, dense_dim: Any = None) -> Any:
-    return _compressed.convert(x, torch.sparse_csr, None, dense_dim)
+    return _to_compressed(x, torch.sparse_csr, None, dense_dim)
 
 
 def to_sparse_csc(x: Any, dense_dim: Any = None) -> Any:
-    return _compressed.convert(x, torch.sparse_csc, None, dense_dim)
+    return _to_compressed(x, torch.sparse_csc, None, dense_dim)
 
 
 def to_sparse_bsr(x: Any, blocksize: Any, dense_dim: Any = None) -> Any:
-    return _compressed.convert(x, torch.sparse_bsr, blocksize, dense_dim)
+    return _to_compressed(x, torch.sparse_bsr, blocksize, dense_dim)
 
 
 def to_sparse_bsc(x: Any, blocksize: Any, dense_dim: Any = None) -> Any:
-    return _compressed.convert(x, torch.sparse_bsc, blocksize, dense_dim)
+    return _to_compressed(x, torch.sparse_bsc, blocksize, dense_dim)
 
 
 def sparse_mask(x: Any, mask: Any) -> Any:
@@ -238,6 +252,8 @@ def sparse_resize_and_clear_(x: Any, size: Any, sparse_dim: int, dense_dim: int)
 
 
 def resize_as_sparse_(x: Any, template: Any) -> Any:
+    if is_compressed(x):
+        return _compressed.resize_as(x, template)
     _need("resize_as_sparse_", x)
     if x.shape == template.shape and sparse_dim(x) == sparse_dim(template):
         return x

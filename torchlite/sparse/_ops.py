@@ -40,6 +40,12 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     return handler(*args, **kwargs)
 
 
+@op("_conj")
+def _conj(x: Any) -> Any:
+    """Conjugates of the values: no view of a sparse tensor is flagged."""
+    return torch.conj_physical(x)
+
+
 def _any(test: Any, args: Any) -> bool:
     return any(_any(test, a) if isinstance(a, (list, tuple)) else test(a) for a in args)
 

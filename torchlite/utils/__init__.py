@@ -2,6 +2,7 @@
 
 _SUBMODULES = {
     "hooks",
+    "weak",
     "data",
     "checkpoint",
     "model_zoo",

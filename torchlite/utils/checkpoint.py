@@ -209,6 +209,45 @@ class _Frame:
         return found
 
 
+class DefaultDeviceType:
+    """The device type whose state is kept where no argument is on a device."""
+
+    _default_device_type = None
+
+    @staticmethod
+    def set_device_type(device="cuda"):
+        DefaultDeviceType._default_device_type = device
+
+    @staticmethod
+    def get_device_type():
+        if DefaultDeviceType._default_device_type is None:
+            found = torch.accelerator.current_accelerator(True)
+            DefaultDeviceType._default_device_type = found.type if found is not None else "cpu"
+        return DefaultDeviceType._default_device_type
+
+
+def _infer_device_type(*args):
+    """The type of the devices, other than the CPU, that the tensors in the arguments are on."""
+    from ._pytree import tree_leaves
+
+    kinds = [t.device.type for t in tree_leaves(args) if isinstance(t, torch.Tensor) and t.device.type != "cpu"]
+    if len(set(kinds)) > 1:
+        import warnings
+
+        warnings.warn(
+            "Tensor arguments, excluding CPU tensors, are detected on at least two types of devices. Device state will "
+            "only be saved for devices of a single device type, and the remaining devices will be ignored. "
+            "Consequently, if any checkpointed functions involve randomness, this may result in incorrect gradients. "
+            "(Note that if CUDA devices are among the devices detected, it will be prioritized; otherwise, the first "
+            "device encountered will be selected.)\nDevice types: %s first device type: %s"
+            % (sorted(set(kinds)), kinds[0]),
+            stacklevel=2,
+        )
+    if not kinds:
+        return DefaultDeviceType.get_device_type()
+    return "cuda" if "cuda" in kinds else kinds[0]
+
+
 _early_stop: list[bool] = []  # what the surrounding set_checkpoint_early_stop() contexts say
 
 

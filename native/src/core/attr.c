@@ -346,6 +346,19 @@ static PyObject *m_bump(SELF, PyObject *_) {
   Py_RETURN_NONE;
 }
 
+static PyObject *m_set_version(SELF, PyObject *o) {
+  int64_t count;
+  if (tl_int(o, &count) < 0) return NULL;
+  if (count < 0) {
+    PyErr_Format(PyExc_RuntimeError, "Cannot set a version_counter to a value below 0: %lld", (long long)count);
+    return NULL;
+  }
+  TlVersion *v = tl_version(t);
+  if (!v) return NULL;
+  v->value = count;
+  Py_RETURN_NONE;
+}
+
 static PyObject *dims_or_one(SELF, PyObject *o, bool size) {
   const int64_t *v = size ? t->shape : t->strides;
   if (o == Py_None) return size ? tl_size_object(t->ndim, v) : tl_ints_tuple(t->ndim, v);
@@ -439,6 +452,7 @@ PyMethodDef tl_tensor_methods[] = {
   M(is_conj, m_is_conj, "Whether it is a view of the conjugates of what memory holds."),
   M(is_neg, m_is_neg, "The same of negatives."),
   M(get_device, m_get_device, "Device index; -1 on the CPU."),
+  {"_set_version", (PyCFunction)m_set_version, METH_O, "Sets how many in-place changes were counted."},
   M(_bump_version, m_bump, "Counts an in-place change."),
   M(item, m_item, "The only element as a Python number."),
   M(tolist, tl_m_tolist, "Nested lists of Python numbers; a number for 0-dim tensors."),

@@ -160,6 +160,19 @@ static bool has_mask(PyObject *indices) {
   return found;
 }
 
+/* PyTorch's warning where an index is a mask of bytes; -1 where a filter makes it an error */
+static int warn_of_bytes(PyObject *indices) {
+  int rc = 0;
+  for (Py_ssize_t i = 0, len = PySequence_Size(indices); i < len && !rc; i++) {
+    PyObject *o = PySequence_GetItem(indices, i);
+    Py_XDECREF(o); /* the sequence keeps it */
+    if (o && TL_CHECK(o) && ((TlTensor *)o)->dtype == TL_U8)
+      rc = PyErr_WarnEx(PyExc_UserWarning,
+                        "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.", 1);
+  }
+  return rc;
+}
+
 /* the only index where that is a mask, else NULL */
 static const TlTensor *only_mask(PyObject *indices) {
   const TlTensor *mask = NULL;
@@ -211,7 +224,7 @@ static PyObject *k_index_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n
     TL_DEC(values);
     return tl_index_end(dst, out);
   }
-  if (tl_plan_index(&p, dst, a[1]) < 0) {
+  if ((!mask && warn_of_bytes(a[1]) < 0) || tl_plan_index(&p, dst, a[1]) < 0) {
     TL_DEC(values);
     TL_DEC(dst);
     return NULL;

@@ -15,10 +15,8 @@ LACKING = {
     "torch._dynamo.exc": "there is no compiler that could raise it",
     "torch._inductor": "there is no compiler to configure",
     "torch._jit_internal": "TorchScript",
-    "torch._make_per_tensor_quantized_tensor": "quantized tensors",
     "torch.ao.": "quantized tensors",
     "torch.ops.quantized_decomposed": "quantized tensors",
-    "torch._nested_compute_contiguous_strides_offsets": "nested tensors in files of tensordict",
     "torch._subclasses.": "functional tensors and converters of the compiler",
     "torch.nested._internal.ops": "nested tensors on another device, by hand",
     "torch._C._set_math_sdp_allow_fp16_bf16_reduction": "attention has one way here",
@@ -26,7 +24,6 @@ LACKING = {
     "torch.onnx.": "no program is traced",
     "torch.utils._sympy": "symbolic sizes",
     "torch.ops.aten.": "symbolic sizes, and a product into another dtype on CUDA",
-    "torch._scaled_mm": "products of 8-bit floats",
     "torch.cpu._is_avx2_supported": "no kernel is chosen by it",
 }
 

@@ -86,3 +86,11 @@ def test_what_is_no_module():
         torch.compile(f, backend="fast")
     with pytest.raises(RuntimeError, match="Either mode or options can be specified"):
         torch.compile(f, mode="default", options={})
+
+
+def test_example_inputs_of_a_trace():
+    seen = []
+    torch.jit.trace(lambda a, b: seen.append((a, b)), [1, 2])
+    torch.jit.trace(lambda a: seen.append(a["x"]), {"x": 3})
+    torch.jit.trace_module(nn.Identity(), {"forward": [torch.ones(2)], "extra_repr": ()})
+    assert seen == [(1, 2), 3]

@@ -173,8 +173,8 @@ def test_functions_of_the_core_by_pytorchs_names():
     ):
         space, _, function = name.partition(".")
         assert getattr(getattr(torch._C, space), function) is public
-    with pytest.raises(NotImplementedError, match="torch._C._VariableFunctions._cast_Byte: "):
-        torch._C._VariableFunctions._cast_Byte(torch.ones(2))
+    with pytest.raises(NotImplementedError, match="torch._C._VariableFunctions._efficientzerotensor: "):
+        torch._C._VariableFunctions._efficientzerotensor((2,))
     with pytest.raises(AttributeError):
         torch._C._VariableFunctions.no_such_function  # noqa: B018
     with pytest.raises(AttributeError):

@@ -528,3 +528,18 @@ def test_safetensors(tmp_path):
     for broken in (b"", b"\xff" * 8, b"\x02" + bytes(7) + b"{", b"\x02\0\0\0\0\0\0\0{]"):
         with pytest.raises(safetensors.SafetensorError):
             safetensors.load(broken)
+
+
+def test_room_for_data_that_comes_later():
+    file = io.BytesIO()
+    with torch.serialization.skip_data():
+        torch.save({"a": torch.ones(3), "b": 2}, file)
+    file.seek(0)
+    loaded = torch.load(file)
+    assert loaded["a"].tolist() == [0, 0, 0] and loaded["b"] == 2
+    again = io.BytesIO()
+    torch.save(torch.ones(2), again)
+    again.seek(0)
+    assert torch.load(again).tolist() == [1, 1]
+    with pytest.raises(NotImplementedError, match="torchlite does not save fake tensors"):
+        torch.serialization.skip_data(materialize_fake_tensors=True)

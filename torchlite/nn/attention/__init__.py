@@ -19,6 +19,14 @@ class SDPBackend(IntEnum):
     OVERRIDEABLE = 4
 
 
+_SWITCHES = {
+    "flash": SDPBackend.FLASH_ATTENTION,
+    "mem_efficient": SDPBackend.EFFICIENT_ATTENTION,
+    "math": SDPBackend.MATH,
+    "cudnn": SDPBackend.CUDNN_ATTENTION,
+}
+
+
 @contextmanager
 def sdpa_kernel(backends, set_priority=False):
     """Within the block only `backends` may be used; the result is the same with any."""
@@ -26,7 +34,15 @@ def sdpa_kernel(backends, set_priority=False):
         backends = [backends]
     if not isinstance(backends, list):
         raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
-    yield
+    from ... import backends as settings
+
+    before = dict(settings._sdp)
+    for name, backend in _SWITCHES.items():
+        settings._sdp[name] = backend in backends
+    try:
+        yield {}
+    finally:
+        settings._sdp.update(before)
 
 
 from ..._core import absent as _absent

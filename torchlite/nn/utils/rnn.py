@@ -102,75 +102,26 @@ def invert_permutation(permutation):
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     """Packs padded sequences (T, B, *), given in descending order of length unless enforce_sorted is False."""
     lengths = torch.as_tensor(lengths, dtype=torch.int64)
-    if lengths.device.type != "cpu":
-        raise RuntimeError(
-            f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.dim()}D {lengths.device} Long tensor"
-        )
     if enforce_sorted:
         sorted_indices = None
     else:
         lengths, sorted_indices = torch.sort(lengths, descending=True)
         sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
-    if batch_first:
-        input = input.transpose(0, 1)
-    if input.numel() == 0:
-        raise RuntimeError("Cannot pack empty tensors.")
-    if lengths.dim() != 1 or lengths.numel() != input.size(1):
-        raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.numel()} (batch_size={input.size(1)})"
-        )
-    sizes = lengths.tolist()
-    if sizes[-1] <= 0:
-        raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
-        )
-    if any(a < b for a, b in zip(sizes, sizes[1:])):
-        raise RuntimeError(
-            "`lengths` array must be sorted in decreasing order when `enforce_sorted` is True. You can pass "
-            "`enforce_sorted=False` to pack_padded_sequence and/or pack_sequence to sidestep this requirement if "
-            "you do not need ONNX exportability."
-        )
-    batch_sizes, steps = [], []
-    start = 0
-    # rows of equal batch size are taken in one piece
-    for i in range(len(sizes) - 1, -1, -1):
-        end = sizes[i]
-        if end > start:
-            steps.append(input[start:end, : i + 1].reshape((end - start) * (i + 1), *input.shape[2:]))
-            batch_sizes += [i + 1] * (end - start)
-            start = end
-    return PackedSequence(torch.cat(steps, 0), torch.tensor(batch_sizes, dtype=torch.int64), sorted_indices, None)
+    data, batch_sizes = torch._pack_padded_sequence(input, lengths, batch_first)
+    return PackedSequence(data, batch_sizes, sorted_indices, None)
 
 
 def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_length=None):
     """The inverse of `pack_padded_sequence`: (padded, lengths)."""
     data, batch_sizes, _, unsorted_indices = sequence
-    sizes = batch_sizes.tolist()
-    max_len = len(sizes)
-    if total_length is not None:
-        if total_length < max_len:
-            raise ValueError(
-                "Expected total_length to be at least the length of the longest sequence in input, but got "
-                f"total_length={total_length} and max sequence length being {max_len}"
-            )
-        max_len = total_length
-    steps = []
-    n = sizes[0]
-    for step in data.split(sizes):
-        if step.size(0) < n:
-            step = torch.cat([step, step.new_full((n - step.size(0), *step.shape[1:]), padding_value)], 0)
-        steps.append(step)
-    if len(sizes) < max_len:
-        steps += [data.new_full((n, *data.shape[1:]), padding_value)] * (max_len - len(sizes))
-    padded = torch.stack(steps, 0)
-    lengths = [0] * n
-    for size in sizes:
-        for i in range(size):
-            lengths[i] += 1
-    lengths = torch.tensor(lengths, dtype=torch.int64)
-    if batch_first:
-        padded = padded.transpose(0, 1)
+    longest = batch_sizes.size(0)
+    if total_length is not None and total_length < longest:
+        raise ValueError(
+            "Expected total_length to be at least the length of the longest sequence in input, but got "
+            f"total_length={total_length} and max sequence length being {longest}"
+        )
+    padded, lengths = torch._pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length or 0)
     if unsorted_indices is not None:
         return padded.index_select(0 if batch_first else 1, unsorted_indices), lengths[unsorted_indices.cpu()]
     return padded, lengths
