@@ -56,11 +56,17 @@ static inline v2d v2_madd(v2d a, v2d b, v2d c) { return a * b + c; }
 #if defined(__wasm_simd128__)
 static inline v4f v4_at_least(v4f x, v4f low) { return (v4f)__builtin_wasm_pmax_f32x4(x, low); }
 static inline v4f v4_at_most(v4f x, v4f high) { return (v4f)__builtin_wasm_pmin_f32x4(x, high); }
+static inline v2d v2_clamp(v2d x, v2d low, v2d high) {
+  return __builtin_wasm_pmin_f64x2(__builtin_wasm_pmax_f64x2(x, low), high);
+}
 static inline bool v4_any(v4i mask) { return __builtin_wasm_any_true_v128(mask); }
 #elif defined(__SSE2__)
 #include <emmintrin.h>
 static inline v4f v4_at_least(v4f x, v4f low) { return (v4f)_mm_max_ps((__m128)low, (__m128)x); }
 static inline v4f v4_at_most(v4f x, v4f high) { return (v4f)_mm_min_ps((__m128)high, (__m128)x); }
+static inline v2d v2_clamp(v2d x, v2d low, v2d high) {
+  return (v2d)_mm_min_pd((__m128d)high, _mm_max_pd((__m128d)low, (__m128d)x));
+}
 static inline bool v4_any(v4i mask) { return _mm_movemask_ps((__m128)mask) != 0; }
 #else
 static inline v4f v4_at_least(v4f x, v4f low) {
@@ -70,6 +76,10 @@ static inline v4f v4_at_least(v4f x, v4f low) {
 static inline v4f v4_at_most(v4f x, v4f high) {
   v4i m = (v4i)(x > high);
   return (v4f)((m & (v4i)high) | (~m & (v4i)x));
+}
+static inline v2d v2_clamp(v2d x, v2d low, v2d high) {
+  v2l under = (v2l)(x < low), over = (v2l)(x > high);
+  return (v2d)((under & (v2l)low) | (over & (v2l)high) | (~(under | over) & (v2l)x));
 }
 static inline bool v4_any(v4i m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #endif
