@@ -84,6 +84,26 @@ static inline v2d v2_clamp(v2d x, v2d low, v2d high) {
 static inline bool v4_any(v4i m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #endif
 
+/* two floats as doubles, and back */
+static inline v2d v2_widened(const float *p) {
+  typedef float v2f __attribute__((vector_size(8)));
+  v2f v;
+  memcpy(&v, p, sizeof v);
+  return __builtin_convertvector(v, v2d);
+}
+/* LLVM knows WASM's instruction beside zeros only, and must not see that these are dropped */
+static inline v4f v2_narrow(v2d x) {
+  v4f r = __builtin_convertvector(__builtin_shufflevector(x, (v2d){0}, 0, 1, 2, 3), v4f);
+#if defined(__wasm__)
+  __asm__("" : "+r"(r));
+#endif
+  return r;
+}
+static inline void v2_narrowed(float *p, v2d x) {
+  const v4f r = v2_narrow(x);
+  memcpy(p, &r, 8);
+}
+
 static inline v4f v4_select(v4i mask, v4f a, v4f b) { return (v4f)((mask & (v4i)a) | (~mask & (v4i)b)); }
 static inline v2d v2_select(v2l mask, v2d a, v2d b) { return (v2d)((mask & (v2l)a) | (~mask & (v2l)b)); }
 static inline float v4_hsum(v4f v) { return (v[0] + v[2]) + (v[1] + v[3]); }

@@ -14,15 +14,7 @@ static inline v4d vd_wide(v4f x) {
   return (v4d){__builtin_convertvector(__builtin_shufflevector(x, x, 0, 1), v2d),
                __builtin_convertvector(__builtin_shufflevector(x, x, 2, 3), v2d)};
 }
-/* LLVM knows WASM's instruction beside zeros only, and must not see that these are dropped */
-static inline v4f vd_narrow1(v2d x) {
-  v4f r = __builtin_convertvector(__builtin_shufflevector(x, (v2d){0}, 0, 1, 2, 3), v4f);
-#if defined(__wasm__)
-  __asm__("" : "+r"(r));
-#endif
-  return r;
-}
-static inline v4f vd_narrow(v2d a, v2d b) { return __builtin_shufflevector(vd_narrow1(a), vd_narrow1(b), 0, 1, 4, 5); }
+static inline v4f vd_narrow(v2d a, v2d b) { return __builtin_shufflevector(v2_narrow(a), v2_narrow(b), 0, 1, 4, 5); }
 static inline v4d vd_madd(v4d x, v4d y, v4d z) { return (v4d){v2_madd(x.a, y.a, z.a), v2_madd(x.b, y.b, z.b)}; }
 static inline v4d vd_madd1(v4d x, v4d y, v2d z) { return (v4d){v2_madd(x.a, y.a, z), v2_madd(x.b, y.b, z)}; }
 /* These coefficients are too many for registers, so V8 had better read them as numbers, which the compiler must not
