@@ -9,7 +9,7 @@ from . import array_methods as _array_methods, device as _device, old_names as _
 from . import sparse_methods as _sparse_methods, view_replay as _view_replay
 from .errors import not_floating
 from ..autograd import _grad_dtype
-from ..autograd._node import _seq, eager, meta
+from ..autograd._node import eager, meta
 from ..autograd._node import tangents as _tangents
 
 TYPE_CHECKING = False
@@ -150,7 +150,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                 "please refer to the Optimizer.zero_grad() function in torch/optim/optimizer.py as the solution."
             )
         if self._raw_grad_fn is not None:
-            meta(self).detached = _seq[0]
+            meta(self).detached = _C.last_node()
         self._raw_grad_fn, self._leaf_flag = None, False
         _tangents.pop(id(self), None)
         return self

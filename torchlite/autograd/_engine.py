@@ -94,8 +94,13 @@ def run(
                         if target.__class__ is _leaf_class or isinstance(target, TensorBase):
                             _leaf(target, value, ready)
                         elif inputs is None or target in needed or (target, nr) in inputs:
-                            _push(target, nr, value, pending, heap)
-            result = value = None
+                            have = pending.get(target)  # _push, without its call
+                            if have is None:
+                                outs = target.outs
+                                pending[target] = have = [None] * (1 if outs.__class__ is int else len(outs))
+                                heapq.heappush(heap, (-target.seq, target))
+                            have[nr] = value if have[nr] is None else _sum(have[nr], value)
+            result = value = have = None
             if waiting is not None:
                 for e in nxt:
                     if e is not None and id(e[0]) in waiting:

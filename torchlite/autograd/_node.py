@@ -18,14 +18,25 @@ if TYPE_CHECKING:
     from typing import Any
     from .._types import Tensor
 
-_alias, _requires_grad = _C.alias, _C.requires_grad
+_alias = _C.alias
 TensorBase = _C.TensorBase
 
 FREED = ("freed",)
 # stack of (pack, unpack), torch.autograd.graph.saved_tensors_hooks
 saved_hooks: list[tuple[Callable[..., Any], Callable[..., Any]]] = []
 anomaly = [False, True]  # enabled, check_nan
-_seq = [0]
+
+
+def set_anomaly(state: list[bool]) -> None:
+    anomaly[:] = state
+    _C.on_node(_keep_trace if state[0] else None)
+
+
+def _keep_trace(node: Node) -> None:
+    import traceback
+
+    node.trace = traceback.format_stack()[:-2]
+
 
 FREED_TEXT = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -60,22 +71,8 @@ def meta(t: Tensor) -> Meta:
 class Node(_C.NodeBase):
     """One recorded operation; subclasses are named after PyTorch's (AddBackward0)."""
 
-    __slots__ = ("seq", "metadata_", "pre_hooks", "post_hooks", "retain", "outs", "trace", "faces", "__weakref__")
+    __slots__ = ("__weakref__",)
     __module__ = "torch.autograd.graph"
-
-    def __init__(self, edges: list[tuple[Any, int] | None], outs: int = 1) -> None:
-        self.next = edges
-        _seq[0] = self.seq = _seq[0] + 1
-        self.pre_hooks: dict[int, Any] | None = None
-        self.post_hooks: dict[int, Any] | None = None
-        self.retain: dict[int, Any] | None = None
-        self.metadata_: dict[Any, Any] | None = None
-        self.outs = outs  # shapes and dtypes of the outputs when there are several, else 1
-        self.trace = None
-        if anomaly[0]:
-            import traceback
-
-            self.trace = traceback.format_stack()[:-2]
 
     def apply(self, grads: Any) -> Any:
         """Gradients for each edge from those of the outputs."""
@@ -147,7 +144,6 @@ class AccumulateGrad(Node):
     def __init__(self, variable: Tensor) -> None:
         self.variable, self.next, self.outs = variable, [], 1
         self.seq = (1 << 64) - 1
-        self.pre_hooks = self.post_hooks = self.retain = self.metadata_ = self.trace = None
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
@@ -184,14 +180,7 @@ def _shown_edge(e: Any) -> tuple[Node | None, int]:
     return (leaf_node(e[0]), 0) if isinstance(e[0], TensorBase) else e
 
 
-def edge(t: TensorBase | None) -> tuple[Any, int] | None:
-    """(node or leaf, output number), or None when t takes no gradient."""
-    if t is None or not _requires_grad(t):
-        return None
-    node = t.grad_fn if t._base is not None else t._raw_grad_fn
-    if node is None:  # views made under no_grad lead nowhere
-        return (t, 0) if t._leaf_flag else None
-    return node, t.output_nr
+edge = _C.edge
 
 
 def freed_error() -> Any:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from .. import _C
 from ..ops import _schema
 from ..ops._declare import refuse_gradient
-from ._node import FREED, Node, edge, freed_error, pack, set_view_base, unpack
+from ._node import FREED, Node, edge, freed_error, pack, saved_hooks, set_view_base, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from .._types import Overload, Tensor
 
 _call_below, _alias, TensorBase = _C.call_below_autograd, _C.alias, _C.TensorBase
+_init_node, _edges, _inputs_meta, _is_like, _saved, _kept = (
+    _C.NodeBase.__init__,
+    _C.edges,
+    _C.inputs_meta,
+    _C.is_like,
+    _C.saved,
+    _C.kept,
+)
 
 
 def _used(fn: Any, names: set[str], seen: set[Callable[..., Any]]) -> None:
@@ -114,6 +122,12 @@ class Recorder:
         "partial",
         "index",
         "formal",
+        "at",
+        "extra",
+        "plain_names",
+        "kept_names",
+        "outputs",
+        "each",
     )
 
     def __init__(self, ov: Overload) -> None:
@@ -197,6 +211,15 @@ class Recorder:
             )
             for n, *_ in part
         ]
+        self.at = None if self.many else tuple(i for i, _, _ in self.inputs)
+        parts = (self.plain, self.shapes, self.types, self.layouts, self.strides)
+        self.extra = bool(self.lists or any(parts[1:]))
+        self.plain_names = [name for part in parts for name, *_ in part]
+        self.kept_names = [name for part in (self.saved, self.results) for name, *_ in part]
+        self.outputs = [None] * len(self.saved) + [i for _, i, _ in self.results]
+        # the gradients by input, where each has one and nothing else is to be found out
+        alone = self.joint is None and self.at is not None and not (self.needs or self.formal or self.partial)
+        self.each = [found[n] for _, _, n in self.inputs] if alone and found and not refused else None
         self.context = type("Context", (), {"__slots__": tuple(names)})
         self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
         if refused:
@@ -220,13 +243,29 @@ class OpNode(Node):
         return self.rec.spec.nondiff
 
     def __init__(self, rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> None:
-        Node.__init__(self, edges)
+        _init_node(self, edges)
         self.rec = rec
         self.kept: Any = [  # or FREED
-            pack(args[i], False) if args[i] is not None and (users is None or self.feeds(users)) else None
+            ((None if saved_hooks else _saved(args[i])) or pack(args[i], False))
+            if args[i] is not None and (users is None or self.feeds(users))
+            else None
             for _, i, users in rec.saved
         ]
         self.plain: Any = [args[i] for _, i in rec.plain]  # or FREED
+        if rec.extra:
+            self._keep_more(rec, args)
+        if not rec.reduce:
+            self.input_meta = None
+        elif rec.at is not None:
+            self.input_meta = _inputs_meta(rec.at, args, edges)
+        else:
+            self.input_meta = [
+                None if many or args[i] is None or e is None else (args[i].shape, args[i].dtype)
+                for (i, many, _), e in zip(rec.inputs, _groups(rec, args, edges))
+            ]
+
+    def _keep_more(self, rec: Recorder, args: tuple[Any, ...]) -> None:
+        """What is neither a tensor nor a plain argument."""
         for at in rec.lists:
             if self.plain[at] is not None:
                 self.plain[at] = [t if t is None else pack(t, False) for t in self.plain[at]]
@@ -240,12 +279,6 @@ class OpNode(Node):
             ]
         if rec.strides:
             self.plain += [TensorBase.stride(args[i]) for _, i in rec.strides]
-        self.input_meta = None
-        if rec.reduce:
-            self.input_meta = [
-                None if many or args[i] is None or e is None else (args[i].shape, args[i].dtype)
-                for (i, many, _), e in zip(rec.inputs, _groups(rec, args, edges))
-            ]
 
     def feeds(self, users: tuple[int, ...]) -> bool:
         """Whether a gradient is wanted of any of these inputs."""
@@ -275,17 +308,15 @@ class OpNode(Node):
         if self.kept is FREED or self.plain is FREED:
             raise freed_error()
         c = rec.context()
-        kept = iter(self.kept)
-        for name, _, _ in rec.saved:
-            item = next(kept)
-            setattr(c, name, None if item is None else unpack(item, self))
-        for name, i, _ in rec.results:
-            item = next(kept)
-            setattr(c, name, None if item is None else unpack(item, self, i))
-        plain = iter(self._unpacked() if rec.lists else self.plain)
-        for part in (rec.plain, rec.shapes, rec.types, rec.layouts, rec.strides):
-            for name, *_ in part:
-                setattr(c, name, next(plain))
+        if self.kept:
+            below = not _C.is_grad_enabled()  # then a result needs no history either
+            for name, output, item in zip(rec.kept_names, rec.outputs, self.kept):
+                value = _kept(item) if output is None or below else None
+                if value is None and item is not None:
+                    value = unpack(item, self, output)
+                setattr(c, name, value)
+        for name, value in zip(rec.plain_names, self._unpacked() if rec.lists else self.plain):
+            setattr(c, name, value)
         for name, arg in rec.needs:
             setattr(c, name, needs.get(arg, False))
         return c
@@ -301,6 +332,8 @@ class OpNode(Node):
     def apply(self, grads: Any, wanted: Any = None) -> Any:
         """`wanted`: which edges lead to something, where not all do and some argument has no derivative."""
         rec = self.rec
+        if rec.each is not None:
+            return self._apply_each(rec, grads)
         if rec.joint is None and not rec.grad:
             name = rec.spec.name
             if name in _REFUSED:
@@ -348,18 +381,27 @@ class OpNode(Node):
                 result.extend(v if v is not None else (None,) * size)
                 continue
             if v is not None and needs[name] and metas is not None and (wanted := metas[n]) is not None:
-                shape, dtype = wanted
-                if v.dtype is not dtype and v.is_complex() and not dtype.is_complex:
-                    v = v.real
-                if v.shape != shape:
-                    v = v.sum_to_size(shape)
-                if v.dtype is not dtype:
-                    v = v.to(dtype)
+                v = _reduced(v, *wanted)
             result.append(v if needs[name] else None)
         if rec.formal and _C.is_grad_enabled():
             from ._formal import depend_in_form
 
             return depend_in_form(self, result)
+        return result
+
+    def _apply_each(self, rec: Recorder, grads: Any) -> Any:
+        """`apply` where each argument's gradient is a function of its own."""
+        c, metas = self.make_context({}), self.input_meta
+        g = grads[0] if rec.nresults == 1 else grads
+        result: list[Tensor | None] = []
+        for n, fn in enumerate(rec.each):
+            if self.next[n] is None:
+                result.append(None)
+                continue
+            v = fn(c, g)
+            if v is not None and metas is not None and (meta := metas[n]) is not None and not _is_like(v, meta):
+                v = _reduced(v, *meta)
+            result.append(v)
         return result
 
     def list_lengths(self) -> dict[int, int]:
@@ -383,6 +425,17 @@ class OpNode(Node):
 
             return get(self, name)
         raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
+
+
+def _reduced(v: Any, shape: Any, dtype: Any) -> Any:
+    """A gradient as its input needs it."""
+    if v.dtype is not dtype and v.is_complex() and not dtype.is_complex:
+        v = v.real
+    if v.shape != shape:
+        v = v.sum_to_size(shape)
+    if v.dtype is not dtype:
+        v = v.to(dtype)
+    return v
 
 
 def _groups(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> list[tuple[Any, int] | None]:
@@ -429,10 +482,13 @@ def record(ov: Overload, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
     if rec is None:
         rec = recorder(ov)
     out = _call_below(ov, args)
-    edges, lengths = make_edges(rec, args)
-    node = rec.node_type(rec, args, edges)
-    if lengths:
-        node.metadata_ = {"lengths": lengths}
+    if rec.at is not None:
+        node = rec.node_type(rec, args, _edges(rec.at, args))
+    else:
+        edges, lengths = make_edges(rec, args)
+        node = rec.node_type(rec, args, edges)
+        if lengths:
+            node.metadata_ = {"lengths": lengths}
     nondiff = rec.spec.nondiff
     if rec.single is not None and (source := args[rec.single]) is not None:
         if rec.nresults == 1:

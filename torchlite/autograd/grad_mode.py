@@ -171,10 +171,11 @@ class detect_anomaly:
         self.prev: list[bool] = []
 
     def __enter__(self) -> Any:
-        self.prev, _node.anomaly[:] = list(_node.anomaly), self.state
+        self.prev = list(_node.anomaly)
+        _node.set_anomaly(self.state)
 
     def __exit__(self, *exc: Any) -> Any:
-        _node.anomaly[:] = self.prev
+        _node.set_anomaly(self.prev)
 
 
 class set_detect_anomaly(detect_anomaly):
@@ -183,7 +184,7 @@ class set_detect_anomaly(detect_anomaly):
     def __init__(self, mode: Any, check_nan: Any = True) -> None:
         self.prev = list(_node.anomaly)
         self.state = [mode, check_nan]
-        _node.anomaly[:] = self.state
+        _node.set_anomaly(self.state)
 
     def __enter__(self) -> Any:
         pass

@@ -3,6 +3,7 @@
 import math
 
 import torchlite as torch
+from .. import _C
 from .._core.errors import not_implemented
 from ._declare import formulas, op
 from ._out import Out
@@ -16,8 +17,7 @@ def _nonzero(t):
     return [(t(3, 4), t(3, 4, lo=0.5, hi=3)), (t(3, 4), t(4, lo=0.5, hi=3)), (t(5), 2.5)]
 
 
-def _conj(x):
-    return x.conj() if isinstance(x, torch.Tensor) else x.conjugate()
+_conj = _C.conjugate
 
 
 def _as_tensor(x, other):

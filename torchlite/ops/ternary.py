@@ -1,14 +1,14 @@
 """Operations of three tensors, or of a tensor and two numbers."""
 
 import torchlite as torch
+from .. import _C
 from .._core.dispatch_modes import is_mapped
 from ._declare import op
 from ._out import FOUND, Out
 from .binary import _as_tensor, _in_dtype
 
 
-def _conj(x):
-    return x.conj() if isinstance(x, torch.Tensor) else x.conjugate()
+_conj = _C.conjugate
 
 
 @op(

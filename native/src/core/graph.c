@@ -41,9 +41,31 @@ void tl_drop(PyObject *o) {
   depth--;
 }
 
+/* What every node has. `outs`: shapes and dtypes of the outputs when there are several, else 1. `seq` grows with
+ * creation. The other fields are None until somebody sets them. */
+enum { OUTS, METADATA, PRE_HOOKS, POST_HOOKS, RETAIN, TRACE, FACES, NUM_FIELDS };
 typedef struct {
   PyObject_HEAD PyObject *next;
+  PyObject *field[NUM_FIELDS];
+  unsigned long long seq;
 } Node;
+
+static unsigned long long last_seq;
+static PyObject *on_node; /* called with each new node; NULL: nobody asks */
+
+/* Node(edges, outs=1) */
+static int node_init(Node *n, PyObject *args, PyObject *kwargs) {
+  PyObject *edges, *outs = NULL;
+  (void)kwargs;
+  if (!PyArg_ParseTuple(args, "O|O", &edges, &outs)) return -1;
+  Py_XSETREF_(n->next, Py_NewRef(edges));
+  Py_XSETREF_(n->field[OUTS], outs ? Py_NewRef(outs) : PyLong_FromLong(1));
+  n->seq = ++last_seq;
+  if (!on_node) return n->field[OUTS] ? 0 : -1;
+  PyObject *r = PyObject_CallFunctionObjArgs(on_node, (PyObject *)n, NULL);
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
 
 static PyObject *node_get_next(Node *n, void *unused) {
   (void)unused;
@@ -63,11 +85,13 @@ static int node_set_next(Node *n, PyObject *v, void *unused) {
 static int node_traverse(Node *n, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(n));
   Py_VISIT(n->next);
+  for (int i = 0; i < NUM_FIELDS; i++) Py_VISIT(n->field[i]);
   return 0;
 }
 static int node_clear(Node *n) {
   PyObject *old = n->next;
   n->next = NULL;
+  for (int i = 0; i < NUM_FIELDS; i++) Py_XSETREF_(n->field[i], NULL);
   tl_drop(old);
   return 0;
 }
@@ -76,6 +100,7 @@ static void node_dealloc(Node *n) {
   PyObject_GC_UnTrack(n);
   PyObject *old = n->next;
   n->next = NULL;
+  for (int i = 0; i < NUM_FIELDS; i++) Py_XDECREF(n->field[i]);
   PyObject_GC_Del(n);
   Py_DECREF(tp);
   tl_drop(old);
@@ -84,7 +109,19 @@ static void node_dealloc(Node *n) {
 static PyGetSetDef node_fields[] = {{"next", (getter)node_get_next, (setter)node_set_next,
                                      "The edges to the nodes that come after in the backward pass.", NULL},
                                     {0}};
+#define FIELD(name, at) {name, _Py_T_OBJECT, offsetof(Node, field) + (at) * sizeof(PyObject *), 0, NULL}
+static PyMemberDef node_members[] = {FIELD("outs", OUTS),
+                                     FIELD("metadata_", METADATA),
+                                     FIELD("pre_hooks", PRE_HOOKS),
+                                     FIELD("post_hooks", POST_HOOKS),
+                                     FIELD("retain", RETAIN),
+                                     FIELD("trace", TRACE),
+                                     FIELD("faces", FACES),
+                                     {"seq", Py_T_ULONGLONG, offsetof(Node, seq), 0, NULL},
+                                     {0}};
 static PyType_Slot node_slots[] = {{Py_tp_dealloc, node_dealloc},
+                                   {Py_tp_init, node_init},
+                                   {Py_tp_members, node_members},
                                    {Py_tp_traverse, node_traverse},
                                    {Py_tp_clear, node_clear},
                                    {Py_tp_getset, node_fields},
@@ -93,9 +130,130 @@ static PyType_Slot node_slots[] = {{Py_tp_dealloc, node_dealloc},
 static PyType_Spec node_spec = {"torchlite._C.NodeBase", sizeof(Node), 0,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, node_slots};
 
+/* ---- edges: (node or leaf, output number), or None of what takes no gradient ---- */
+static PyObject *edge(PyObject *m, PyObject *o) {
+  TlTensor *t = (TlTensor *)o;
+  PyObject *node = NULL;
+  (void)m;
+  if (!TL_CHECK(o) || !tl_requires_grad(t)) Py_RETURN_NONE;
+  if (t->base) {
+    if (!(node = PyObject_GetAttrString(o, "grad_fn"))) return NULL; /* by the rule of views */
+    if (node == Py_None) Py_CLEAR(node);
+  } else if (t->grad_fn) node = Py_NewRef(t->grad_fn);
+  if (node) return Py_BuildValue("(Ni)", node, (int)t->output_nr);
+  if (!t->requires_grad) Py_RETURN_NONE; /* views made under no_grad lead nowhere */
+  return Py_BuildValue("(Oi)", o, 0);
+}
+
+/* edges(positions, args): of the arguments there, in a list */
+static PyObject *edges(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
+  if (nargs != 2 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]))
+    return PyErr_Format(PyExc_TypeError, "edges() takes two tuples");
+  const Py_ssize_t n = PyTuple_Size(args[0]);
+  PyObject *list = PyList_New(n);
+  for (Py_ssize_t i = 0; list && i < n; i++) {
+    PyObject *o = PyTuple_GetItem(args[1], PyLong_AsSsize_t(PyTuple_GetItem(args[0], i)));
+    PyObject *e = o ? edge(m, o) : NULL;
+    if (!e) Py_CLEAR(list);
+    else PyList_SetItem(list, i, e);
+  }
+  return list;
+}
+
+/* inputs_meta(positions, args, edges): (shape, dtype) of each argument that has an edge, else None, in a list */
+static PyObject *inputs_meta(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
+  static PyObject *shape, *dtype;
+  (void)m;
+  if (nargs != 3 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) || !PyList_Check(args[2]) ||
+      PyList_Size(args[2]) < PyTuple_Size(args[0]))
+    return PyErr_Format(PyExc_TypeError, "inputs_meta() takes two tuples, and a list of edges");
+  if (!dtype && (!(shape = PyUnicode_InternFromString("shape")) || !(dtype = PyUnicode_InternFromString("dtype"))))
+    return NULL;
+  const Py_ssize_t n = PyTuple_Size(args[0]);
+  PyObject *list = PyList_New(n);
+  for (Py_ssize_t i = 0; list && i < n; i++) {
+    PyObject *o = PyTuple_GetItem(args[1], PyLong_AsSsize_t(PyTuple_GetItem(args[0], i))), *item = NULL;
+    if (o && (PyList_GetItem(args[2], i) == Py_None || !TL_CHECK(o))) item = Py_NewRef(Py_None);
+    else if (o) item = Py_BuildValue("(NN)", PyObject_GetAttr(o, shape), PyObject_GetAttr(o, dtype));
+    if (!item) Py_CLEAR(list);
+    else PyList_SetItem(list, i, item);
+  }
+  return list;
+}
+
+/* is_like(t, (shape, dtype)): false too where a class must be asked */
+static PyObject *is_like(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
+  (void)m;
+  if (nargs != 2 || !PyTuple_Check(args[1]) || PyTuple_Size(args[1]) != 2 ||
+      !PyTuple_Check(PyTuple_GetItem(args[1], 0)))
+    return PyErr_Format(PyExc_TypeError, "is_like() takes a tensor, and a tuple of shape and dtype");
+  const TlTensor *t = (TlTensor *)args[0];
+  PyObject *shape = PyTuple_GetItem(args[1], 0), *dtype;
+  if (!TL_CHECK(args[0]) || t->flags & (TL_DISPATCHES | TL_ASKS_SIZES) || PyTuple_Size(shape) != t->ndim)
+    Py_RETURN_FALSE;
+  for (int i = 0; i < t->ndim; i++) {
+    const long long n = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
+    if (n == -1 && PyErr_Occurred()) PyErr_Clear(); /* a symbol */
+    if (n != t->shape[i]) Py_RETURN_FALSE;
+  }
+  if (!(dtype = tl_dtype_object((tl_dtype)t->dtype))) return NULL;
+  Py_DECREF(dtype);
+  return PyBool_FromLong(dtype == PyTuple_GetItem(args[1], 1));
+}
+
+static long long version_of(const TlTensor *t) { return t->version ? t->version->value : 0; }
+/* saved(t): (t, its version), and kept(pair): t, where nothing has to be asked or said; else None */
+static PyObject *saved(PyObject *m, PyObject *o) {
+  (void)m;
+  if (!TL_CHECK(o) || ((TlTensor *)o)->flags & TL_INFERENCE) Py_RETURN_NONE;
+  return Py_BuildValue("(OL)", o, version_of((TlTensor *)o));
+}
+static PyObject *kept(PyObject *m, PyObject *pair) {
+  (void)m;
+  if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) Py_RETURN_NONE;
+  PyObject *o = PyTuple_GetItem(pair, 0), *version = PyTuple_GetItem(pair, 1);
+  const TlTensor *t = (TlTensor *)o;
+  if (!TL_CHECK(o) || t->meta || !PyLong_Check(version)) Py_RETURN_NONE;
+  return Py_NewRef(PyLong_AsLongLong(version) == version_of(t) ? o : Py_None);
+}
+
+/* conjugate(x) of a tensor or a number, as gradients need it: a real one is its own */
+static PyObject *conjugate(PyObject *m, PyObject *o) {
+  (void)m;
+  if (TL_CHECK(o)) {
+    const TlTensor *t = (TlTensor *)o;
+    return tl_is_complex(t->dtype) || t->flags & TL_DISPATCHES ? PyObject_CallMethod(o, "conj", NULL) : Py_NewRef(o);
+  }
+  return PyFloat_Check(o) || PyLong_Check(o) ? Py_NewRef(o) : PyObject_CallMethod(o, "conjugate", NULL);
+}
+
+static PyObject *last_node(PyObject *m, PyObject *unused) {
+  (void)m, (void)unused;
+  return PyLong_FromUnsignedLongLong(last_seq);
+}
+static PyObject *set_on_node(PyObject *m, PyObject *fn) {
+  (void)m;
+  Py_XSETREF_(on_node, fn == Py_None ? NULL : Py_NewRef(fn));
+  Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+  {"edge", edge, METH_O, "edge(t): (node or leaf, output number), None where t takes no gradient"},
+  {"edges", (PyCFunction)(void (*)(void))edges, METH_FASTCALL, "edges(positions, args): those of arguments, in a list"},
+  {"inputs_meta", (PyCFunction)(void (*)(void))inputs_meta, METH_FASTCALL,
+   "inputs_meta(positions, args, edges): (shape, dtype) of arguments that have an edge, in a list"},
+  {"is_like", (PyCFunction)(void (*)(void))is_like, METH_FASTCALL,
+   "is_like(t, meta): whether a tensor has this shape and dtype; False too where its class must be asked"},
+  {"saved", saved, METH_O, "saved(t): (t, version), None where there is more to it"},
+  {"kept", kept, METH_O, "kept(pair): the tensor of saved(), None where there is more to it"},
+  {"conjugate", conjugate, METH_O, "conjugate(x): of a tensor or a number; a real one is its own"},
+  {"last_node", last_node, METH_NOARGS, "last_node(): the number of the newest node"},
+  {"on_node", set_on_node, METH_O, "on_node(fn): fn is called with each new node; None ends that"},
+  {0}};
+
 int tl_graph_init(PyObject *mod) {
   PyObject *type = PyType_FromSpec(&node_spec);
   int r = type ? PyModule_AddObjectRef(mod, "NodeBase", type) : -1;
   Py_XDECREF(type);
-  return r;
+  return r < 0 ? r : PyModule_AddFunctions(mod, functions);
 }

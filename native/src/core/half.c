@@ -14,10 +14,14 @@ static inline v4u select_u(v4u mask, v4u a, v4u b) { return (mask & a) | (~mask 
 #include <wasm_simd128.h>
 static inline v4u max_u(v4u a, v4u b) { return (v4u)wasm_u32x4_max((v128_t)a, (v128_t)b); }
 static inline v8h join(v4u a, v4u b) { return (v8h)wasm_u16x8_narrow_i32x4((v128_t)a, (v128_t)b); }
+static inline v8h over_h(v8h a, v8h b) { return (v8h)wasm_u16x8_sub_sat((v128_t)a, (v128_t)b); }
+static inline v4i wide_mask(v8h mask) { return (v4i)mask; }
 static inline v4u low(v8h h) { return (v4u)wasm_u32x4_extend_low_u16x8((v128_t)h); }
 static inline v4u high(v8h h) { return (v4u)wasm_u32x4_extend_high_u16x8((v128_t)h); }
 #else /* little-endian */
 static inline v4u max_u(v4u a, v4u b) { return select_u((v4u)(a > b), a, b); }
+static inline v8h over_h(v8h a, v8h b) { return (v8h)(a > b) & (a - b); }     /* a - b, or 0 */
+static inline v4i wide_mask(v8h mask) { return (v4i)mask | (v4i)mask << 16; } /* v4_any looks at signs */
 static inline v8h join(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 0, 2, 4, 6, 8, 10, 12, 14); }
 static inline v4u low(v8h h) { return (v4u)__builtin_shufflevector(h, (v8h){0}, 0, 8, 1, 8, 2, 8, 3, 8); }
 static inline v4u high(v8h h) { return (v4u)__builtin_shufflevector(h, (v8h){0}, 4, 8, 5, 8, 6, 8, 7, 8); }
@@ -49,42 +53,54 @@ static inline v4u to_bfloat(v4u u) {
 }
 
 static inline v8h h8(uint16_t x) { return (v8h)v4i_const((int32_t)(x * 0x10001u)); }
-static inline bool any_h(v8h mask) { return v4_any((v4i)mask | (v4i)mask << 16); } /* v4_any may look at signs only */
 static inline v8h max_h(v8h a, v8h b) {
   v8h m = (v8h)((v8i)a > (v8i)b); /* of numbers below 2^15 */
   return (m & a) | (~m & b);
 }
-/* upper and lower halves of the lanes; lanes of which these are the upper ones (little-endian) */
+/* upper halves of the lanes; lanes of which these are the upper and lower ones (little-endian) */
 static inline v8h uppers(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 1, 3, 5, 7, 9, 11, 13, 15); }
-static inline v8h lowers(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 0, 2, 4, 6, 8, 10, 12, 14); }
-static inline v4u above_low(v8h h) { return (v4u)__builtin_shufflevector((v8h){0}, h, 0, 8, 1, 9, 2, 10, 3, 11); }
-static inline v4u above_high(v8h h) { return (v4u)__builtin_shufflevector((v8h){0}, h, 4, 12, 5, 13, 6, 14, 7, 15); }
-
-/* to_half's sum without its factors. `odd` gets the lanes from 2^16 on, for which that does not do. */
-static inline v8h near_halves(v4f a, v4f b, v8h *odd) {
-  v8h top = uppers((v4u)a, (v4u)b), exponent = top & h8(0x7f80), sign = top & h8(0x8000);
-  *odd |= (v8h)((v8i)exponent >= (v8i)h8(0x4780));
-  v8h bias = max_h(exponent, h8(0x3880)) + h8(13 << 7), added = bias | sign;
-  v8h rounded = lowers((v4u)(a + (v4f)above_low(added)), (v4u)(b + (v4f)above_high(added)));
-  return (rounded + (bias << 3) - h8((uint16_t)((0x3880 + (13 << 7)) << 3))) | sign;
+static inline v4u lanes_low(v8h lo, v8h up) { return (v4u)__builtin_shufflevector(lo, up, 0, 8, 1, 9, 2, 10, 3, 11); }
+static inline v4u lanes_high(v8h lo, v8h up) {
+  return (v4u)__builtin_shufflevector(lo, up, 4, 12, 5, 13, 6, 14, 7, 15);
 }
-static inline v8h near_bfloats(v4f a, v4f b, v8h *odd) {
-  v4u x = (v4u)a, y = (v4u)b;
-  *odd |= (v8h)((v8i)(uppers(x, y) & h8(0x7f80)) == (v8i)h8(0x7f80));
-  return uppers(x + u4(0x7fff) + ((x >> 16) & u4(1)), y + u4(0x7fff) + ((y >> 16) & u4(1)));
+
+/* to_half's sum without its factors. `most` gets the largest exponents: from 2^16 on that does not do. */
+static inline v8h near_halves(v4f a, v4f b, v8h *most) {
+  v8h top = uppers((v4u)a, (v4u)b), exponent = top & h8(0x7f80), sign = top & h8(0x8000);
+  v8h above = over_h(exponent, h8(0x3880)), added = (above + h8(0x3880 + (13 << 7))) | sign;
+  v4u x = lanes_low((v8h){0}, added), y = lanes_high((v8h){0}, added);
+  *most = max_h(*most, exponent);
+  return (join((v4u)(a + (v4f)x) - x, (v4u)(b + (v4f)y) - y) + (above << 3)) | sign;
+}
+static inline bool halves16(v8h *d, const v4f *x) { /* false: not these */
+  v8h most = {0};
+  d[0] = near_halves(x[0], x[1], &most);
+  d[1] = near_halves(x[2], x[3], &most);
+  return !v4_any(wide_mask((v8h)((v8i)most > (v8i)h8(0x4700))));
+}
+static inline v4u near_bfloat(v4f x) { return (v4u)x + u4(0x7fff) + (((v4u)x >> 16) & u4(1)); }
+static inline bool bfloats16(v8h *d, const v4f *x) {
+  d[0] = uppers(near_bfloat(x[0]), near_bfloat(x[1]));
+  d[1] = uppers(near_bfloat(x[2]), near_bfloat(x[3]));
+  v4f sum = (x[0] + x[1]) + (x[2] + x[3]); /* NaN if one of them is */
+  return !v4_any((v4i)(sum != sum));
 }
 
 /* the rest goes through the same code in a padded vector */
-#define STORE(name, near, any) \
+#define STORE(name, most16, any) \
   __attribute__((noinline)) static void name##_any(uint16_t *d, const float *s) { \
     for (int i = 0; i < 16; i += 8) \
       *(v8h_u *)(d + i) = join(any((v4u)v4_load(s + i)), any((v4u)v4_load(s + i + 4))); \
   } \
   static inline void name##16(uint16_t *d, const float *s) { \
-    v8h odd = {0}, a = near(v4_load(s), v4_load(s + 4), &odd), b = near(v4_load(s + 8), v4_load(s + 12), &odd); \
-    *(v8h_u *)d = a; \
-    *(v8h_u *)(d + 8) = b; \
-    if (any_h(odd)) name##_any(d, s); \
+    const v4f x[4] = {v4_load(s), v4_load(s + 4), v4_load(s + 8), v4_load(s + 12)}; \
+    v8h h[2]; \
+    if (!most16(h, x)) { \
+      name##_any(d, s); \
+      return; \
+    } \
+    *(v8h_u *)d = h[0]; \
+    *(v8h_u *)(d + 8) = h[1]; \
   } \
   static void name##_plain(uint16_t *d, const float *s, intptr_t n) { \
     intptr_t i = 0; \
@@ -96,8 +112,8 @@ static inline v8h near_bfloats(v4f a, v4f b, v8h *odd) {
     name##16(h, x); \
     memcpy(d + i, h, (size_t)(n - i) * 2); \
   }
-STORE(store_f16, near_halves, to_half)
-STORE(store_bf16, near_bfloats, to_bfloat)
+STORE(store_f16, halves16, to_half)
+STORE(store_bf16, bfloats16, to_bfloat)
 
 __attribute__((noinline)) static void load_any(float *d, const uint16_t *s) {
   for (int i = 0; i < 16; i += 8) {
@@ -107,14 +123,16 @@ __attribute__((noinline)) static void load_any(float *d, const uint16_t *s) {
   }
 }
 /* from_half for numbers: the sign comes along */
-static inline v4f near_float(v4u h) { return (v4f)((v4u)((v4i)h >> 3) & u4(0x8fffe000u)) * v4_const(0x1p112f); }
 static inline void load16(float *d, const uint16_t *s) {
-  v8h a = *(const v8h_u *)s, b = *(const v8h_u *)(s + 8), full = h8(0x7c00);
-  v4_store(d, near_float(above_low(a)));
-  v4_store(d + 4, near_float(above_high(a)));
-  v4_store(d + 8, near_float(above_low(b)));
-  v4_store(d + 12, near_float(above_high(b)));
-  if (any_h((v8h)((a & full) == full) | (v8h)((b & full) == full))) load_any(d, s);
+  const v4f scale = v4_const(0x1p112f);
+  v8h most = {0};
+  for (int i = 0; i < 16; i += 8) {
+    v8h h = *(const v8h_u *)(s + i), lo = h << 13, up = (v8h)((v8i)h >> 3) & h8(0x8fff);
+    most = max_h(most, h & h8(0x7fff));
+    v4_store(d + i, (v4f)lanes_low(lo, up) * scale);
+    v4_store(d + i + 4, (v4f)lanes_high(lo, up) * scale);
+  }
+  if (v4_any(wide_mask((v8h)((v8i)most > (v8i)h8(0x7bff))))) load_any(d, s);
 }
 static void load_f16_plain(float *d, const uint16_t *s, intptr_t n) {
   intptr_t i = 0;

@@ -17,6 +17,8 @@
 #if PY_VERSION_HEX < 0x030C0000 /* CPython 3.11 has these, but its headers leave them out of the limited API */
 #include <structmember.h>
 #define Py_T_PYSSIZET T_PYSSIZET
+#define Py_T_ULONGLONG T_ULONGLONG
+#define _Py_T_OBJECT T_OBJECT
 #define Py_READONLY READONLY
 #define Py_TPFLAGS_HAVE_VECTORCALL (1UL << 11)
 #define PY_VECTORCALL_ARGUMENTS_OFFSET ((size_t)1 << (8 * sizeof(size_t) - 1))

@@ -56,11 +56,17 @@ static inline v2d v2_madd(v2d a, v2d b, v2d c) { return a * b + c; }
 #if defined(__wasm_simd128__)
 static inline v4f v4_at_least(v4f x, v4f low) { return (v4f)__builtin_wasm_pmax_f32x4(x, low); }
 static inline v4f v4_at_most(v4f x, v4f high) { return (v4f)__builtin_wasm_pmin_f32x4(x, high); }
+static inline v2d v2_clamp(v2d x, v2d low, v2d high) {
+  return __builtin_wasm_pmin_f64x2(__builtin_wasm_pmax_f64x2(x, low), high);
+}
 static inline bool v4_any(v4i mask) { return __builtin_wasm_any_true_v128(mask); }
 #elif defined(__SSE2__)
 #include <emmintrin.h>
 static inline v4f v4_at_least(v4f x, v4f low) { return (v4f)_mm_max_ps((__m128)low, (__m128)x); }
 static inline v4f v4_at_most(v4f x, v4f high) { return (v4f)_mm_min_ps((__m128)high, (__m128)x); }
+static inline v2d v2_clamp(v2d x, v2d low, v2d high) {
+  return (v2d)_mm_min_pd((__m128d)high, _mm_max_pd((__m128d)low, (__m128d)x));
+}
 static inline bool v4_any(v4i mask) { return _mm_movemask_ps((__m128)mask) != 0; }
 #else
 static inline v4f v4_at_least(v4f x, v4f low) {
@@ -71,8 +77,32 @@ static inline v4f v4_at_most(v4f x, v4f high) {
   v4i m = (v4i)(x > high);
   return (v4f)((m & (v4i)high) | (~m & (v4i)x));
 }
+static inline v2d v2_clamp(v2d x, v2d low, v2d high) {
+  v2l under = (v2l)(x < low), over = (v2l)(x > high);
+  return (v2d)((under & (v2l)low) | (over & (v2l)high) | (~(under | over) & (v2l)x));
+}
 static inline bool v4_any(v4i m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #endif
+
+/* two floats as doubles, and back */
+static inline v2d v2_widened(const float *p) {
+  typedef float v2f __attribute__((vector_size(8)));
+  v2f v;
+  memcpy(&v, p, sizeof v);
+  return __builtin_convertvector(v, v2d);
+}
+/* LLVM knows WASM's instruction beside zeros only, and must not see that these are dropped */
+static inline v4f v2_narrow(v2d x) {
+  v4f r = __builtin_convertvector(__builtin_shufflevector(x, (v2d){0}, 0, 1, 2, 3), v4f);
+#if defined(__wasm__)
+  __asm__("" : "+r"(r));
+#endif
+  return r;
+}
+static inline void v2_narrowed(float *p, v2d x) {
+  const v4f r = v2_narrow(x);
+  memcpy(p, &r, 8);
+}
 
 static inline v4f v4_select(v4i mask, v4f a, v4f b) { return (v4f)((mask & (v4i)a) | (~mask & (v4i)b)); }
 static inline v2d v2_select(v2l mask, v2d a, v2d b) { return (v2d)((mask & (v2l)a) | (~mask & (v2l)b)); }

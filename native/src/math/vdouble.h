@@ -5,15 +5,18 @@
 #define TL_VDOUBLE_H
 #include "math/vmath.h"
 
-typedef float v2f __attribute__((vector_size(8)));
+/* four doubles, so that each constant is loaded once for all */
+typedef struct {
+  v2d a, b;
+} v4d;
 
-/* functions and constants as in vmath.h, with two lanes of double */
-static inline v2d v2_abs(v2d x) { return (v2d)((v2l)x & (v2l){INT64_MAX, INT64_MAX}); }
-static inline v2d vd_low(v4f x) { return __builtin_convertvector(__builtin_shufflevector(x, x, 0, 1), v2d); }
-static inline v2d vd_high(v4f x) { return __builtin_convertvector(__builtin_shufflevector(x, x, 2, 3), v2d); }
-static inline v4f vd_join(v2d a, v2d b) {
-  return __builtin_shufflevector(__builtin_convertvector(a, v2f), __builtin_convertvector(b, v2f), 0, 1, 2, 3);
+static inline v4d vd_wide(v4f x) {
+  return (v4d){__builtin_convertvector(__builtin_shufflevector(x, x, 0, 1), v2d),
+               __builtin_convertvector(__builtin_shufflevector(x, x, 2, 3), v2d)};
 }
+static inline v4f vd_narrow(v2d a, v2d b) { return __builtin_shufflevector(v2_narrow(a), v2_narrow(b), 0, 1, 4, 5); }
+static inline v4d vd_madd(v4d x, v4d y, v4d z) { return (v4d){v2_madd(x.a, y.a, z.a), v2_madd(x.b, y.b, z.b)}; }
+static inline v4d vd_madd1(v4d x, v4d y, v2d z) { return (v4d){v2_madd(x.a, y.a, z), v2_madd(x.b, y.b, z)}; }
 /* These coefficients are too many for registers, so V8 had better read them as numbers, which the compiler must not
  * see.
  */
@@ -22,27 +25,42 @@ static inline v4f vd_join(v2d a, v2d b) {
 #else
 #define VD_OPAQUE
 #endif
+/* VM_LONG_POLY of four doubles */
 #define VD_POLY(y, x, ...) \
   static const double y##_c[] = {__VA_ARGS__}; \
+  enum { y##_n = sizeof y##_c / sizeof *y##_c }; \
   const VD_OPAQUE double *y##_k = y##_c; \
-  v2d y = v2_set1(y##_k[0]); \
-  for (size_t i_ = 1; i_ < sizeof y##_c / sizeof *y##_c; i_++) y = v2_madd(y, x, v2_set1(y##_k[i_]))
+  const v4d y##_s = {x.a * x.a, x.b * x.b}; \
+  v2d y##_1 = v2_set1(y##_k[0]); \
+  v4d y = {y##_1, y##_1}; \
+  if (y##_n % 2 == 0) y = vd_madd1(y, x, v2_set1(y##_k[1])); \
+  for (int i_ = 2 - y##_n % 2; i_ < y##_n; i_ += 2) { \
+    y##_1 = v2_set1(y##_k[i_]); \
+    y = vd_madd(y, y##_s, vd_madd1((v4d){y##_1, y##_1}, x, v2_set1(y##_k[i_ + 1]))); \
+  }
+
+/* x = m 2^e with m in [sqrt(1/2), sqrt(2)) */
+static inline v2d vd_split(v2d x, v2d *m) {
+  const v2ul root = {0x3fe6a09e667f3bcdu, 0x3fe6a09e667f3bcdu}, mantissa = {0xfffffffffffffu, 0xfffffffffffffu};
+  v2ul u = (v2ul)x - root;
+  *m = (v2d)((u & mantissa) + root);
+  /* 2^52 + 2^11 + e, of 12 bits */
+  return (v2d)((u >> 52) ^ (v2ul){0x4330000000000800u, 0x4330000000000800u}) - v2_set1(4503599627372544.0);
+}
 
 /* x^y for positive finite x and finite y */
-static inline v2d vd_pow(v2d x, v2d y) {
-  /* x = m 2^e with m in [sqrt(1/2), sqrt(2)) */
-  v2ul u = (v2ul)x - (v2ul){0x3fe6a09e667f3bcdu, 0x3fe6a09e667f3bcdu};
-  v2d e = (v2d)((u >> 52) ^ (v2ul){0x4330000000000800u, 0x4330000000000800u}); /* 2^52 + 2^11 + e, of 12 bits */
-  e -= v2_set1(4503599627372544.0);
-  v2d m = (v2d)((u & (v2ul){0xfffffffffffffu, 0xfffffffffffffu}) + (v2ul){0x3fe6a09e667f3bcdu, 0x3fe6a09e667f3bcdu});
-  v2d s = (m - 1.0) / (m + 1.0), z = s * s;
+static inline v4f vd_pow(v4f x4, v4f y4) {
+  const v4d x = vd_wide(x4), y = vd_wide(y4);
+  v4d m, e = {vd_split(x.a, &m.a), vd_split(x.b, &m.b)};
+  const v4d s = {(m.a - 1.0) / (m.a + 1.0), (m.b - 1.0) / (m.b + 1.0)}, z = {s.a * s.a, s.b * s.b};
   VD_POLY(l, z, 0.34073006957131624, 0.41167272094982726, 0.57708358493495415, 0.96179667334192698, 2.8853900817900859);
-  v2d t = y * (l * s + e); /* log2 of the result */
-  t = v2_select((v2l)(t < -200.0), v2_set1(-200.0), v2_select((v2l)(t > 200.0), v2_set1(200.0), t));
-  v2d n = t + 6755399441055744.0, r = t - (n - 6755399441055744.0);
+  l = vd_madd(l, s, e); /* log2 of x */
+  const v2d low = v2_set1(-200.0), high = v2_set1(200.0), round = v2_set1(6755399441055744.0);
+  const v4d t = {v2_clamp(y.a * l.a, low, high), v2_clamp(y.b * l.b, low, high)};
+  const v4d n = {t.a + round, t.b + round}, r = {t.a - (n.a - round), t.b - (n.b - round)};
   VD_POLY(q, r, 0.00015345771469526325, 0.0013399957487041292, 0.0096184893094977998, 0.055503287122418955,
           0.24022646885478152, 0.69314720576686883, 1.0);
-  return (v2d)((v2ul)q + ((v2ul)n << 52));
+  return vd_narrow((v2d)((v2ul)q.a + ((v2ul)n.a << 52)), (v2d)((v2ul)q.b + ((v2ul)n.b << 52)));
 }
 
 /* the sign of x^y for x < 0, and NaN for y that are not whole */
@@ -59,7 +77,7 @@ static inline v4f vm_pow(v4f x, v4f y) {
   v4f a = vm_abs(x);
   v4u odd_x = (v4u)a - 1, odd_y = (v4u)vm_abs(y);
   v4i odd = (v4i)(odd_x >= (v4u)v4i_const(0x7f7fffff)) | (v4i)(odd_y >= (v4u)v4i_const(0x7f800000));
-  v4f r = vd_join(vd_pow(vd_low(a), vd_low(y)), vd_pow(vd_high(a), vd_high(y)));
+  v4f r = vd_pow(a, y);
   if (v4_any((v4i)x >> 31)) r = vm_pow_signs(x, y, r);
   if (v4_any(odd))
     for (int i = 0; i < 4; i++)
@@ -67,24 +85,28 @@ static inline v4f vm_pow(v4f x, v4f y) {
   return r;
 }
 
-static inline v2d vd_atan2(v2d y, v2d x) {
-  v2d ay = v2_abs(y), ax = v2_abs(x);
-  v2l steep = (v2l)(ay > ax);
-  v2d q = v2_select(steep, ax, ay) / v2_select(steep, ay, ax), z = q * q;
-  VD_POLY(p, z, 0.0010910572979298074, -0.0071991149055024286, 0.022273779055142925, -0.044356811449006418,
-          0.067160583399346663, -0.087987501270749433, 0.11054495275275973, -0.14279158713344497, 0.19999604564568038,
-          -0.33333323933095854, 0.9999999996281238);
-  v2d r = p * q;
-  r = v2_select(steep, v2_set1(1.57079632679489661923) - r, r);
-  r = v2_select((v2l)x < 0, v2_set1(3.14159265358979323846) - r, r);
-  return (v2d)((v2l)r | ((v2l)y & (v2l){INT64_MIN, INT64_MIN}));
-}
+/* the lanes of a mask, each twice as wide */
+static inline v2l vd_mask_low(v4i m) { return (v2l)__builtin_shufflevector(m, m, 0, 0, 1, 1); }
+static inline v2l vd_mask_high(v4i m) { return (v2l)__builtin_shufflevector(m, m, 2, 2, 3, 3); }
 
 /* of any but two zeros, infinities and NaN */
 static inline v4f vm_atan2(v4f y, v4f x) {
-  v4f top = v4_select((v4i)(vm_abs(y) > vm_abs(x)), y, x);
-  v4i odd = ~((v4i)(vm_abs(top) > v4_const(0.0f)) & (v4i)(vm_abs(top) < VM_INF) & (v4i)(y == y));
-  v4f r = vd_join(vd_atan2(vd_low(y), vd_low(x)), vd_atan2(vd_high(y), vd_high(x)));
+  const v4f ay = vm_abs(y), ax = vm_abs(x), top = v4_at_least(ax, ay), bottom = v4_at_most(ax, ay);
+  const v4i steep = (v4i)(ay > ax), left = (v4i)x >> 31, sign = v4i_const((int32_t)0x80000000u);
+  const v4i odd = ~((v4i)(top > v4_const(0.0f)) & (v4i)(top < VM_INF) & (v4i)(y == y));
+  const v4d u = vd_wide(bottom), v = vd_wide(top), q = {u.a / v.a, u.b / v.b}, z = {q.a * q.a, q.b * q.b};
+  VD_POLY(p, z, 0.0010910572979298074, -0.0071991149055024286, 0.022273779055142925, -0.044356811449006418,
+          0.067160583399346663, -0.087987501270749433, 0.11054495275275973, -0.14279158713344497, 0.19999604564568038,
+          -0.33333323933095854, 0.9999999996281238);
+  /* the angle to the nearer axis, from that axis */
+  const v4i zero = {0}, back = (steep ^ left) & sign;
+  const v2l quarter = (v2l)v2_set1(1.57079632679489661923), half = (v2l)v2_set1(3.14159265358979323846);
+  const v2l sa = vd_mask_low(steep), sb = vd_mask_high(steep), la = vd_mask_low(left), lb = vd_mask_high(left);
+  const v2l fa = (v2l)__builtin_shufflevector(zero, back, 0, 4, 1, 5);
+  const v2l fb = (v2l)__builtin_shufflevector(zero, back, 2, 6, 3, 7);
+  const v2d ra = (v2d)((v2l)(p.a * q.a) ^ fa) + (v2d)((sa & quarter) | (~sa & la & half));
+  const v2d rb = (v2d)((v2l)(p.b * q.b) ^ fb) + (v2d)((sb & quarter) | (~sb & lb & half));
+  v4f r = (v4f)((v4i)vd_narrow(ra, rb) | vm_sign(y));
   if (v4_any(odd))
     for (int i = 0; i < 4; i++)
       if (odd[i]) r[i] = atan2f(y[i], x[i]);
@@ -101,7 +123,8 @@ static inline v2d vd_fmod(v2d a, v2d b) {
 static inline v4f vm_fmod(v4f a, v4f b) {
   v4f x = vm_abs(a), y = vm_abs(b);
   v4i odd = ~((v4i)(x < y * v4_const(268435456.0f)) & (v4i)(y < VM_INF));
-  v4f r = vd_join(vd_fmod(vd_low(x), vd_low(y)), vd_fmod(vd_high(x), vd_high(y)));
+  const v4d u = vd_wide(x), v = vd_wide(y);
+  v4f r = vd_narrow(vd_fmod(u.a, v.a), vd_fmod(u.b, v.b));
   r = (v4f)((v4i)r | vm_sign(a));
   if (v4_any(odd))
     for (int i = 0; i < 4; i++)

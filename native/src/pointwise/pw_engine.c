@@ -79,7 +79,7 @@ static void repeat(void *buf, int size, int64_t n) {
   int64_t have = 1;
   while (have < n) {
     int64_t m = have < n - have ? have : n - have;
-    memcpy(b + have * size, b, (size_t)m * size);
+    tl_copy_row(b + have * size, b, (size_t)m * size);
     have += m;
   }
 }
@@ -158,10 +158,11 @@ static inline void run(char *p, intptr_t s, char *buf, intptr_t n, int size, boo
   }
 }
 
-static void cursor_advance(Cursor *c, int64_t m) { /* m: at most what is left of the innermost dim */
-  c->at[0] += m;
-  c->base += m * c->s[0];
-  for (int d = 0; d < c->nd && c->at[d] == c->n[d]; d++) {
+/* goes m steps along a dim, at most what is left of it */
+static void cursor_advance(Cursor *c, int dim, int64_t m) {
+  c->at[dim] += m;
+  c->base += m * c->s[dim];
+  for (int d = dim; d < c->nd && c->at[d] == c->n[d]; d++) {
     c->at[d] = 0;
     c->base -= c->n[d] * c->s[d];
     if (d + 1 == c->nd) break;
@@ -170,15 +171,40 @@ static void cursor_advance(Cursor *c, int64_t m) { /* m: at most what is left of
   }
 }
 
+/* the next rows where they are one row over and over, at most n elements, into buf; their number of elements */
+static int64_t repeat_rows(Cursor *c, char *buf, int64_t n) {
+  if (c->nd < 2 || c->s[1] || c->at[0] || n < 2 * c->n[0]) return 0;
+  const int64_t row = c->n[0], left = c->n[1] - c->at[1], rows = n / row < left ? n / row : left;
+  run(c->base, c->s[0], buf, (intptr_t)row, c->size, false);
+  repeat(buf, (int)(row * c->size), rows);
+  cursor_advance(c, 1, rows);
+  return rows * row;
+}
+
 /* moves the next n elements into buf (or out of it) */
 static void cursor_move(Cursor *c, char *buf, int64_t n, bool scatter) {
   while (n > 0) {
+    const int64_t rows = scatter ? 0 : repeat_rows(c, buf, n);
+    if (rows) {
+      buf += rows * c->size;
+      n -= rows;
+      continue;
+    }
     int64_t m = c->n[0] - c->at[0];
     if (m > n) m = n;
     run(c->base, c->s[0], buf, (intptr_t)m, c->size, scatter);
     buf += m * c->size;
     n -= m;
-    cursor_advance(c, m);
+    cursor_advance(c, 0, m);
+  }
+}
+
+/* goes n elements on from the beginning of a row, a matrix and so on, to where such a one begins or in it */
+static void cursor_skip(Cursor *c, int64_t n) {
+  for (int64_t m, size = 1, d = 0; n > 0; n -= m) {
+    for (size = 1, d = 0; c->at[d] == 0 && size * c->n[d] <= n && d + 1 < c->nd; d++) size *= c->n[d];
+    m = size * (c->n[d] - c->at[d] < n / size ? c->n[d] - c->at[d] : n / size);
+    cursor_advance(c, (int)d, m / size);
   }
 }
 
@@ -241,7 +267,7 @@ static int check_overlaps(const TlTensor *out, int nin, const PwArg *in) {
 typedef struct {
   bool constant, direct;
   Cursor cur;
-  const char *ptr, *filled; /* filled: the element that the buffer repeats, `count` times */
+  const char *ptr, *filled; /* filled: the element from which on the buffer has `count` */
   int64_t count;
 } Operand;
 
@@ -276,6 +302,14 @@ static void fill_constant(const PwArg *in, tl_dtype via, tl_dtype type, int64_t 
   repeat(buf, tl_itemsize[type], chunk);
 }
 
+/* Whether the next m elements begin a row, a matrix and so on, so that their first one tells them all. */
+static bool is_whole(const Cursor *c, int64_t m) {
+  int64_t n = 1;
+  for (int d = 0; d < c->nd && n < m; n *= c->n[d++])
+    if (c->at[d]) return false;
+  return n >= m;
+}
+
 /* The next m elements of an operand in the loop's type: in the tensor's own memory where that does, else in buf. */
 static const void *next_elements(Operand *op, tl_dtype d, tl_dtype via, tl_dtype type, int64_t m, char *buf,
                                  Scratch *scratch) {
@@ -290,9 +324,15 @@ static const void *next_elements(Operand *op, tl_dtype d, tl_dtype via, tl_dtype
       op->filled = c->base;
       op->count = m;
     }
-    cursor_advance(c, m);
+    cursor_advance(c, 0, m);
   } else {
-    op->filled = NULL;
+    const bool whole = is_whole(c, m), again = whole && op->filled == c->base && op->count == m;
+    op->filled = whole ? c->base : NULL;
+    op->count = m;
+    if (again) {
+      cursor_skip(c, m);
+      return buf;
+    }
     char *to = straight ? buf : scratch->raw;
     cursor_move(&op->cur, to, m, false);
     src = to;
@@ -338,7 +378,13 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
       continue;
     }
     cursor_init(&op[k].cur, t, out, order, ordered);
-    op[k].direct = cursor_linear(&op[k].cur);
+    const Cursor *c = &op[k].cur;
+    op[k].direct = cursor_linear(c);
+    for (int64_t d = 0, period = 1; d < c->nd; d++) { /* whole rows and matrices, which may come again */
+      period *= c->n[d];
+      if (period > chunk) break;
+      if (!op[k].direct && chunk % period < chunk / 4) chunk -= chunk % period;
+    }
     op[k].filled = NULL;
     op[k].ptr = op[k].cur.base;
   }

@@ -193,16 +193,11 @@ static v2d *buffers(const Plan *p, int64_t B, v2d **y) {
 }
 
 static inline v2d get(const void *p, bool wide, int64_t i) {
-  if (wide) {
-    tl_c128 v = ((const tl_c128 *)p)[i];
-    return (v2d){v.re, v.im};
-  }
-  tl_c64 v = ((const tl_c64 *)p)[i];
-  return (v2d){v.re, v.im};
+  return wide ? v2_load((const double *)p + 2 * i) : v2_widened((const float *)p + 2 * i);
 }
 static inline void put(void *p, bool wide, int64_t i, v2d v) {
-  if (wide) ((tl_c128 *)p)[i] = (tl_c128){v[0], v[1]};
-  else ((tl_c64 *)p)[i] = (tl_c64){(float)v[0], (float)v[1]};
+  if (wide) *((v2d_u *)p + i) = v;
+  else v2_narrowed((float *)p + 2 * i, v);
 }
 static inline double get1(const void *p, bool wide, int64_t i) {
   return wide ? ((const double *)p)[i] : ((const float *)p)[i];
@@ -275,21 +270,23 @@ static void from_half(const void *c, bool wide, int64_t n, int64_t len, const v2
       x[k * B] = swapped(v + u - times_minus_i(cmul(v - u, conjugate(w[k]))));
     }
 }
-/* and the other way */
+/* and the other way; w has had factors of -i and scale / 2 where len is h */
 static void to_half(const v2d *r, int64_t B, int64_t n, int64_t len, const v2d *w, double scale, void *c, bool wide,
                     bool complete) {
   const int64_t h = n / 2;
-  for (int64_t k = 0; k <= h; k++) {
-    v2d v = r[(k == len ? 0 : k) * B];
-    if (len == h) {
-      v2d u = conjugate(r[(k ? h - k : 0) * B]);
-      v = (v + u + times_minus_i(cmul(v - u, w[k]))) * (v2d){0.5, 0.5};
-      if (k == 0 || k == h) v[1] = 0;
+  if (len == n) {
+    for (int64_t k = 0; k <= h; k++) put(c, wide, k, r[k * B] * v2_set1(scale));
+  } else {
+    const v2d half = v2_set1(0.5 * scale), first = r[0] * v2_set1(scale);
+    put(c, wide, 0, (v2d){first[0] + first[1], 0});
+    put(c, wide, h, (v2d){first[0] - first[1], 0});
+    for (int64_t k = 1; k + k <= h; k++) {
+      const v2d v = r[k * B], u = conjugate(r[(h - k) * B]), even = (v + u) * half, odd = cmul(v - u, w[k]);
+      put(c, wide, h - k, conjugate(even) - conjugate(odd));
+      put(c, wide, k, even + odd);
     }
-    v *= (v2d){scale, scale};
-    put(c, wide, k, v);
-    if (k && k + k < n && complete) put(c, wide, n - k, conjugate(v));
   }
+  for (int64_t k = 1; k + k < n && complete; k++) put(c, wide, n - k, conjugate(get(c, wide, k)));
 }
 
 /* Rows of n real numbers and of h + 1 complex ones, h = n / 2, both contiguous; `stride` complex numbers from row to
@@ -307,7 +304,10 @@ static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool
   if (!p || !(x = buffers(p, cap, &y))) goto end;
   if (len == h) {
     if (!(w = tl_malloc((uint64_t)(h + 1) * sizeof *w))) goto end;
-    for (int64_t k = 0; k <= h; k++) w[k] = unit(k, n);
+    for (int64_t k = 0; k <= h; k++) {
+      w[k] = unit(k, n);
+      if (!to_real) w[k] = times_minus_i(w[k]) * v2_set1(0.5 * scale);
+    }
   }
   for (int64_t o = 0; o < rows; o += cap) {
     const int64_t B = rows - o < cap ? rows - o : cap;

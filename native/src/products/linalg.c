@@ -46,13 +46,16 @@ static void subtract_r(double *c, int64_t lc, const double *a, int64_t la, const
 
 /* t (w x w, upper) with H0 H1 ... = I - v t v^T, for the unit lower trapezoid v (m x w, w <= 16) */
 static void block_factor_r(const double *v, intptr_t m, intptr_t w, const double *tau, double *t) {
-  for (intptr_t j = 0; j < w; j++) {
-    double z[16] = {0};
-    for (intptr_t i = j; i < m; i++)
-      for (intptr_t l = 0; l < j; l++) z[l] += v[i * w + l] * v[i * w + j];
+  double z[256]; /* v^T v */
+  TlGemm g = {.m = w, .n = w, .k = m, .a = {.p = v, .is = 1, .ks = w}, .b = {.p = v, .is = 1, .ks = w}};
+  g.c = z;
+  g.c_rs = w;
+  g.c_cs = 1;
+  if (tl_gemm_f64(&g)) stopped = true;
+  for (intptr_t j = 0; j < w && !stopped; j++) {
     for (intptr_t i = 0; i < w; i++) {
       double s = 0;
-      for (intptr_t l = i; l < j; l++) s += t[i * w + l] * z[l];
+      for (intptr_t l = i; l < j; l++) s += t[i * w + l] * z[l * w + j];
       t[i * w + j] = i < j ? -tau[j] * s : 0;
     }
     t[j * w + j] = tau[j];

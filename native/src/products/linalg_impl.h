@@ -160,12 +160,41 @@ static void F(reflect_all)(const T *a, intptr_t m, intptr_t na, intptr_t k, intp
   }
 }
 
+/* q := (I - tau v v^H) q for each of the rows of q, vectors of m elements */
+static void F(reflect_rows)(const T *v, T tau, T *q, intptr_t m, intptr_t rows, intptr_t lq) {
+  for (intptr_t c = 0; c < rows && !ISZERO(tau); c++, q += lq) AXPY(q, SUB(FROM(0), MUL(tau, DOT(v, q, m))), v, m);
+}
+
+/* geqrf of a panel of w columns, m x w, which lie together while it works: false where there is no memory for them */
+static bool F(panel_qr)(T *a, intptr_t m, intptr_t w, intptr_t n, T *tau) {
+  T *p = tl_malloc((uint64_t)(m * w) * sizeof(T));
+  if (!p) {
+    PyErr_Clear();
+    return false;
+  }
+  for (intptr_t i = 0; i < m; i++)
+    for (intptr_t j = 0; j < w; j++) p[j * m + i] = a[i * n + j];
+  for (intptr_t k = 0; k < w && k < m && !tick((m - k) * (w - k)); k++) {
+    T *x = p + k * (m + 1);
+    tau[k] = F(reflector)(x, m - k, 1);
+    const T beta = x[0];
+    x[0] = FROM(1);
+    F(reflect_rows)(x, CONJ(tau[k]), x + m, m - k, w - k - 1, m);
+    x[0] = beta;
+  }
+  for (intptr_t i = 0; i < m; i++)
+    for (intptr_t j = 0; j < w; j++) a[i * n + j] = p[j * m + i];
+  tl_free(p);
+  return true;
+}
+
 static void F(geqrf)(T *a, intptr_t m, intptr_t n, T *tau) {
   const bool blocked = PRODUCTS && m > BLOCK && n > BLOCK;
   const intptr_t r = m < n ? m : n, most = blocked ? 16 : r;
   for (intptr_t b = 0; b < r; b += most) {
     const intptr_t end = r - b < most ? r : b + most, last = blocked ? end : n;
-    for (intptr_t k = b; k < end && !tick((m - k) * (last - k)); k++) {
+    const bool done = blocked && F(panel_qr)(a + b * (n + 1), m - b, end - b, n, tau + b);
+    for (intptr_t k = b; k < end && !done && !tick((m - k) * (last - k)); k++) {
       tau[k] = F(reflector)(a + k * n + k, m - k, n);
       F(reflect)(a + k * n + k, n, CONJ(tau[k]), a + k * n + k + 1, m - k, last - k - 1, n);
     }
@@ -284,11 +313,6 @@ static void F(hessenberg)(T *a, T *q, intptr_t n, T *v) {
       AXPY(row, SUB(FROM(0), MUL(tau, DOT(v, row, r))), v, r);
     }
   }
-}
-
-/* q := (I - tau v v^H) q for each of the rows of q, vectors of m elements */
-static void F(reflect_rows)(const T *v, T tau, T *q, intptr_t m, intptr_t rows, intptr_t lq) {
-  for (intptr_t c = 0; c < rows && !ISZERO(tau); c++, q += lq) AXPY(q, SUB(FROM(0), MUL(tau, DOT(v, q, m))), v, m);
 }
 
 /* rows := the unit vectors, then the reflections of rows `from` - k of v, in turn from the last */

@@ -125,7 +125,8 @@ void tl_draw_uniform(TlGenerator *g, const TlDist *p, tl_dtype d, void *out, int
  * it is made of doubles: rounding twice differs from one fused rounding in about one case of 2^29. */
 typedef v4f Fma(v4f a, v4f b, v4f c);
 static inline v4f fma_doubles(v4f a, v4f b, v4f c) {
-  return vd_join(vd_low(a) * vd_low(b) + vd_low(c), vd_high(a) * vd_high(b) + vd_high(c));
+  const v4d x = vd_wide(a), y = vd_wide(b), z = vd_wide(c);
+  return vd_narrow(x.a * y.a + z.a, x.b * y.b + z.b);
 }
 
 static inline v4f log_cephes(v4f x, Fma *fma) {
