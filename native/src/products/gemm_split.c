@@ -1,0 +1,135 @@
+/* gemm_split.c: products on several threads. A product is cut into ranges of its batch, of rows, or of columns, never
+ * along the sums, and each range is computed in the way that was chosen for the whole. So every number is the one that
+ * a single thread gives. */
+#include "core/tl.h"
+#include "core/parallel.h"
+#include "products/gemm.h"
+
+typedef enum { BATCHES, ROWS, COLUMNS, PANELS } Cut;
+
+typedef struct {
+  TlGemmType type;
+  TlWay way;
+  TlGemm g; /* with a batch, its first product */
+  const TlBatch *batch;
+  Cut cut;
+  int64_t units, step; /* what is cut: so many pieces of `step` rows or columns */
+  int parts;
+} Split;
+
+/* SMALL: multiplications that a part has at least, some 30 us: waking a thread takes 5 to 50. FINE: of so many, there
+ * are two parts for each thread, as one may be late or slow. PACK: packing an element takes as long as so many
+ * multiplications. */
+enum { SMALL = 5 << 18, FINE = 1 << 24, PACK = 16 };
+
+static TlGemm piece(const Split *s, int64_t from, int64_t to) {
+  const int64_t size = tl_gemm_kinds[s->type].size, at = from * s->step, end = to * s->step;
+  TlGemm g = s->g;
+  switch (s->cut) {
+  case ROWS:
+    g.m = (end < g.m ? end : g.m) - at;
+    if (g.a.ioff) g.a.ioff += at;
+    else g.a.p = (const char *)g.a.p + at * g.a.is * size;
+    g.c = (char *)g.c + at * g.c_rs * size;
+    if (g.row_bias) g.row_bias = (const char *)g.row_bias + at * size;
+    break;
+  case COLUMNS:
+    g.n = (end < g.n ? end : g.n) - at;
+    g.b.p = (const char *)g.b.p + at * g.b.is * size;
+    g.c = (char *)g.c + at * g.c_cs * size;
+    if (g.col_bias) g.col_bias = (const char *)g.col_bias + at * size;
+    break;
+  case PANELS:
+    g.from = from;
+    g.to = to;
+    break;
+  case BATCHES: break;
+  }
+  return g;
+}
+
+static int run_part(void *job, int part) {
+  const Split *s = job;
+  const int64_t from = s->units * part / s->parts, to = s->units * (part + 1) / s->parts;
+  if (s->cut == BATCHES) return tl_gemm_range(s->type, &s->g, s->batch, from, to);
+  const TlGemm g = piece(s, from, to);
+  return tl_gemm_kinds[s->type].run(&g, s->way);
+}
+
+/* the time that the largest of `parts` parts takes, in multiplications for each step of the sums */
+static int64_t longest(int64_t units, int64_t step, int64_t across, int parts) {
+  const int64_t mine = (units + parts - 1) / parts * step;
+  return mine * across + PACK * (mine + across);
+}
+
+/* Chooses how to cut one product. False: one thread is as fast. */
+static bool plan(Split *s, int threads) {
+  const TlGemm *g = &s->g;
+  const int64_t images = g->images ? g->images : 1, n = g->n * images, work = g->m * n * g->k;
+  const int panel = tl_gemm_kinds[s->type].panel;
+  s->parts = (int)tl_clamp(work / FINE, threads, 2 * threads);
+  if (work < 2 * SMALL) return false;
+  switch (s->way) {
+  case TL_WAY_DOTS: /* by fours, as the loops go */
+    s->step = 4;
+    s->cut = g->m > g->n ? ROWS : COLUMNS;
+    s->units = ((g->m > g->n ? g->m : g->n) + 3) / 4;
+    break;
+  case TL_WAY_AXPYS:
+  case TL_WAY_DIRECT:
+    s->step = 2 * panel;
+    s->cut = COLUMNS;
+    s->units = (g->n + s->step - 1) / s->step;
+    break;
+  case TL_WAY_PACKED: {
+    const int64_t panels = (g->n + panel - 1) / panel * images, tiles = (g->m + 3) / 4;
+    if (longest(tiles, 4, n, s->parts) < longest(panels, panel, g->m, s->parts)) {
+      s->cut = ROWS;
+      s->step = 4;
+      s->units = tiles;
+    } else {
+      s->cut = PANELS;
+      s->step = 1;
+      s->units = panels;
+    }
+    break;
+  }
+  default: return false; /* a deep product is made of others */
+  }
+  if (s->parts > s->units) s->parts = (int)s->units;
+  if (s->parts > work / SMALL) s->parts = (int)(work / SMALL);
+  return s->parts > 1;
+}
+
+static int gemm(TlGemmType type, const TlGemm *g) {
+  const TlGemmKind *kind = &tl_gemm_kinds[type];
+  Split s = {.type = type, .g = *g};
+  s.way = kind->way(&s.g);
+  const int threads = tl_threads();
+  if (threads < 2 || !plan(&s, threads)) return kind->run(&s.g, s.way);
+  return tl_parallel(run_part, &s, s.parts);
+}
+int tl_gemm_f32(const TlGemm *g) { return gemm(TL_GEMM_F32, g); }
+int tl_gemm_f64(const TlGemm *g) { return gemm(TL_GEMM_F64, g); }
+int tl_gemm_i64(const TlGemm *g) { return gemm(TL_GEMM_I64, g); }
+
+int tl_gemm_batch(TlGemmType type, const TlGemm *g, const TlBatch *batch) {
+  const int threads = tl_threads();
+  const int64_t each = g->m * g->n * g->k, count = batch->count;
+  if (threads > 1 && count > 1 && each * count >= 2 * SMALL && (each < 4 * SMALL || count >= 4 * threads)) {
+    Split s = {.type = type, .g = *g, .batch = batch, .cut = BATCHES, .units = count};
+    s.parts = (int)tl_clamp(each * count / SMALL, 1, threads < count ? threads : count);
+    return tl_parallel(run_part, &s, s.parts);
+  }
+  TlGemm one = *g;
+  if (threads < 2 || each < 2 * SMALL) return tl_gemm_range(type, g, batch, 0, count);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t a, b;
+    tl_batch_at(batch, i, &a, &b);
+    one.a.p = (const char *)g->a.p + a * tl_gemm_kinds[type].size;
+    one.b.p = (const char *)g->b.p + b * tl_gemm_kinds[type].size;
+    one.c = (char *)g->c + i * g->m * g->n * tl_gemm_kinds[type].size;
+    if (gemm(type, &one)) return -1;
+  }
+  return 0;
+}
