@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
 from .. import _C
 from . import device as _device, dtypes as _dtypes
 from .from_data import type_name
+
+if sys.platform == "emscripten":
+    from . import page_threads as _threads
+
+    _threads.set_threads(_threads.default())
+else:
+    _threads = _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -168,7 +177,7 @@ def set_num_threads(n: int) -> None:
         raise RuntimeError("set_num_threads expects a positive integer")
     if n >= 1 << 31:
         raise ValueError("Overflow when unpacking long" + " long" * (n >= 1 << 63))
-    _C.set_threads(n)
+    _threads.set_threads(n)
 
 
 def get_num_interop_threads() -> int:

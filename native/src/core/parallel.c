@@ -3,35 +3,89 @@
 #include "core/parallel.h"
 #include <stdlib.h>
 
+static int wanted = 1; /* threads, with the caller's */
+
+static int in_vain, pass_by;
+bool tl_hopeful(void) {
+  if (pass_by) pass_by--;
+  return !pass_by;
+}
+void tl_learn(bool helped) {
+  if (helped) in_vain = 0;
+  else if (++in_vain > 1) pass_by = 1 << tl_clamp(in_vain - 1, 1, 6);
+}
+
 #if defined(__wasm__) || defined(_WIN32)
 
-int tl_threads(void) { return 1; }
+static bool busy;
+int tl_threads(void) { return busy ? 1 : wanted; }
 bool tl_in_pool(void) { return false; }
+void *tl_part_malloc(uint64_t nbytes) { return tl_malloc(nbytes); }
+void tl_part_free(void *p) { tl_free(p); }
+int tl_part_stopped(void) { return tl_check_interrupt(); }
+static int most_threads(void) { return 1; }
 int tl_parallel(TlPart fn, void *job, int parts) {
   for (int i = 0; i < parts; i++)
     if (fn(job, i)) return -1;
   return 0;
 }
-void *tl_part_malloc(uint64_t nbytes) { return tl_malloc(nbytes); }
-void tl_part_free(void *p) { tl_free(p); }
-int tl_part_stopped(void) { return tl_check_interrupt(); }
-static int wanted = 1;
-static int most_threads(void) { return 1; }
+
+#if defined(__wasm__)
+static int (*page)(int what, const void *order);
+static uint32_t page_memory;
+static bool lost;         /* a worker is gone */
+static PyObject *starter; /* called once, by the first product that workers could take a part of */
+
+int tl_page(int what, const void *order) {
+  const int r = page(what, order);
+  lost |= what == TL_PAGE_FINISH && r < 0;
+  return r;
+}
+uint32_t tl_page_begin(void) {
+  if (busy) return 0;
+  if (starter) {
+    PyObject *start = starter, *r;
+    starter = NULL;
+    if (!(r = PyObject_CallFunctionObjArgs(start, NULL))) PyErr_Clear();
+    Py_DECREF(start);
+    Py_XDECREF(r);
+  }
+  busy = page != NULL;
+  return page ? page_memory : 0;
+}
+void tl_page_end(void) {
+  busy = false;
+  if (lost) page = NULL;
+}
+
+static PyObject *set_page(PyObject *m, PyObject *args) {
+  unsigned int function, memory;
+  PyObject *start;
+  (void)m;
+  if (!PyArg_ParseTuple(args, "IIO", &function, &memory, &start)) return NULL;
+  page = (int (*)(int, const void *))(uintptr_t)function;
+  page_memory = memory;
+  lost = false;
+  Py_XDECREF(starter);
+  starter = start == Py_None ? NULL : Py_NewRef(start);
+  Py_RETURN_NONE;
+}
+#endif
 
 #else
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 /* SPINS: looks at shared memory before a thread sleeps, some ten microseconds: waking one takes longer than that */
 enum { MAX_THREADS = 256, SPINS = 4000 };
 
-static int wanted = 1; /* threads, with the caller's */
-static int started;    /* threads of the pool */
-static pid_t owner;    /* the process that started them; they do not survive a fork */
-static bool busy;      /* read and written under the GIL */
+static int started; /* threads of the pool */
+static pid_t owner; /* the process that started them; they do not survive a fork */
+static bool busy;   /* read and written under the GIL */
 static _Thread_local bool in_pool;
 
 /* The job. `claims` holds its number, the next part and the number of parts, so that no thread can take a part of a
@@ -154,8 +208,14 @@ static int finish(void) {
   return 0;
 }
 
+static int64_t now(void) { /* nanoseconds */
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return t.tv_sec * 1000000000ll + t.tv_nsec;
+}
+
 int tl_parallel(TlPart fn, void *job, int parts) {
-  if (parts == 1 || in_pool || busy) {
+  if (parts == 1 || in_pool || busy || !tl_hopeful()) {
     for (int i = 0; i < parts; i++)
       if (fn(job, i)) return -1;
     return 0;
@@ -163,14 +223,18 @@ int tl_parallel(TlPart fn, void *job, int parts) {
   busy = true;
   forget_the_parent();
   start(wanted - 1);
+  const int64_t begin = now();
+  int mine = 0;
   publish(fn, job, parts);
-  while (!atomic_load(&stopped) && run_part()) {}
+  while (!atomic_load(&stopped) && run_part()) mine++;
+  const int64_t done = now();
   if (atomic_load(&stopped)) { /* nobody needs what is left */
     uint64_t c = atomic_load(&claims);
     while (!atomic_compare_exchange_weak(&claims, &c, c | 0xffff0000u)) {}
     if (claimable(c)) atomic_fetch_sub(&left, (int)((c & 0xffff) - (c >> 16 & 0xffff)));
   }
   const bool lost = finish() != 0;
+  tl_learn(mine < parts && now() - done < 3 * (done - begin) / 2 + 100000);
   busy = false;
   if (PyErr_Occurred() || (!lost && !atomic_load(&stopped) && tl_check_interrupt())) return -1;
   if (lost)
@@ -212,4 +276,7 @@ int tl_parallel_init(void) {
 PyMethodDef tl_parallel_functions[] = {
   {"get_threads", get_threads, METH_NOARGS, "How many threads operations run on at most."},
   {"set_threads", set_threads, METH_O, "Sets this; 0: as many as there are processors for this process."},
+#if defined(__wasm__)
+  {"set_page", set_page, METH_VARARGS, "set_page(function or 0, memory, starter): the workers of the page."},
+#endif
   {0}};

@@ -65,6 +65,7 @@ typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
 #undef W
 #undef WIDE
 
+#if !defined(TL_FLOAT_ONLY) /* a page's workers know float only */
 #define T double
 #define ACC double
 #define V v2d
@@ -104,8 +105,15 @@ typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
   }
 PANELS(float, f32, 4)
 PANELS(double, f64, 2)
+#endif
 
-const TlGemmKind tl_gemm_kinds[3] = {{way_f32, run_f32, 4, 8}, {way_f64, run_f64, 8, 4}, {way_i64, run_i64, 8, 4}};
+const TlGemmKind tl_gemm_kinds[] = {
+  {way_f32, run_f32, 4, 8},
+#if !defined(TL_FLOAT_ONLY)
+  {way_f64, run_f64, 8, 4},
+  {way_i64, run_i64, 8, 4},
+#endif
+};
 
 void tl_batch_at(const TlBatch *batch, int64_t i, int64_t *a, int64_t *b) {
   *a = *b = 0;

@@ -60,7 +60,7 @@ typedef struct {
   int (*run)(const TlGemm *g, TlWay way);
   int size, panel; /* bytes of an element, columns of a panel */
 } TlGemmKind;
-extern const TlGemmKind tl_gemm_kinds[3];
+extern const TlGemmKind tl_gemm_kinds[];
 /* the products number from .. to of a batch */
 int tl_gemm_range(TlGemmType type, const TlGemm *g, const TlBatch *batch, int64_t from, int64_t to);
 #endif

@@ -3,58 +3,51 @@
  * a single thread gives. */
 #include "core/tl.h"
 #include "core/parallel.h"
-#include "products/gemm.h"
+#include "products/gemm_split.h"
 
-typedef enum { BATCHES, ROWS, COLUMNS, PANELS } Cut;
-
-typedef struct {
-  TlGemmType type;
-  TlWay way;
-  TlGemm g; /* with a batch, its first product */
-  const TlBatch *batch;
-  Cut cut;
-  int64_t units, step; /* what is cut: so many pieces of `step` rows or columns */
-  int parts;
-} Split;
-
-/* SMALL: multiplications that a part has at least, some 30 us: waking a thread takes 5 to 50. FINE: of so many, there
- * are two parts for each thread, as one may be late or slow. PACK: packing an element takes as long as so many
- * multiplications. */
+/* SMALL: multiplications that a part has at least, some 30 us on a desktop, 60 in a page: waking a thread takes 5 to
+ * 50. FINE: of so many, there are two parts for each thread, as one may be late or slow. PACK: packing an element takes
+ * as long as so many multiplications. */
 enum { SMALL = 5 << 18, FINE = 1 << 24, PACK = 16 };
 
-static TlGemm piece(const Split *s, int64_t from, int64_t to) {
-  const int64_t size = tl_gemm_kinds[s->type].size, at = from * s->step, end = to * s->step;
+TlGemm tl_split_piece(const TlSplit *s, int part) {
+  const int64_t size = tl_gemm_kinds[s->type].size, from = tl_split_at(s, part), to = tl_split_at(s, part + 1),
+                at = from * s->step, end = to * s->step;
   TlGemm g = s->g;
   switch (s->cut) {
-  case ROWS:
+  case TL_ROWS:
     g.m = (end < g.m ? end : g.m) - at;
     if (g.a.ioff) g.a.ioff += at;
     else g.a.p = (const char *)g.a.p + at * g.a.is * size;
     g.c = (char *)g.c + at * g.c_rs * size;
     if (g.row_bias) g.row_bias = (const char *)g.row_bias + at * size;
     break;
-  case COLUMNS:
+  case TL_COLUMNS:
     g.n = (end < g.n ? end : g.n) - at;
     g.b.p = (const char *)g.b.p + at * g.b.is * size;
     g.c = (char *)g.c + at * g.c_cs * size;
     if (g.col_bias) g.col_bias = (const char *)g.col_bias + at * size;
     break;
-  case PANELS:
+  case TL_PANELS:
     g.from = from;
     g.to = to;
     break;
-  case BATCHES: break;
+  case TL_BATCHES: break;
   }
   return g;
 }
 
-static int run_part(void *job, int part) {
-  const Split *s = job;
-  const int64_t from = s->units * part / s->parts, to = s->units * (part + 1) / s->parts;
-  if (s->cut == BATCHES) return tl_gemm_range(s->type, &s->g, s->batch, from, to);
-  const TlGemm g = piece(s, from, to);
+int tl_split_run(void *split, int part) {
+  const TlSplit *s = split;
+  if (s->cut == TL_BATCHES)
+    return tl_gemm_range(s->type, &s->g, s->batch, tl_split_at(s, part), tl_split_at(s, part + 1));
+  const TlGemm g = tl_split_piece(s, part);
   return tl_gemm_kinds[s->type].run(&g, s->way);
 }
+
+#if !defined(__wasm__)
+int tl_split_all(TlSplit *s) { return tl_parallel(tl_split_run, s, s->parts); }
+#endif
 
 /* the time that the largest of `parts` parts takes, in multiplications for each step of the sums */
 static int64_t longest(int64_t units, int64_t step, int64_t across, int parts) {
@@ -63,7 +56,7 @@ static int64_t longest(int64_t units, int64_t step, int64_t across, int parts) {
 }
 
 /* Chooses how to cut one product. False: one thread is as fast. */
-static bool plan(Split *s, int threads) {
+static bool plan(TlSplit *s, int threads) {
   const TlGemm *g = &s->g;
   const int64_t images = g->images ? g->images : 1, n = g->n * images, work = g->m * n * g->k;
   const int panel = tl_gemm_kinds[s->type].panel;
@@ -72,23 +65,23 @@ static bool plan(Split *s, int threads) {
   switch (s->way) {
   case TL_WAY_DOTS: /* by fours, as the loops go */
     s->step = 4;
-    s->cut = g->m > g->n ? ROWS : COLUMNS;
+    s->cut = g->m > g->n ? TL_ROWS : TL_COLUMNS;
     s->units = ((g->m > g->n ? g->m : g->n) + 3) / 4;
     break;
   case TL_WAY_AXPYS:
   case TL_WAY_DIRECT:
     s->step = 2 * panel;
-    s->cut = COLUMNS;
+    s->cut = TL_COLUMNS;
     s->units = (g->n + s->step - 1) / s->step;
     break;
   case TL_WAY_PACKED: {
     const int64_t panels = (g->n + panel - 1) / panel * images, tiles = (g->m + 3) / 4;
     if (longest(tiles, 4, n, s->parts) < longest(panels, panel, g->m, s->parts)) {
-      s->cut = ROWS;
+      s->cut = TL_ROWS;
       s->step = 4;
       s->units = tiles;
     } else {
-      s->cut = PANELS;
+      s->cut = TL_PANELS;
       s->step = 1;
       s->units = panels;
     }
@@ -103,11 +96,10 @@ static bool plan(Split *s, int threads) {
 
 static int gemm(TlGemmType type, const TlGemm *g) {
   const TlGemmKind *kind = &tl_gemm_kinds[type];
-  Split s = {.type = type, .g = *g};
+  TlSplit s = {.type = type, .g = *g};
   s.way = kind->way(&s.g);
   const int threads = tl_threads();
-  if (threads < 2 || !plan(&s, threads)) return kind->run(&s.g, s.way);
-  return tl_parallel(run_part, &s, s.parts);
+  return threads > 1 && plan(&s, threads) ? tl_split_all(&s) : kind->run(&s.g, s.way);
 }
 int tl_gemm_f32(const TlGemm *g) { return gemm(TL_GEMM_F32, g); }
 int tl_gemm_f64(const TlGemm *g) { return gemm(TL_GEMM_F64, g); }
@@ -117,13 +109,13 @@ int tl_gemm_batch(TlGemmType type, const TlGemm *g, const TlBatch *batch) {
   const int threads = tl_threads();
   const int64_t each = g->m * g->n * g->k, count = batch->count;
   if (threads > 1 && count > 1 && each * count >= 2 * SMALL && (each < 4 * SMALL || count >= 4 * threads)) {
-    Split s = {.type = type, .g = *g, .batch = batch, .cut = BATCHES, .units = count};
+    TlSplit s = {.type = type, .g = *g, .batch = batch, .cut = TL_BATCHES, .units = count, .step = 1};
     s.parts = (int)tl_clamp(each * count / SMALL, 1, threads < count ? threads : count);
-    return tl_parallel(run_part, &s, s.parts);
+    return tl_split_all(&s);
   }
-  TlGemm one = *g;
   if (threads < 2 || each < 2 * SMALL) return tl_gemm_range(type, g, batch, 0, count);
   for (int64_t i = 0; i < count; i++) {
+    TlGemm one = *g;
     int64_t a, b;
     tl_batch_at(batch, i, &a, &b);
     one.a.p = (const char *)g->a.p + a * tl_gemm_kinds[type].size;

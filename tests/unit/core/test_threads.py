@@ -17,6 +17,16 @@ HOST = sys.platform != "emscripten" and os.name != "nt"
 def threads():
     before = torch.get_num_threads()
     yield
+    torch._C.set_threads(before)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def workers():
+    """Those of a page start once, with the first product."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(3)
+    product()
+    yield
     torch.set_num_threads(before)
 
 
@@ -24,7 +34,7 @@ def results(fn):
     """Of one thread, and of two and five."""
     out = []
     for n in (1, 2, 5):
-        torch.set_num_threads(n)
+        torch._C.set_threads(n)
         got = fn()
         out.append([t for t in (got if isinstance(got, tuple) else (got,)) if t is not None])
     return out
@@ -111,6 +121,7 @@ def test_convolutions(case, last):
 
 
 def test_settings():
+    before = torch.get_num_threads()
     torch.set_num_threads(3)
     assert torch.get_num_threads() == 3
     assert "at::get_num_threads() : 3" in torch.__config__.parallel_info()
@@ -122,6 +133,7 @@ def test_settings():
         with pytest.raises(error, match=text):
             torch.set_num_threads(n)
     assert torch.get_num_threads() == 3
+    torch.set_num_threads(before)
 
 
 def product():
