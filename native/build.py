@@ -326,6 +326,8 @@ class Workers(Wasm):
     """The code of a page's workers (native/page): the product code over shared memory, without Python. With relaxed
     SIMD, as the numbers are to be those of that build of the core; in engines without it there is one thread."""
 
+    files = (NATIVE / "page" / "pool.c", SRC / "products" / "gemm.c")
+
     def __init__(self) -> None:
         super().__init__(relaxed=True)
         self.name = "page"
@@ -365,8 +367,7 @@ def build_workers(out: pathlib.Path) -> pathlib.Path:
     target = Workers()
     (ROOT / ".build" / target.name).mkdir(parents=True, exist_ok=True)
     headers = headers_digest(SRC)
-    files = [NATIVE / "page" / "pool.c", SRC / "products" / "gemm.c"]
-    target.link([compile_one(target, f, SRC, headers) for f in files], out)
+    target.link([compile_one(target, f, SRC, headers) for f in target.files], out)
     return out
 
 
@@ -510,13 +511,14 @@ def check_loads(out: pathlib.Path) -> None:
 
 def check_warnings() -> None:
     errors = [f"SMALL names {n}, which is not there" for n in sorted(SMALL | SMALLEST) if not (SRC / n).exists()]
-    for target in (Host(), Wasm(), Wasm(relaxed=True)):
+    for target in (Host(), Wasm(), Wasm(relaxed=True), Workers()):
+        files = Workers.files if isinstance(target, Workers) else sources()
         target.name += "-check"
         target.cflags = [*target.cflags, "-Werror"]
         (ROOT / ".build" / target.name).mkdir(parents=True, exist_ok=True)
         headers = headers_digest(SRC)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for f in [pool.submit(compile_one, target, s, SRC, headers) for s in sources()]:
+            for f in [pool.submit(compile_one, target, s, SRC, headers) for s in files]:
                 try:
                     f.result()
                 except BuildError as e:

@@ -11,7 +11,7 @@ bool tl_hopeful(void) {
   return !pass_by;
 }
 void tl_learn(bool helped) {
-  if (helped) in_vain = 0;
+  if (helped) in_vain /= 2;
   else if (++in_vain > 1) pass_by = 1 << tl_clamp(in_vain - 1, 1, 6);
 }
 
@@ -46,9 +46,10 @@ uint32_t tl_page_begin(void) {
   if (starter) {
     PyObject *start = starter, *r;
     starter = NULL;
-    if (!(r = PyObject_CallFunctionObjArgs(start, NULL))) PyErr_Clear();
+    r = PyObject_CallFunctionObjArgs(start, NULL);
     Py_DECREF(start);
-    Py_XDECREF(r);
+    if (!r) return 0;
+    Py_DECREF(r);
   }
   busy = page != NULL;
   return page ? page_memory : 0;
@@ -215,7 +216,7 @@ static int64_t now(void) { /* nanoseconds */
 }
 
 int tl_parallel(TlPart fn, void *job, int parts) {
-  if (parts == 1 || in_pool || busy || !tl_hopeful()) {
+  if (parts == 1 || in_pool || busy) {
     for (int i = 0; i < parts; i++)
       if (fn(job, i)) return -1;
     return 0;

@@ -38,6 +38,6 @@ int tl_part_stopped(void);  /* -1: stop. With the GIL, an exception (KeyboardInt
 enum { TL_PAGE_START, TL_PAGE_CLAIM, TL_PAGE_STOP, TL_PAGE_FINISH, TL_PAGE_COLLECT };
 enum { TL_PAGE_MOST = 30, TL_PAGE_LATE = 1 << 30 }; /* parts; workers were late. Negative: one of them is gone */
 int tl_page(int what, const void *order);
-uint32_t tl_page_begin(void); /* where the workers' memory is free, 0: no workers. One job at a time. */
+uint32_t tl_page_begin(void); /* where the workers' memory is free. 0: no workers, or an exception. One job at a time */
 void tl_page_end(void);
 #endif

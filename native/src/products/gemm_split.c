@@ -46,21 +46,38 @@ int tl_split_run(void *split, int part) {
 }
 
 #if !defined(__wasm__)
-int tl_split_all(TlSplit *s) { return tl_parallel(tl_split_run, s, s->parts); }
+int tl_split_all(TlSplit *s) {
+  if (!tl_hopeful()) s->parts = 1;
+  return tl_parallel(tl_split_run, s, s->parts);
+}
 #endif
 
 /* the time that the largest of `parts` parts takes, in multiplications for each step of the sums */
-static int64_t longest(int64_t units, int64_t step, int64_t across, int parts) {
-  const int64_t mine = (units + parts - 1) / parts * step;
-  return mine * across + PACK * (mine + across);
+static int64_t longest(const TlGemm *g, int64_t units, int64_t step, int64_t across, int parts) {
+  const int64_t mine = (units + parts - 1) / parts * step, pack = g->a.ioff || g->b.ioff ? 2 * PACK : PACK;
+  return mine * across + pack * (mine + across);
+}
+
+/* Cuts a packed product into so many parts by rows or by columns; the time of the largest. */
+static int64_t cut_packed(TlSplit *s, int parts) {
+  const TlGemm *g = &s->g;
+  const int panel = tl_gemm_kinds[s->type].panel;
+  const int64_t images = g->images ? g->images : 1, panels = (g->n + panel - 1) / panel * images,
+                tiles = (g->m + 3) / 4, by_rows = longest(g, tiles, 4, g->n * images, parts),
+                by_panels = longest(g, panels, panel, g->m, parts);
+  const bool rows = by_rows < by_panels;
+  s->cut = rows ? TL_ROWS : TL_PANELS;
+  s->step = rows ? 4 : 1;
+  s->units = rows ? tiles : panels;
+  s->parts = parts;
+  return rows ? by_rows : by_panels;
 }
 
 /* Chooses how to cut one product. False: one thread is as fast. */
 static bool plan(TlSplit *s, int threads) {
   const TlGemm *g = &s->g;
-  const int64_t images = g->images ? g->images : 1, n = g->n * images, work = g->m * n * g->k;
-  const int panel = tl_gemm_kinds[s->type].panel;
-  s->parts = (int)tl_clamp(work / FINE, threads, 2 * threads);
+  const int64_t work = g->m * g->n * (g->images ? g->images : 1) * g->k;
+  s->parts = threads;
   if (work < 2 * SMALL) return false;
   switch (s->way) {
   case TL_WAY_DOTS: /* by fours, as the loops go */
@@ -70,21 +87,14 @@ static bool plan(TlSplit *s, int threads) {
     break;
   case TL_WAY_AXPYS:
   case TL_WAY_DIRECT:
-    s->step = 2 * panel;
+    s->step = 2 * tl_gemm_kinds[s->type].panel;
     s->cut = TL_COLUMNS;
     s->units = (g->n + s->step - 1) / s->step;
     break;
   case TL_WAY_PACKED: {
-    const int64_t panels = (g->n + panel - 1) / panel * images, tiles = (g->m + 3) / 4;
-    if (longest(tiles, 4, n, s->parts) < longest(panels, panel, g->m, s->parts)) {
-      s->cut = TL_ROWS;
-      s->step = 4;
-      s->units = tiles;
-    } else {
-      s->cut = TL_PANELS;
-      s->step = 1;
-      s->units = panels;
-    }
+    const int fine = (int)tl_clamp(work / FINE, threads, 2 * threads);
+    if (cut_packed(s, fine) * fine > cut_packed(s, threads) * threads * 33 / 32) break;
+    cut_packed(s, fine);
     break;
   }
   default: return false; /* a deep product is made of others */
