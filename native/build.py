@@ -2,6 +2,7 @@
 
     python native/build.py host [--sanitize | --coverage] [--last-good] [--out DIR]
     python native/build.py wasm [--relaxed] [--out DIR]
+    python native/build.py page [--out DIR]
     python native/build.py check
 
 Needs the package `ziglang` (clang and wasm-ld for every host) and a CPython with headers; nothing else.
@@ -9,6 +10,7 @@ Object files are kept in .build/, named by a hash of everything that went into t
 
 host        torchlite/_C.abi3.so (or .pyd) for the running Python, limited API (.build/sanitized/ with --sanitize)
 wasm        a side module for Pyodide: SIMD128, or relaxed SIMD with --relaxed
+page        what the workers of a page run (native/page)
 check       every file compiled with all warnings as errors, for the host and for WASM, nothing linked
 --sanitize  address and undefined-behaviour sanitizers (a system gcc or clang for both; ziglang alone: undefined only)
 --coverage  counts how often each line runs (system gcc), for make coverage; .build/coverage/
@@ -64,8 +66,9 @@ WARNINGS = [
 ]
 
 # Folders and files of little inner loop, below native/src: compiled for size, they are read over the network more often
-# than they are waited for. The GPU's own files go further in WASM (-Oz): programs on the CPU never enter them.
-SMALLEST = {"gpu"}
+# than they are waited for. Files
+# that only plan go further in WASM (-Oz), and the GPU's own: programs on the CPU never enter them.
+SMALLEST = {"gpu", "core/parallel.c", "products/gemm_page.c", "products/gemm_split.c"}
 SMALL = {
     "core/args.c",
     "core/check.c",
@@ -319,6 +322,55 @@ class Wasm(Target):
         )
 
 
+class Workers(Wasm):
+    """The code of a page's workers (native/page): the product code over shared memory, without Python. With relaxed
+    SIMD, as the numbers are to be those of that build of the core; in engines without it there is one thread."""
+
+    files = (NATIVE / "page" / "pool.c", SRC / "products" / "gemm.c")
+
+    def __init__(self) -> None:
+        super().__init__(relaxed=True)
+        self.name = "page"
+        drop = {"-O3", "-fPIC", "--target=wasm32-unknown-emscripten"}
+        shared = ["--target=wasm32-unknown-unknown", "-matomics", "-pthread", "-fno-builtin", "-DTL_FLOAT_ONLY", "-Os"]
+        self.cflags = [*(f for f in self.cflags if f not in drop), *shared]
+
+    def serving(self, file: pathlib.Path, src: pathlib.Path) -> Target:
+        return self
+
+    def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
+        exports = ("__stack_pointer", "__heap_base", "__wasm_init_tls", "__tls_size")
+        call(
+            [
+                *zig(),
+                "wasm-ld",
+                "--no-entry",
+                "--import-memory",
+                "--shared-memory",
+                f"--max-memory={1 << 30}",
+                "--gc-sections",
+                "--strip-all",
+                "-O2",
+                "-z",
+                f"stack-size={1 << 16}",
+                *(f"--export={name}" for name in exports),
+                *map(str, objects),
+                "-o",
+                str(out),
+            ],
+            f"linking {out.name}",
+        )
+
+
+def build_workers(out: pathlib.Path) -> pathlib.Path:
+    """Compiles and links the code of a page's workers."""
+    target = Workers()
+    (ROOT / ".build" / target.name).mkdir(parents=True, exist_ok=True)
+    headers = headers_digest(SRC)
+    target.link([compile_one(target, f, SRC, headers) for f in target.files], out)
+    return out
+
+
 def call(cmd: list[str], what: str) -> str:
     env = dict(os.environ)
     env.setdefault("ZIG_GLOBAL_CACHE_DIR", str(ROOT / ".build" / "zig"))
@@ -459,13 +511,14 @@ def check_loads(out: pathlib.Path) -> None:
 
 def check_warnings() -> None:
     errors = [f"SMALL names {n}, which is not there" for n in sorted(SMALL | SMALLEST) if not (SRC / n).exists()]
-    for target in (Host(), Wasm(), Wasm(relaxed=True)):
+    for target in (Host(), Wasm(), Wasm(relaxed=True), Workers()):
+        files = Workers.files if isinstance(target, Workers) else sources()
         target.name += "-check"
         target.cflags = [*target.cflags, "-Werror"]
         (ROOT / ".build" / target.name).mkdir(parents=True, exist_ok=True)
         headers = headers_digest(SRC)
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            for f in [pool.submit(compile_one, target, s, SRC, headers) for s in sources()]:
+            for f in [pool.submit(compile_one, target, s, SRC, headers) for s in files]:
                 try:
                     f.result()
                 except BuildError as e:
@@ -476,7 +529,7 @@ def check_warnings() -> None:
 
 def main(argv: list[str] | None = None) -> int:
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    p.add_argument("target", choices=["host", "wasm", "check"])
+    p.add_argument("target", choices=["host", "wasm", "page", "check"])
     p.add_argument("--sanitize", action="store_true")
     p.add_argument("--coverage", action="store_true")
     p.add_argument("--relaxed", action="store_true")
@@ -501,6 +554,8 @@ def main(argv: list[str] | None = None) -> int:
                 out = build(Host(a.sanitize, a.coverage), (a.out or default) / Host.file_name(), **opts)
                 if not a.sanitize:
                     check_loads(out)
+            elif a.target == "page":
+                out = build_workers((a.out or ROOT / ".build" / "out") / "workers.wasm")
             else:
                 name = "_C_relaxed.wasm" if a.relaxed else "_C.abi3.so"
                 out = build(Wasm(a.relaxed), (a.out or ROOT / ".build" / "out") / name, **opts)

@@ -11,8 +11,10 @@ def show() -> str:
 
 
 def parallel_info() -> str:
-    """One thread."""
-    return "at::get_num_threads() : 1\nat::get_num_interop_threads() : 1\n"
+    """How many threads operations run on."""
+    from . import _C
+
+    return f"at::get_num_threads() : {_C.get_threads()}\nat::get_num_interop_threads() : 1\n"
 
 
 def _cxx_flags() -> str:

@@ -88,6 +88,7 @@ def wasm_files(folder: pathlib.Path, strict: bool = True, progress: Progress = n
         "torch/__init__.py": TORCH_INIT.encode(),
         "torchlite/_C.abi3.so": plain,
         "torchlite/_C_relaxed.patch": wasm_patch.make(plain, relaxed),
+        "torchlite/_core/workers.wasm": native_build.build_workers(folder / "workers.wasm").read_bytes(),
     }
 
 

@@ -26,6 +26,7 @@ import firefox
 import make
 import page_driver
 import pages
+import policies
 import runtime
 import serve
 
@@ -168,3 +169,8 @@ def visit(server):
     yield open_page
     for page in opened:
         page.quit()
+
+
+@pytest.fixture
+def policy(driver, tmp_path, dist_folder, wheel_name):
+    return policies.Policy(driver, tmp_path, dist_folder, wheel_name)

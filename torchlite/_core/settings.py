@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+
 from .. import _C
 from . import device as _device, dtypes as _dtypes
 from .from_data import type_name
+
+if sys.platform == "emscripten":
+    from . import page_threads as _threads
+
+    _threads.set_threads(_threads.default())
+else:
+    _threads = _C
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,15 +162,22 @@ def set_flush_denormal(mode: bool) -> bool:
 
 
 def get_num_threads() -> int:
-    return 1
+    """On how many threads an operation runs at most: matrix products and what consists of them, as linear layers,
+    attention and convolutions, if they are large. Results do not depend on it.
+
+    At first the processors that this process may use, or the environment variable OMP_NUM_THREADS."""
+    return _C.get_threads()
 
 
 def set_num_threads(n: int) -> None:
-    """One thread here."""
+    """Sets get_num_threads(); 1 turns threads off."""
     if not isinstance(n, int) or isinstance(n, bool):
         raise RuntimeError("set_num_threads expects an int, but got %s" % type_name(n))
     if n <= 0:
         raise RuntimeError("set_num_threads expects a positive integer")
+    if n >= 1 << 31:
+        raise ValueError("Overflow when unpacking long" + " long" * (n >= 1 << 63))
+    _threads.set_threads(n)
 
 
 def get_num_interop_threads() -> int:

@@ -95,11 +95,12 @@ uint64_t tl_bytes_live(void); /* in CPU storages */
 void tl_drop(PyObject *o);    /* lets a link of a graph go without recursion; steals the reference */
 int tl_graph_init(PyObject *mod), tl_grad_mode_init(PyObject *mod), tl_size_init(PyObject *mod),
   tl_module_type_init(PyObject *mod), tl_storage_init(PyObject *mod), tl_tensor_init(PyObject *mod),
-  tl_geometry_init(PyObject *mod), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
+  tl_geometry_init(PyObject *mod), tl_parallel_init(void), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod),
+  tl_view_init(PyObject *mod);
 
 /* tables that the module and the types are made of */
 extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions[], tl_number_functions[],
-  tl_create_functions[], tl_dlpack_functions[], tl_tensor_methods[];
+  tl_create_functions[], tl_dlpack_functions[], tl_parallel_functions[], tl_tensor_methods[];
 extern PyGetSetDef tl_tensor_getset[];
 extern PyType_Slot tl_tensor_number_slots[];
 int tl_add_kernels(const TlKernel *table);      /* op_types.c */

@@ -19,7 +19,7 @@ static int small_count[SMALL_CLASSES + 1];
 static uint64_t bytes_live, bytes_peak;
 uint64_t tl_bytes_live(void) { return bytes_live; }
 
-static void *oom(uint64_t nbytes) {
+void *tl_out_of_memory(uint64_t nbytes) {
   PyErr_Format(
     tl_OutOfMemoryError ? tl_OutOfMemoryError : PyExc_MemoryError,
     "DefaultCPUAllocator: can't allocate memory: you tried to allocate %llu bytes. Error code 12 (Cannot allocate "
@@ -72,7 +72,7 @@ static bool keep_large(void *p) {
 
 void *tl_array(int64_t n, int64_t size) {
   int64_t nbytes;
-  if (n < 0 || __builtin_mul_overflow(n, size, &nbytes)) return oom(INT64_MAX);
+  if (n < 0 || __builtin_mul_overflow(n, size, &nbytes)) return tl_out_of_memory(INT64_MAX);
   return tl_malloc((uint64_t)nbytes);
 }
 
@@ -93,7 +93,7 @@ static size_t capacity_of(const void *p) { return ((const ExactHeader *)p)[-1].c
 void *tl_malloc(uint64_t nbytes) {
   void *raw = NULL;
   if (fails_now() || nbytes > SIZE_MAX / 2 || posix_memalign(&raw, TL_ALIGN, (size_t)nbytes + TL_ALIGN))
-    return oom(nbytes);
+    return tl_out_of_memory(nbytes);
   char *p = (char *)raw + TL_ALIGN;
   ((ExactHeader *)p)[-1] = (ExactHeader){(size_t)nbytes, {raw, 0}};
   return p;
@@ -108,7 +108,7 @@ void tl_free(void *p) {
 #else
 static size_t capacity_of(const void *p) { return ((const Header *)p)[-1].cls * TL_ALIGN; }
 void *tl_malloc(uint64_t nbytes) {
-  if (fails_now() || nbytes > SIZE_MAX / 2) return oom(nbytes);
+  if (fails_now() || nbytes > SIZE_MAX / 2) return tl_out_of_memory(nbytes);
   size_t cls = ((size_t)nbytes + TL_ALIGN - 1) / TL_ALIGN;
   if (cls == 0) cls = 1;
   if (cls <= SMALL_CLASSES && small_list[cls]) {
@@ -126,7 +126,7 @@ void *tl_malloc(uint64_t nbytes) {
     for (int i = 0; i < LARGE_KEEP; i++) drop_large(i);
     raw = malloc(cls * TL_ALIGN + TL_ALIGN + sizeof(Header));
   }
-  if (!raw) return oom(nbytes);
+  if (!raw) return tl_out_of_memory(nbytes);
   uintptr_t p = ((uintptr_t)raw + sizeof(Header) + TL_ALIGN - 1) & ~(uintptr_t)(TL_ALIGN - 1);
   ((Header *)p)[-1] = (Header){raw, cls};
   return (void *)p;

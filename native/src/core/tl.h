@@ -312,6 +312,7 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
 void *tl_malloc(uint64_t nbytes);        /* 64 bits on WASM too, so that a size cannot wrap unnoticed */
 void *tl_array(int64_t n, int64_t size); /* checks the product for overflow */
 void tl_free(void *p);
+void *tl_out_of_memory(uint64_t nbytes); /* sets torch.OutOfMemoryError; NULL */
 
 /* ---- arguments and errors --------------------------------------------------------------------------------------- */
 /* Makes a negative dim positive; PyTorch's IndexError if it is out of range. A 0-dim tensor has dims 0 and -1. */

@@ -1,6 +1,6 @@
 /* gemm.c: the products of gemm.h, one instance of gemm_impl.h per element type. */
 #include "products/gemm.h"
-#include "core/tl.h"
+#include "core/parallel.h"
 #include "math/cpu.h"
 #include "math/simd.h"
 
@@ -11,27 +11,34 @@ enum { DOT_BLOCK = 1024, DEEP = 4096 };
 
 /* Packing memory is kept between calls, as most programs multiply again at once. A signal handler may call a product
  * while one runs: the inner one then allocates its own. */
-static char *scratch;
-static size_t scratch_size;
-static bool scratch_busy;
+typedef struct {
+  char *p;
+  size_t size;
+  bool busy;
+} Scratch;
+static Scratch of_python; /* of whichever thread holds the GIL */
+static TL_OF_THREAD Scratch of_pool;
+
+static Scratch *scratch(void) { return tl_in_pool() ? &of_pool : &of_python; }
 
 static char *scratch_get(size_t n, bool *own) {
-  *own = scratch_busy;
-  if (scratch_busy) return tl_malloc(n);
-  if (scratch_size < n) {
-    tl_free(scratch);
-    scratch_size = 0;
-    scratch = tl_malloc(n);
-    if (!scratch) return NULL;
-    scratch_size = n;
+  Scratch *s = scratch();
+  *own = s->busy;
+  if (s->busy) return tl_part_malloc(n);
+  if (s->size < n) {
+    tl_part_free(s->p);
+    s->size = 0;
+    s->p = tl_part_malloc(n);
+    if (!s->p) return NULL;
+    s->size = n;
   }
-  scratch_busy = true;
-  return scratch;
+  s->busy = true;
+  return s->p;
 }
 
 static void scratch_put(char *p, bool own) {
-  if (own) tl_free(p);
-  else scratch_busy = false;
+  if (own) tl_part_free(p);
+  else scratch()->busy = false;
 }
 
 typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
@@ -58,6 +65,7 @@ typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
 #undef W
 #undef WIDE
 
+#if !defined(TL_FLOAT_ONLY) /* a page's workers know float only */
 #define T double
 #define ACC double
 #define V v2d
@@ -97,3 +105,36 @@ typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
   }
 PANELS(float, f32, 4)
 PANELS(double, f64, 2)
+#endif
+
+const TlGemmKind tl_gemm_kinds[] = {
+  {way_f32, run_f32, 4, 8},
+#if !defined(TL_FLOAT_ONLY)
+  {way_f64, run_f64, 8, 4},
+  {way_i64, run_i64, 8, 4},
+#endif
+};
+
+void tl_batch_at(const TlBatch *batch, int64_t i, int64_t *a, int64_t *b) {
+  *a = *b = 0;
+  for (int d = batch->nd - 1; d >= 0; d--) {
+    const int64_t at = i % batch->shape[d];
+    i /= batch->shape[d];
+    *a += at * batch->as[d];
+    *b += at * batch->bs[d];
+  }
+}
+
+int tl_gemm_range(TlGemmType type, const TlGemm *g, const TlBatch *batch, int64_t from, int64_t to) {
+  const TlGemmKind *kind = &tl_gemm_kinds[type];
+  for (int64_t i = from; i < to; i++) {
+    TlGemm one = *g;
+    int64_t a, b;
+    tl_batch_at(batch, i, &a, &b);
+    one.a.p = (const char *)g->a.p + a * kind->size;
+    one.b.p = (const char *)g->b.p + b * kind->size;
+    one.c = (char *)g->c + i * g->m * g->n * kind->size;
+    if (kind->run(&one, kind->way(&one))) return -1;
+  }
+  return 0;
+}

@@ -29,17 +29,38 @@ typedef struct {
   bool accumulate;                  /* c += a b */
   const void *b_panels;             /* when given: b packed by tl_gemm_panels, read in its place where that is faster */
   int64_t block;                    /* when given: sums of at most so many products are added up (packed products) */
+  int64_t from, to;                 /* panels of columns, over all images, that a packed product computes (to 0: all) */
 } TlGemm;
 
-/* 0, or -1 with an exception set (memory, interrupt) */
+/* 0, or -1 with an exception set (memory, interrupt). Large products run on several threads (gemm_split.c). */
 int tl_gemm_f32(const TlGemm *g);
 int tl_gemm_f64(const TlGemm *g);
 int tl_gemm_i64(const TlGemm *g);
+
+typedef enum { TL_GEMM_F32, TL_GEMM_F64, TL_GEMM_I64 } TlGemmType;
+/* `count` products: a and b of each as far from the first as its indices along nd dims of these sizes and strides say;
+ * results follow one another in memory */
+typedef struct {
+  int64_t count;
+  int nd;
+  const int64_t *shape, *as, *bs;
+} TlBatch;
+void tl_batch_at(const TlBatch *batch, int64_t i, int64_t *a, int64_t *b); /* how far a and b of product i are */
+int tl_gemm_batch(TlGemmType type, const TlGemm *g, const TlBatch *batch);
 
 /* Packs a b of n columns that many products will read. Returns the elements that this takes; dst may be NULL. */
 int64_t tl_gemm_panels_f32(float *dst, const TlMat *b, int64_t n, int64_t k);
 int64_t tl_gemm_panels_f64(double *dst, const TlMat *b, int64_t n, int64_t k);
 
-void *tl_malloc(uint64_t nbytes);
-void tl_free(void *p);
+/* ---- for gemm_split.c and the threads of a page ---- */
+/* How a product is computed decides in which order its sums run. So it is chosen once, for the whole product. */
+typedef enum { TL_WAY_NONE, TL_WAY_ZERO, TL_WAY_DOTS, TL_WAY_AXPYS, TL_WAY_DIRECT, TL_WAY_DEEP, TL_WAY_PACKED } TlWay;
+typedef struct {
+  TlWay (*way)(TlGemm *g); /* may turn g into the transposed product */
+  int (*run)(const TlGemm *g, TlWay way);
+  int size, panel; /* bytes of an element, columns of a panel */
+} TlGemmKind;
+extern const TlGemmKind tl_gemm_kinds[];
+/* the products number from .. to of a batch */
+int tl_gemm_range(TlGemmType type, const TlGemm *g, const TlBatch *batch, int64_t from, int64_t to);
 #endif

@@ -209,9 +209,10 @@ static void F(pack)(T *dst, const TlMat *s, const T *p, int64_t i0, int64_t ni, 
 static int F(packed)(const TlGemm *g, T *apack, T *bpack, int64_t kcmax, int64_t ncp) {
   const int64_t images = g->images ? g->images : 1, ppi = (g->n + NR - 1) / NR, panels = ppi * images;
   const bool plain_c = !g->coff && g->c_cs == 1;
+  const int64_t end = g->to ? g->to : panels;
   T zeros[NR] = {0}, tmp[MR * NR], rowb[GEMM_MC * NR];
-  for (int64_t p0 = 0; p0 < panels; p0 += ncp) {
-    int64_t np = panels - p0 < ncp ? panels - p0 : ncp;
+  for (int64_t p0 = g->from; p0 < end; p0 += ncp) {
+    int64_t np = end - p0 < ncp ? end - p0 : ncp;
     for (int64_t k0 = 0; k0 < g->k; k0 += kcmax) {
       int64_t kc = g->k - k0 < kcmax ? g->k - k0 : kcmax;
       bool acc = g->accumulate || k0 > 0;
@@ -223,7 +224,7 @@ static int F(packed)(const TlGemm *g, T *apack, T *bpack, int64_t kcmax, int64_t
       }
       for (int64_t i0 = 0; i0 < g->m; i0 += GEMM_MC) {
         int64_t mc = g->m - i0 < GEMM_MC ? g->m - i0 : GEMM_MC;
-        if (tl_check_interrupt()) return -1;
+        if (tl_part_stopped()) return -1;
         F(pack)(apack, &g->a, g->a.p, i0, mc, k0, kc, MR);
         const T *rb = g->row_bias && !acc ? rowb : NULL, *cb = acc ? NULL : g->col_bias;
         if (rb)
@@ -346,7 +347,7 @@ static int F(dots)(const TlGemm *g) {
     }
     if ((work += 8 * m4 * K) > (1 << 26)) {
       work = 0;
-      if (tl_check_interrupt()) return -1;
+      if (tl_part_stopped()) return -1;
     }
   }
   for (int64_t i = 0; i < g->m; i++) {
@@ -383,7 +384,7 @@ static int F(dots)(const TlGemm *g) {
     }
     if ((work += 2 * g->n * K) > (1 << 26)) {
       work = 0;
-      if (tl_check_interrupt()) return -1;
+      if (tl_part_stopped()) return -1;
     }
   }
   return 0;
@@ -428,7 +429,7 @@ static int F(axpys)(const TlGemm *g) {
       T x = A[k * as];
       for (int64_t j = 0; j < nj; j++) c[j] += x * b[j];
     }
-    if (tl_check_interrupt()) return -1;
+    if (tl_part_stopped()) return -1;
   }
   return 0;
 }
@@ -495,18 +496,17 @@ static int F(direct)(const TlGemm *g) {
       }
       if ((work += NR * g->m * kc) > (1 << 26)) {
         work = 0;
-        if (tl_check_interrupt()) return -1;
+        if (tl_part_stopped()) return -1;
       }
     }
   }
   return 0;
 }
 
-int F(tl_gemm)(const TlGemm *g);
 /* a product much deeper than wide: in parts of DEEP, so that its error does not grow with the depth */
 static int F(deep)(const TlGemm *g) {
   const int64_t size = g->m * g->n;
-  ACC *acc = tl_malloc((uint64_t)size * (sizeof(ACC) + sizeof(T)));
+  ACC *acc = tl_part_malloc((uint64_t)size * (sizeof(ACC) + sizeof(T)));
   T *part = (T *)(acc + size);
   TlGemm sub = *g;
   sub.c = part;
@@ -524,7 +524,7 @@ static int F(deep)(const TlGemm *g) {
     for (int64_t i = 0; !rc && i < size; i++) acc[i] += part[i];
   }
   for (int64_t i = 0; !rc && i < size; i++) C_AT(i / g->n, i % g->n) = (T)acc[i];
-  tl_free(acc);
+  tl_part_free(acc);
   return rc;
 }
 #undef C_AT
@@ -542,43 +542,48 @@ static TlGemm F(swapped)(const TlGemm *g) {
   return s;
 }
 
-int F(tl_gemm)(const TlGemm *g) {
-  if (g->m == 0 || g->n == 0) return 0;
-  TlGemm s;
-  if (g->b_panels && g->m <= 3) { /* fewer rows than a tile has: better read in place */
-    s = *g;
-    s.b_panels = NULL;
-    g = &s;
-  }
+static TlWay F(way)(TlGemm *g) {
+  if (g->m == 0 || g->n == 0) return TL_WAY_NONE;
+  if (g->b_panels && g->m <= 3) g->b_panels = NULL; /* fewer rows than a tile has: better read in place */
   if (!g->b_panels && !g->a.ioff && !g->b.ioff && !g->coff && g->images <= 1) {
     /* a column of results is the same as a row of them; also let a run along memory of c */
-    if (g->k && g->m > 1 && (g->n == 1 || (g->c_cs != 1 && g->c_rs == 1))) {
-      s = F(swapped)(g);
-      g = &s;
-    }
+    if (g->k && g->m > 1 && (g->n == 1 || (g->c_cs != 1 && g->c_rs == 1))) *g = F(swapped)(g);
     const int64_t size = g->m * g->n * g->k;
     const bool nt = g->a.ks == 1 && g->b.ks == 1 && g->k > 1, nn = g->b.is == 1;
     if (g->k > 2 * DEEP && g->m * g->n < (g->m + g->n) * (g->k / 24) && !(nt && size == g->k) && sizeof(T) == 4)
-      return F(deep)(g);
+      return TL_WAY_DEEP;
     if (g->k && nt && (g->m <= 3 || (g->m <= 64 && g->m * g->k <= 65536) || size <= 65536) && (g->k >= 2 * L))
-      return F(dots)(g);
-    if (g->k && g->m == 1 && nn && g->c_cs == 1 && g->n >= 16) return F(axpys)(g);
-    if (g->k && nn && (g->m <= 8 || size <= 65536)) return F(direct)(g);
+      return TL_WAY_DOTS;
+    if (g->k && g->m == 1 && nn && g->c_cs == 1 && g->n >= 16) return TL_WAY_AXPYS;
+    if (g->k && nn && (g->m <= 8 || size <= 65536)) return TL_WAY_DIRECT;
   }
-  if (g->k == 0) {
-    int64_t images = g->images ? g->images : 1;
-    if (!g->accumulate)
-      for (int64_t im = 0; im < images; im++)
-        for (int64_t i = 0; i < g->m; i++)
-          for (int64_t j = 0; j < g->n; j++) {
-            T *c = (T *)g->c + im * g->c_image + i * g->c_rs + (g->coff ? g->coff[j] : j * g->c_cs);
-            *c = 0;
-            if (g->row_bias) *c = ((const T *)g->row_bias)[i];
-            else if (g->col_bias) *c = ((const T *)g->col_bias)[j];
-          }
-    return 0;
+  return g->k ? TL_WAY_PACKED : TL_WAY_ZERO;
+}
+
+static void F(zero)(const TlGemm *g) {
+  const int64_t images = g->images ? g->images : 1;
+  for (int64_t im = 0; im < images && !g->accumulate; im++)
+    for (int64_t i = 0; i < g->m; i++)
+      for (int64_t j = 0; j < g->n; j++) {
+        T *c = (T *)g->c + im * g->c_image + i * g->c_rs + (g->coff ? g->coff[j] : j * g->c_cs);
+        *c = 0;
+        if (g->row_bias) *c = ((const T *)g->row_bias)[i];
+        else if (g->col_bias) *c = ((const T *)g->col_bias)[j];
+      }
+}
+
+static int F(run)(const TlGemm *g, TlWay way) {
+  switch (way) {
+  case TL_WAY_NONE: return 0;
+  case TL_WAY_ZERO: return F(zero)(g), 0;
+  case TL_WAY_DOTS: return F(dots)(g);
+  case TL_WAY_AXPYS: return F(axpys)(g);
+  case TL_WAY_DIRECT: return F(direct)(g);
+  case TL_WAY_DEEP: return F(deep)(g);
+  case TL_WAY_PACKED: break;
   }
-  const int64_t images = g->images ? g->images : 1, panels = (g->n + NR - 1) / NR * images;
+  const int64_t images = g->images ? g->images : 1, all = (g->n + NR - 1) / NR * images;
+  const int64_t panels = (g->to ? g->to : all) - g->from;
   int64_t kc = g->k <= GEMM_KC + GEMM_KC / 4 ? g->k : GEMM_KC;
   if (g->block && g->block < g->k) kc = g->block;
   int64_t ncp = GEMM_NC * GEMM_KC / NR / kc, mc = g->m < GEMM_MC ? (g->m + MR - 1) / MR * MR : GEMM_MC;

@@ -16,12 +16,9 @@ static int no_bool(tl_dtype d, const char *what) {
   return d == TL_BOOL ? -1 : 0;
 }
 
-/* g's product in dtype w, whose elements its strides count. Complex numbers: four real products of the interleaved
- * parts, without a bias and without adding to c. */
-static int gemm_any(tl_dtype w, const TlGemm *g) {
-  if (w == TL_F32) return tl_gemm_f32(g);
-  if (w == TL_F64) return tl_gemm_f64(g);
-  if (w == TL_I64) return tl_gemm_i64(g);
+/* g's product in the complex dtype w, whose elements its strides count: four real products of the interleaved parts,
+ * without a bias and without adding to c */
+static int complex_product(tl_dtype w, const TlGemm *g) {
   const bool f32 = w == TL_C64;
   const size_t e = f32 ? 4 : 8;
   int (*fn)(const TlGemm *) = f32 ? tl_gemm_f32 : tl_gemm_f64;
@@ -65,22 +62,20 @@ static int gemm_any(tl_dtype w, const TlGemm *g) {
   return rc;
 }
 
-/* One product for each batch, the results one after the other. as, bs: strides of a and b along the batch dims. */
-static int multiply_batches(tl_dtype w, TlGemm *g, int64_t batches, int nbatch, const int64_t *shape, const int64_t *as,
-                            const int64_t *bs) {
-  int64_t idx[TL_MAX_DIMS] = {0}, size = tl_itemsize[w];
+/* One product for each batch, the results one after the other. */
+static int multiply_batches(tl_dtype w, TlGemm *g, const TlBatch *batch) {
+  if (!tl_is_complex(w)) {
+    const TlGemmType real = w == TL_F32 ? TL_GEMM_F32 : TL_GEMM_F64;
+    return tl_gemm_batch(w == TL_I64 ? TL_GEMM_I64 : real, g, batch);
+  }
   const char *a = g->a.p, *b = g->b.p;
-  for (int64_t i = 0; i < batches; i++) {
-    int64_t ao = 0, bo = 0;
-    for (int d = 0; d < nbatch; d++) {
-      ao += idx[d] * as[d];
-      bo += idx[d] * bs[d];
-    }
-    g->a.p = a + ao * size;
-    g->b.p = b + bo * size;
-    if (gemm_any(w, g)) return -1;
-    g->c = (char *)g->c + g->m * g->n * size;
-    for (int d = nbatch - 1; d >= 0 && ++idx[d] == shape[d]; d--) idx[d] = 0;
+  for (int64_t i = 0; i < batch->count; i++) {
+    int64_t ao, bo;
+    tl_batch_at(batch, i, &ao, &bo);
+    g->a.p = a + ao * tl_itemsize[w];
+    g->b.p = b + bo * tl_itemsize[w];
+    if (complex_product(w, g)) return -1;
+    g->c = (char *)g->c + g->m * g->n * tl_itemsize[w];
   }
   return 0;
 }
@@ -137,7 +132,8 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
     g.m *= shape[nbatch];
     batches = shape[nbatch] ? batches / shape[nbatch] : 0;
   }
-  if (c->numel && !tl_meta && multiply_batches(w, &g, nbatch ? batches : 1, nbatch, shape, as, bs) < 0) goto done;
+  const TlBatch batch = {nbatch ? batches : 1, nbatch, shape, as, bs};
+  if (c->numel && !tl_meta && multiply_batches(w, &g, &batch) < 0) goto done;
   r = tl_cast(c, dt);
 done:
   Py_XDECREF(a);

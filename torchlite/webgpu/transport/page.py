@@ -10,9 +10,9 @@ from array import array
 
 import js
 import pyodide_js
-from pyodide.ffi import JsException, can_run_sync, create_once_callable, run_sync, to_js
+from pyodide.ffi import JsException, can_run_sync, run_sync
 
-from ..._core import adapter as _adapter
+from ..._core import adapter as _adapter, page_script as _script
 from ..._core.archive import FOLDER
 from . import bridge as _bridge
 from .protocol import ReadMode, Text
@@ -62,93 +62,20 @@ def _source() -> Any:
         return ""
 
 
-async def _in_node(text: str) -> None:
-    js.process.getBuiltinModule("node:vm").runInThisContext(text)
-
-
-def _blob(text: str) -> Any:
-    kind = js.Object.fromEntries(to_js([["type", "text/javascript"]]))
-    return js.URL.createObjectURL(js.Blob.new(to_js([text]), kind))
-
-
-async def _in_window(text: str) -> None:
-    element, url = js.document.createElement("script"), _blob(text)
-    loaded = asyncio.get_running_loop().create_future()
-    element.onload = create_once_callable(lambda event: loaded.set_result(None))
-    element.onerror = create_once_callable(
-        lambda event: loaded.set_exception(RuntimeError("blob: scripts are not allowed"))
-    )
-    element.src = url
-    js.document.head.append(element)
-    try:
-        await loaded
-    finally:
-        element.remove()
-        js.URL.revokeObjectURL(url)
-
-
-async def _in_classic_worker(text: str) -> None:
-    url = _blob(text)
-    try:
-        js.importScripts(url)
-    finally:
-        js.URL.revokeObjectURL(url)
-
-
-async def _imported(text: str) -> None:
-    # the page provides a function for `import(url)`, which Python cannot call
-    url = _blob(text)
-    try:
-        await js.torchlite_import(url)
-    finally:
-        js.URL.revokeObjectURL(url)
-
-
-async def _evaluate(text: str) -> None:
-    # eval, if nothing else works: in module workers, if the page provides no importer and its policy allows eval
-    js.eval(text)
-
-
-def _here(name: str) -> bool:
-    return getattr(js, name, None) is not None
-
-
-class _Refused(RuntimeError):
-    """The page's security policy forbids every way of running a script in this thread."""
-
-
 async def _load() -> Any:
     """The script's exports. If the page's security policy forbids all that is tried here, the page may load bridge.js
     itself; otherwise the script runs in a worker (_apart)."""
     page = getattr(js, "torchlite_webgpu", None)
     if page is not None:
         return page
-    text = _text()
-    ways = [_in_node] if _here("process") and hasattr(js.process, "getBuiltinModule") else []
-    # `document` alone proves nothing: PyScript's workers have the page's one, and scripts run there
-    ways += [_imported] if _here("torchlite_import") else []
-    if _here("importScripts"):
-        ways.append(_in_classic_worker)
-    elif _here("document"):
-        ways.append(_in_window)
-    problems = []
-    for way in (*ways, _evaluate):
-        try:
-            await way(text)
-        except Exception as e:
-            problems.append(str(e).splitlines()[0])
-            continue
-        page = js.torchlite_webgpu
-        del js.torchlite_webgpu
-        return page
-    raise _Refused("; ".join(problems))
+    return await _script.load(_text(), "torchlite_webgpu")
 
 
 async def _apart() -> Any:
     """The bridge for a thread in which the script may not run: it runs in a worker, which needs no eval."""
     from .worker import WorkerBridge
 
-    if not _here("Worker"):
+    if not _script.here("Worker"):
         raise RuntimeError(Text.NO_WORKERS)
     bridge = WorkerBridge(options, _text())
     try:
@@ -161,7 +88,7 @@ async def _apart() -> Any:
 
 
 def _remedy() -> str:
-    if _here("document") and not _here("WorkerGlobalScope"):
+    if _script.here("document") and not _script.here("WorkerGlobalScope"):
         return (
             "allow blob: in script-src, or load torchlite/webgpu/bridge.js (from the wheel) "
             "with a script element before"
@@ -181,7 +108,7 @@ async def _open() -> bool:
     try:
         try:
             page = await _load()
-        except _Refused as refused:
+        except _script.Refused as refused:
             try:
                 bridge = await _apart()
             except Exception as e:

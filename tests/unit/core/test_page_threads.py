@@ -1,0 +1,122 @@
+"""The workers that large products run on inside Pyodide: started, used, missing, dead."""
+
+import sys
+
+import pytest
+import torchlite as torch
+
+pytestmark = pytest.mark.skipif(sys.platform != "emscripten", reason="a page's workers")
+
+if sys.platform == "emscripten":
+    from torchlite._core import page_threads as page
+
+
+@pytest.fixture(autouse=True)
+def threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def product(n=420):
+    a = torch.arange(float(n * n)).view(n, n) / 1e5
+    return a @ a
+
+
+def started(n=2):
+    if not page.possible():
+        pytest.skip("no workers for this build")
+    torch.set_num_threads(1)
+    want = product()
+    torch.set_num_threads(n)
+    assert torch.equal(product(), want)  # starts them, and waits where Python may be suspended
+    if page._pool is None:
+        pytest.skip("Python cannot wait for workers here: " + (page.problem or "no stack switching"))
+    return want
+
+
+def test_default():
+    import js
+
+    cores = getattr(getattr(js, "navigator", None), "hardwareConcurrency", 1)
+    assert page.default() == (max(1, min(page.MOST, cores)) if page.possible() else 1)
+
+
+def test_workers_take_parts():
+    want = started()
+    assert page._pool.workers() == 1
+    taken = 0
+    for _ in range(300):
+        assert torch.equal(product(), want)
+        taken |= page._pool.debug.exports.results()
+        if taken:
+            break
+    assert taken
+
+
+def test_one_thread_ends_them():
+    started()
+    torch.set_num_threads(1)
+    assert page._pool is None
+    product()
+    assert page._pool is None
+
+
+@pytest.mark.slow
+def test_many_workers():
+    want = started(4)
+    assert page._pool.workers() == 3
+    assert torch.equal(product(), want)
+
+
+SPOIL = """(pyodide, debug) => {
+    const start = debug.calls[0];
+    debug.calls[0] = (order) => {
+        const heap = pyodide._module.HEAPU32;
+        const parts = heap[(order >> 2) + 1];
+        const [from, to, bytes] = heap.subarray((order >> 2) + 3, (order >> 2) + 6);
+        heap[(from + bytes / parts + 24) >> 2] = 0xffffff00; // where part 1 finds its first operand
+        const started = start(order);
+        const end = performance.now() + 20;
+        while (performance.now() < end) {}
+        return started;
+    };
+}"""
+
+
+def test_a_worker_that_dies(monkeypatch):
+    import js
+    import pyodide_js
+
+    monkeypatch.setattr(page, "PATIENCE", 100)
+    want = started()
+    # workers get a wrong address and the time to take a part: they end with an error
+    js.eval(SPOIL)(pyodide_js, page._pool.debug)
+    for _ in range(50):
+        assert torch.equal(product(), want)
+        if not page._pool.alive():
+            break
+    assert not page._pool.alive()
+    assert torch.equal(product(), want)
+
+
+def test_a_page_without_shared_memory(monkeypatch):
+    monkeypatch.setattr(page, "possible", lambda: False)
+    assert page.default() == 1
+    torch.set_num_threads(2)
+    want = product()
+    assert page._pool is None and page._task is None
+    assert torch.equal(product(), want)
+
+
+def test_a_page_that_forbids_workers(monkeypatch):
+    def refuse(*_):
+        raise RuntimeError("blob: is not allowed")
+
+    monkeypatch.setattr(page, "_file", refuse)
+    monkeypatch.setattr(page, "possible", lambda: True)
+    torch.set_num_threads(2)
+    product()
+    assert page._pool is None
+    if page._task.done():
+        assert page.problem == "blob: is not allowed"

@@ -1,0 +1,159 @@
+// Workers for large products (native/page/pool.c) over a memory that they share with Pyodide's thread.
+// page_threads.py evaluates this script and calls the function that it leaves; native/src/products/gemm_page.c gives
+// the orders.
+globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
+  const STACK = 1 << 16;
+  const ARENA = 5 << 18; // packing memory: gemm.c needs 1.2 MB
+  const PAGE = 1 << 16;
+  const live = async ({ memory, module, stack, tls, arena, size }) => {
+    const { exports } = await WebAssembly.instantiate(module, {
+      env: { memory },
+    });
+    exports.__stack_pointer.value = stack;
+    exports.__wasm_init_tls(tls);
+    exports.serve(arena, size);
+  };
+  const node = globalThis.process?.versions?.node && !globalThis.Deno && !globalThis.Bun;
+  let makeWorker;
+  if (node) {
+    const { Worker } = process.getBuiltinModule("node:worker_threads");
+    const text = `require("node:worker_threads").parentPort.once("message", ${live});`;
+    makeWorker = () => new Worker(text, { eval: true });
+  } else {
+    const blob = new Blob([`onmessage = (e) => (${live})(e.data);`], {
+      type: "text/javascript",
+    });
+    makeWorker = () => {
+      const url = URL.createObjectURL(blob);
+      const worker = new Worker(url, { type: "module" });
+      worker.release = () => URL.revokeObjectURL(url);
+      return worker;
+    };
+  }
+  const reserve = (most) => {
+    try {
+      return new WebAssembly.Memory({
+        initial: 64,
+        maximum: most,
+        shared: true,
+      });
+    } catch (e) {
+      if (most <= 1024) throw e;
+      return reserve(most / 4);
+    }
+  };
+  const memory = reserve(1 << 14);
+  const module = await WebAssembly.compile(code);
+  const { exports } = await WebAssembly.instantiate(module, {
+    env: { memory },
+  });
+  let top = exports.__heap_base.value;
+  const take = (bytes) => {
+    const at = (top + 63) & -64;
+    top = at + bytes;
+    const missing = top - memory.buffer.byteLength;
+    if (missing > 0) memory.grow(Math.ceil(missing / PAGE));
+    return at;
+  };
+  let mayWait = true; // not in a window
+  try {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 0);
+  } catch {
+    mayWait = false;
+  }
+
+  const workers = [];
+  const close = () => {
+    for (const w of workers.splice(0)) w.terminate();
+  };
+  const copy = (order, from, to) => {
+    const words = pyodide._module.HEAPU32;
+    const [at, n] = [(order >> 2) + 3, words[(order >> 2) + 2]];
+    for (let i = at; i < at + 3 * n; i += 3) to.set(from.subarray(words[i], words[i] + words[i + 2]), words[i + 1]);
+  };
+  let shared = new Uint8Array(memory.buffer);
+  let started = 0;
+  const finish = () => {
+    const mine = performance.now() - started;
+    while (!exports.finished(mayWait ? 20 : 0)) {
+      if (performance.now() - started < patience + 20 * mine) continue;
+      close();
+      return exports.results() | (1 << 31);
+    }
+    const late = performance.now() - started > 2.5 * mine + 0.1;
+    return exports.results() | (late ? 1 << 30 : 0);
+  };
+  const start = (order) => {
+    if (!exports.workers()) return 0;
+    const [need, parts] = pyodide._module.HEAPU32.subarray(order >> 2, (order >> 2) + 2);
+    exports.wake(parts - 1);
+    if (need > shared.length) {
+      memory.grow(Math.ceil((need - shared.length) / PAGE));
+      shared = new Uint8Array(memory.buffer);
+    }
+    copy(order, pyodide._module.HEAPU8, shared);
+    started = performance.now();
+    exports.publish(base, parts);
+    return 1;
+  };
+  const calls = [
+    start,
+    () => exports.claim(),
+    () => exports.stop() ?? 0,
+    finish,
+    (order) => copy(order, shared, pyodide._module.HEAPU8) ?? 0,
+  ];
+  // never lets an exception into WebAssembly that waits for the answer
+  const call = (what, order) => {
+    try {
+      return calls[what](order);
+    } catch {
+      close();
+      return what === 3 ? 1 << 31 : what - 1;
+    }
+  };
+
+  let failed = 0;
+  try {
+    for (let i = 0; i < count; i++) {
+      const worker = makeWorker();
+      workers.push(worker);
+      if (node) worker.on("error", () => failed++);
+      else worker.onerror = (e) => (failed++, e.preventDefault());
+      const stack = take(STACK) + STACK;
+      const own = {
+        stack,
+        tls: take(exports.__tls_size.value),
+        arena: take(ARENA),
+        size: ARENA,
+      };
+      worker.postMessage({ memory, module, ...own });
+    }
+    // workers that serve never come back to their event loop: what they do is seen in the memory alone
+    const end = performance.now() + 2000;
+    while (exports.workers() + failed < count && performance.now() < end)
+      await new Promise((done) => setTimeout(done, 4));
+    if (!exports.workers()) throw new Error("the page's workers do not start");
+  } catch (e) {
+    close();
+    throw e;
+  }
+  for (const w of workers) {
+    w.unref?.();
+    w.release?.();
+  }
+  const base = take(0);
+  shared = new Uint8Array(memory.buffer);
+  const pointer = pyodide._module.addFunction(call, "iii");
+  return {
+    pointer,
+    base,
+    workers: () => exports.workers(),
+    alive: () => workers.length,
+    close: () => {
+      close();
+      pyodide._module.removeFunction(pointer);
+    },
+    debug: { calls, exports, memory },
+  };
+};
