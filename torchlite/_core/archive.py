@@ -71,24 +71,41 @@ class _Source(SourceFileLoader):
 
 
 class _Sources(_Finder):
-    """Files one after the other. The first line has the size of each as well."""
+    """Files one after the other. The first line has the size of each as well. Those that come after `bz2` and a number
+    there are in a block of so many bytes, which bz2 has compressed."""
 
     suffix = ".py"
     loader = _Source
+    _block: tuple[Any, bytes] = (None, b"")  # the last one that was read, and what is in it
 
     def read_index(self) -> None:
         with open(self.file, "rb") as file:
             parts = file.readline().decode().split()
-            start = file.tell()
+            end = file.tell()
+        block, start = None, end
         for name, size in zip(parts[::2], map(int, parts[1::2])):
-            self.index[os.path.join(FOLDER, name)] = start, size
+            if name == "bz2":
+                block, start, end = (end, size), 0, end + size
+                continue
+            self.index[os.path.join(FOLDER, name)] = block, start, size
             start += size
+            if block is None:
+                end = start
 
-    def read(self, path: str) -> bytes:
-        start, size = self.index[path]
+    def _bytes(self, start: int, size: int) -> bytes:
         with open(self.file, "rb") as file:
             file.seek(start)
             return file.read(size)
+
+    def read(self, path: str) -> bytes:
+        block, start, size = self.index[path]
+        if block is None:
+            return self._bytes(start, size)
+        if self._block[0] != block:
+            import bz2
+
+            self._block = block, bz2.decompress(self._bytes(*block))
+        return self._block[1][start : start + size]
 
 
 class _Bytecode(SourcelessFileLoader):
