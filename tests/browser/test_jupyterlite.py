@@ -71,8 +71,10 @@ def needed(packages, names):
     return found
 
 
-def build(by_lock):
-    """The site's folder. by_lock: Pyodide's lock file knows torch; else the site's own index of wheels does."""
+def build(way):
+    """The site's folder. "lock": Pyodide's lock file knows torch; "pip": the site's own index of wheels does;
+    "package": the package for JupyterLite does both."""
+    import lite
     from torchlite import lock
 
     env = FOLDER / "env"
@@ -100,7 +102,12 @@ def build(by_lock):
     piplite.mkdir()
     shutil.copy(distribution._download(COMM, "3.14", ROOT / ".cache" / "pypi"), piplite)
     wheels = sorted((source / "torchlite").glob("*.whl"))
-    if by_lock:
+    pip = [str(env / "bin" / "pip"), "--disable-pip-version-check"]
+    subprocess.run([*pip, "uninstall", "--quiet", "--yes", lite.NAME], check=True, capture_output=True)
+    if way == "package":
+        package = lite.build(source / "torchlite", work / "package")
+        subprocess.run([*pip, "install", "--quiet", "--no-deps", str(package)], check=True)
+    elif way == "lock":
         data = lock.extend(data, [str(w) for w in wheels])
         for name in ("torch", "torchlite"):
             shutil.copy(source / "torchlite" / data["packages"][name]["file_name"], static)
@@ -110,8 +117,8 @@ def build(by_lock):
             shutil.copy(wheel, piplite)
     (static / "pyodide-lock.json").write_text(json.dumps(data))
     (work / "files").mkdir()
-    first = [] if by_lock else [INSTALL]
-    (work / "files" / "line.ipynb").write_text(notebook(*first, TRAIN, PLOT))
+    cells = {"lock": [TRAIN, PLOT], "pip": [INSTALL, TRAIN, PLOT], "package": [TRAIN, INSTALL, PLOT]}
+    (work / "files" / "line.ipynb").write_text(notebook(*cells[way]))
     command = [str(env / "bin" / "jupyter"), "lite", "build", "--output-dir", str(site)]
     command += ["--contents", "files", "--piplite-wheels", str(piplite)]
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
@@ -120,13 +127,13 @@ def build(by_lock):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", ["lock", "pip"])
+@pytest.mark.parametrize("way", ["lock", "pip", "package"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_notebook(kind, way):
     reason = page_driver.missing(kind)
     if reason:
         pytest.skip(reason)
-    server = serve.make_server(quiet=True, site=build(way == "lock"))
+    server = serve.make_server(quiet=True, site=build(way))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     page = page_driver.open_browser(kind)
     try:
@@ -142,7 +149,8 @@ def test_notebook(kind, way):
             90,
         )
         page.click(".jp-CodeCell .cm-content")
-        said = [*(["installed 0.3.0"] if way == "pip" else []), "y = 2.00 x + 1.00"]
+        trained, installed = "y = 2.00 x + 1.00", "installed 0.3.0"
+        said = {"lock": [trained], "pip": [installed, trained], "package": [trained, installed]}[way]
         for text in said:
             page.click(RUN)
             page.wait(f"document.querySelector('.jp-Notebook').innerText.includes({text!r})", 120)
