@@ -198,11 +198,11 @@ class GradScaler:
             )
             kwargs["grad_scaler"] = self
         else:
+            scale = getattr(optimizer, "grad_scale", None)
             if state["stage"] is OptState.READY:
                 self._check_inf_per_device(optimizer)
-            before = getattr(optimizer, "grad_scale", None)
-            ready = state["stage"] is OptState.READY
-            optimizer.grad_scale = self._scale * (1 if before is None else before) if ready else before
+                scale = self._scale * (1 if scale is None else scale)
+            optimizer.grad_scale = scale
             optimizer.found_inf = sum(t.cpu() for t in state["found_inf_per_device"].values())
         result = optimizer.step(*args, **kwargs)
         state["stage"] = OptState.STEPPED

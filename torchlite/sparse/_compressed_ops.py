@@ -175,7 +175,7 @@ def _transpose(x: Any, dim0: int, dim1: int) -> Any:
     if dim0 == dim1:
         return x
     n = batch_dims(x)
-    kind0, kind1 = ("Batch" if d < n else "Sparse" if d < n + 2 else "Dense" for d in (dim0, dim1))
+    kind0, kind1 = (("Batch", "Sparse", "Dense")[(n <= d) + (n + 2 <= d)] for d in (dim0, dim1))
     if kind0 != kind1:
         raise RuntimeError(
             "transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got %d(%s) and %d(%s)"
