@@ -410,6 +410,8 @@ _LAZY_NAMES = {
     "self_test": "_core.self_test",
     "_segment_reduce": "ops.segments",
     "_mkldnn": "_core.device",
+    "_amp_foreach_non_finite_check_and_unscale_": "amp.grad_scaler",
+    "_amp_update_scale_": "amp.grad_scaler",
     "lobpcg": "_lobpcg",
     "Future": "_core.future",
     **dict.fromkeys("eig lstsq matrix_rank solve symeig".split(), "_core.removed"),

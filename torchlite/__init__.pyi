@@ -50,7 +50,7 @@ from . import version as version
 from . import webgpu as webgpu
 from ._core.future import Future as Future
 from .random import Generator as Generator
-from .amp import GradScaler as GradScaler
+from .amp.grad_scaler import GradScaler as GradScaler
 from ._files.file_reader import PyTorchFileReader as PyTorchFileReader
 from ._files.file_reader import PyTorchFileWriter as PyTorchFileWriter
 from ._core.sym_functions import SymInt as SymInt

@@ -295,8 +295,12 @@ def _lobpcg(
     dtype = _utils.get_floating_dtype(A)
     tol = _TOLERANCE[dtype] if tol is None else tol
     m = A.shape[-1]
-    k = (1 if X is None else X.shape[-1]) if k is None else k
-    n = (k if n is None else n) if X is None else X.shape[-1]
+    if X is not None:
+        n = X.shape[-1]
+    if k is None:
+        k = 1 if X is None else X.shape[-1]
+    if n is None:
+        n = k
     if m < 3 * n:
         raise ValueError(
             "LOBPCG algorithm is not applicable when the number of A rows (=%d) is smaller than 3 x the number of "

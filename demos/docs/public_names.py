@@ -78,6 +78,7 @@ _FSDP = """BackwardPrefetch CPUOffload FullOptimStateDictConfig FullStateDictCon
 ASKED |= {f"torch.distributed.fsdp.fully_sharded_data_parallel.{n}": "accelerate, lightning, torchtnt" for n in _FSDP}
 # namespaces of the core that are no modules here
 SPACES = ("torch._C._VariableFunctions", "torch._C._linalg", "torch._C._special", "torch._C._fft", "torch._C._nn")
+SPACES += ("torch._C._autograd", "torch._C._profiler")
 # programs and what they are made of, not names to import; importing some of them starts something
 NO_MODULES = (
     "torch.bin",

@@ -359,11 +359,11 @@ class _Finder:
 
         name = "torch" + fullname[len("torchlite") :]
         if name.startswith("torch._C.") and name.count(".") == 2:  # the core's namespaces are no files
-            from .c_spaces import SPACES
+            from .c_spaces import MADE, SPACES
 
             core, own = sys.modules["torchlite._C"], name[9:]
             space = SPACES.get(own) or vars(core).get(own)
-            if space is None and name not in table():
+            if space is None and (own in MADE or name not in table()):
                 space = getattr(core, own, None)
             if isinstance(space, ModuleType) or space is core._nn:
                 made: Any = _Made(space)

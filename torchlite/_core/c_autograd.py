@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import heapq
 import sys
 import threading
@@ -11,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import _C
+from .absent import of_space
 
 
 def _current_autograd_node() -> Any:
@@ -266,6 +268,7 @@ def autograd_space() -> ModuleType:
     from ..autograd.profiler_util import DeviceType
 
     space: Any = ModuleType("torch._C._autograd")
+    space.__getattr__ = functools.partial(of_space, space.__name__)
     for fn in (
         _get_current_graph_task_keep_graph,
         _get_sequence_nr,

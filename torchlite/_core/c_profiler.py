@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import enum
 import time
+from functools import partial
 from types import ModuleType
 from typing import Any
 
 from .. import _C
+from .absent import of_space
 
 
 class ActiveProfilerType(enum.Enum):
@@ -149,6 +151,7 @@ def profiler_space() -> ModuleType:
     from ..profiler import ProfilerActivity
 
     space: Any = ModuleType("torch._C._profiler")
+    space.__getattr__ = partial(of_space, space.__name__)
     for thing in (
         ActiveProfilerType,
         ProfilerState,

@@ -9,6 +9,7 @@ from typing import Any
 from . import absent
 
 
+MADE = frozenset(["_autograd", "_profiler", "_functions"])  # namespaces that are made when they are asked for
 HIDDEN = frozenset(["unique_dim"])  # of the core's functions those that torch itself does not have
 
 

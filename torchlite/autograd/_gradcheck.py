@@ -74,9 +74,11 @@ def _check_inputs(inputs: Any) -> None:
                 "floating point or complex. ",
                 stacklevel=5,
             )
-        content = t if t.layout is torch.strided else t._values() if t.is_sparse else t.values()
-        if content.is_mkldnn:
+        if t.is_mkldnn:
             continue
+        content = t
+        if t.layout is not torch.strided:
+            content = t._values() if t.is_sparse else t.values()
         if any(stride <= 0 and size > 1 for stride, size in zip(content.stride(), content.size())):
             raise RuntimeError(
                 f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "

@@ -198,7 +198,8 @@ def scaled_dot_product_attention(
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     if query.device.type == "webgpu" and not dropout_p and _one_kernel(query, key, value, attn_mask):
         return torch.ops.functions._attention(query, key, value, attn_mask, is_causal, scale)[0]
-    if query.is_cpu and backend(query, key, value, attn_mask, dropout_p) and torch.is_grad_enabled():
+    on_cpu = query.is_cpu or query.is_meta
+    if on_cpu and backend(query, key, value, attn_mask, dropout_p) and torch.is_grad_enabled():
         query, key, value = (_gradient_by_heads(t) if t.requires_grad else t for t in (query, key, value))
     if dtype in (torch.float16, torch.bfloat16):  # sums and exponentials in float32
         query, key, value = query.float(), key.float(), value.float()

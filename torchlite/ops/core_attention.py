@@ -31,7 +31,7 @@ def _default_scale(query, scale):
     "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, "
     "float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, "
     "bool enable_gqa=False) -> (Tensor, Tensor)",
-    samples=lambda t: [(t(2, 3, 4), t(2, 5, 4), t(2, 5, 6)), (*(t(1, 2, 3, 4),) * 3, None, 0.0, True)],
+    samples=lambda t: [(t(2, 3, 4), t(2, 5, 4), t(2, 5, 6)), (*(t(1, 2, 3, 4) for _ in range(3)), None, 0.0, True)],
 )
 def _scaled_dot_product_attention_math(
     query,
@@ -60,7 +60,7 @@ def _scaled_dot_product_attention_math(
     "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, "
     "bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
     nondiff=(1,),
-    samples=lambda t: [(t(1, 2, 3, 4),) * 3, (*(t(1, 2, 3, 4),) * 3, 0.0, True)],
+    samples=lambda t: [tuple(t(1, 2, 3, 4) for _ in range(3)), (*(t(1, 2, 3, 4) for _ in range(3)), 0.0, True)],
 )
 def _scaled_dot_product_flash_attention_for_cpu(
     query, key, value, dropout_p=0.0, is_causal=False, attn_mask=None, scale=None

@@ -304,13 +304,13 @@ def _pack_padded_sequence(input, lengths, batch_first):
     """The steps of padded sequences one after the other, the longest sequence first, and how many each step has."""
     if batch_first:
         input = input.transpose(0, 1)
+    if input.numel() == 0:
+        raise RuntimeError("Cannot pack empty tensors.")
     if lengths.device.type != "cpu" or lengths.dtype != torch.int64 or lengths.dim() != 1:
         raise RuntimeError(
             "'lengths' argument should be a 1D CPU int64 tensor, but got %dD %s %s tensor"
             % (lengths.dim(), lengths.device, lengths.dtype._scalar_type)
         )
-    if input.numel() == 0:
-        raise RuntimeError("Cannot pack empty tensors.")
     if lengths.numel() != input.size(1):
         raise RuntimeError(
             f"Expected `len(lengths)` to be equal to batch_size, but got {lengths.numel()} (batch_size={input.size(1)})"

@@ -181,8 +181,8 @@ def _convert(x: Any, layout: Any, block: tuple[int, int], inner: int) -> Any:
     if isinstance(x, SparseTensor):
         batch = 0 if is_coo(x) else batch_dims(x)
     if batch:
-        dense = x if x.layout is torch.strided else to_dense(x)
-        found = [_convert(m, layout, block, inner) for m in dense.flatten(0, batch - 1)]
+        matrices = _each(x) if is_compressed(x) else x.flatten(0, batch - 1)  # a COO tensor has none: batch is 0
+        found = [_convert(m, layout, block, inner) for m in matrices]
         if len({m._parts[1].shape[0] for m in found}) > 1:
             raise RuntimeError("Expect the same number of specified elements per batch.")
         heads, others, values = (torch.stack(p).unflatten(0, x.shape[:batch]) for p in zip(*(m._parts for m in found)))

@@ -59,7 +59,12 @@ def _copy_(x: Any, source: Any, non_blocking: bool = False) -> Any:
                 "torch.copy_: copy of sparse compressed tensors having different layouts is not supported. self layout "
                 "is %s and src layout is %s" % (_t.layout_name(x.layout), _t.layout_name(source.layout))
             )
-        raise RuntimeError("copy_(): torchlite copies compressed tensors of the same layout and indices only")
+        if x._parts[2].shape != source._parts[2].shape or x._parts[0].shape != source._parts[0].shape:
+            raise RuntimeError(
+                "torch.copy_: only sparse compressed tensors with the same number of specified elements are supported."
+            )
+        index = x._parts[0].dtype
+        x._parts = (*(p.to(index, copy=True) for p in source._parts[:2]), x._parts[2])
     x._parts[2].copy_(source._parts[2])
     return x
 
@@ -170,7 +175,7 @@ def _transpose(x: Any, dim0: int, dim1: int) -> Any:
     if dim0 == dim1:
         return x
     n = batch_dims(x)
-    kind0, kind1 = ("Batch" if d < n else "Sparse" if d < n + 2 else "Dense" for d in (dim0, dim1))
+    kind0, kind1 = (("Batch", "Sparse", "Dense")[(n <= d) + (n + 2 <= d)] for d in (dim0, dim1))
     if kind0 != kind1:
         raise RuntimeError(
             "transpose(): can only transpose dimensions of the same type (Batch, Sparse, Dense), got %d(%s) and %d(%s)"
@@ -246,7 +251,7 @@ def _selects(name: str) -> Any:
                 "%s(): selecting sparse dimensions is not supported for batched sparse compressed tensors." % name
             )
         else:
-            return x.to_sparse().select(dim, index)
+            return to_coo(x).select(dim, index)
         return compressed(x.layout, heads, others, values, size)
 
     return select

@@ -212,7 +212,7 @@ class _Frame:
 class DefaultDeviceType:
     """The device type whose state is kept where no argument is on a device."""
 
-    _default_device_type = None
+    _default_device_type: str | None = None
 
     @staticmethod
     def set_device_type(device="cuda"):

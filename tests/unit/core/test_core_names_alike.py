@@ -133,6 +133,16 @@ def test_rows_of_a_profile_by_the_core_s_names():
         torchlite._C._profiler._RecordFunctionFast(1)
 
 
+def test_namespaces_can_be_imported():
+    from torchlite._C._autograd import SavedTensor  # noqa: F401
+    from torchlite._C._functions import AccumulateGrad  # noqa: F401
+    from torchlite._C._profiler import _ExperimentalConfig, _ExtraFields_PyCall
+
+    assert _ExperimentalConfig(trace_only=True).trace_only
+    with pytest.raises(NotImplementedError, match="torch._C._profiler._ExtraFields_PyCall"):
+        _ExtraFields_PyCall()
+
+
 def test_what_is_private_and_not_here_refuses():
     with pytest.raises(NotImplementedError, match="torch._efficientzerotensor: torchlite does not have it"):
         torchlite._efficientzerotensor((2,))

@@ -21,7 +21,7 @@ def test_a_value_comes_once():
     assert future.then(lambda f: f.wait() * 10).wait() == 20
     with pytest.raises(RuntimeError, match="Attempting to mark a completed Future as complete again"):
         future.set_result(3)
-    assert isinstance(later, Future) and isinstance(future, torch._C.Future) and torch.jit.Future is Future
+    assert isinstance(later, torch.Future) and isinstance(future, torch._C.Future) and torch.jit.Future is Future
 
 
 def test_errors(caplog):
