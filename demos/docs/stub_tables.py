@@ -120,6 +120,14 @@ class OpMethod(Op): ...
 
 class NodeBase:
     next: Any
+    seq: _int
+    outs: Any
+    metadata_: Any
+    pre_hooks: Any
+    post_hooks: Any
+    retain: Any
+    trace: Any
+    faces: Any
     def __init__(self, *args: Any) -> None: ...
     def __getattr__(self, name: _str) -> Any: ...
     def __setattr__(self, name: _str, value: Any) -> None: ...

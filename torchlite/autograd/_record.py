@@ -245,12 +245,15 @@ class OpNode(Node):
     def __init__(self, rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> None:
         _init_node(self, edges)
         self.rec = rec
-        self.kept: Any = [  # or FREED
-            ((None if saved_hooks else _saved(args[i])) or pack(args[i], False))
-            if args[i] is not None and (users is None or self.feeds(users))
-            else None
-            for _, i, users in rec.saved
-        ]
+        self.kept: Any = []  # or FREED
+        for _, i, users in rec.saved:
+            t = args[i]
+            if t is None or (users is not None and not self.feeds(users)):
+                self.kept.append(None)
+            elif saved_hooks or (pair := _saved(t)) is None:
+                self.kept.append(pack(t, False))
+            else:
+                self.kept.append(pair)
         self.plain: Any = [args[i] for _, i in rec.plain]  # or FREED
         if rec.extra:
             self._keep_more(rec, args)
@@ -394,7 +397,8 @@ class OpNode(Node):
         c, metas = self.make_context({}), self.input_meta
         g = grads[0] if rec.nresults == 1 else grads
         result: list[Tensor | None] = []
-        for n, fn in enumerate(rec.each):
+        each: Any = rec.each
+        for n, fn in enumerate(each):
             if self.next[n] is None:
                 result.append(None)
                 continue

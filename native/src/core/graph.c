@@ -214,7 +214,9 @@ static PyObject *kept(PyObject *m, PyObject *pair) {
   PyObject *o = PyTuple_GetItem(pair, 0), *version = PyTuple_GetItem(pair, 1);
   const TlTensor *t = (TlTensor *)o;
   if (!TL_CHECK(o) || t->meta || !PyLong_Check(version)) Py_RETURN_NONE;
-  return Py_NewRef(PyLong_AsLongLong(version) == version_of(t) ? o : Py_None);
+  const long long number = PyLong_AsLongLong(version);
+  if (number == -1 && PyErr_Occurred()) return NULL;
+  return Py_NewRef(number == version_of(t) ? o : Py_None);
 }
 
 /* conjugate(x) of a tensor or a number, as gradients need it: a real one is its own */

@@ -196,12 +196,12 @@ static inline v4f vm_normal_exp(v4f x) { /* exp(-x^2 / 2), 0 where it would be s
 
 static inline v4f vm_erf(v4f x) {
   v4f a = vm_clamp(vm_abs(x), 0.0f, 4.0f), z = a * a;
-  VM_LONG_POLY(p, z, -9.680137303e-06f, 1.127054480e-04f, -8.484711491e-04f, 5.221074881e-03f, -2.686544582e-02f,
-               1.128378275e-01f, -3.761263848e-01f, 1.283791671e-01f);
+  VM_POLY(p, z, -9.680137303e-06f, 1.127054480e-04f, -8.484711491e-04f, 5.221074881e-03f, -2.686544582e-02f,
+          1.128378275e-01f, -3.761263848e-01f, 1.283791671e-01f);
   p = v4_madd(p, a, a);
   /* from 1 on, by -log(1 - erf), which is nearly a parabola */
-  VM_LONG_POLY(q, a, 2.168332533e-05f, -4.412950394e-04f, 4.204358111e-03f, -2.520770934e-02f, 1.084177114e-01f,
-               6.332207002e-01f, 1.129578014e+00f, -1.879522147e-04f);
+  VM_POLY(q, a, 2.168332533e-05f, -4.412950394e-04f, 4.204358111e-03f, -2.520770934e-02f, 1.084177114e-01f,
+          6.332207002e-01f, 1.129578014e+00f, -1.879522147e-04f);
   q = v4_const(1.0f) - vm_exp(-q);
   return vm_copysign(v4_select((v4i)(a < v4_const(1.0f)), p, q), x);
 }

@@ -82,3 +82,18 @@ def test_transforms_of_real_numbers(dims):
         want = getattr(torch.fft, name)(x, dim=dims)
         assert got.stride() == want.stride()
         torch.testing.assert_close(torch.tensor(got.tolist(), dtype=torch.complex128), want)
+
+
+ROWS = [((32, 1, 40, 1), (1, 33, 1, 31)), ((3, 1, 5, 1), (3, 70, 1, 7)), ((1, 17, 1), (9, 17, 130)), ((90, 1), (90, 3))]
+
+
+@pytest.mark.parametrize("types", [("float32", "float32"), ("float16", "float32"), ("int32", "int64")])
+@pytest.mark.parametrize("shapes", [*ROWS, ((2, 1, 1, 3), (1, 90, 4, 3)), ((5, 1, 6), (1, 300, 6))])
+def test_rows_that_repeat(shapes, types):
+    """Broadcast operands are gathered once for the chunks in which they come again."""
+    made = [torch.arange(torch.Size(s).numel()).reshape(s).to(getattr(torch, t)) % 97 for s, t in zip(shapes, types)]
+    a, b = (tl.tensor(x.tolist(), dtype=getattr(tl, t)).reshape(tuple(x.shape)) for x, t in zip(made, types))
+    assert (a * b).tolist() == (made[0] * made[1]).tolist()
+    assert tl.where(b > 5, a, b).tolist() == torch.where(made[1] > 5, *made).tolist()
+    flipped = b.transpose(0, 1).contiguous().transpose(0, 1)
+    assert (flipped - a).tolist() == (made[1] - made[0]).tolist()

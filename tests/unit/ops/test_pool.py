@@ -3,6 +3,7 @@
 import math
 
 import pytest
+import torchlite as tl
 from against_torch import check, fails_alike, torch
 
 SIZES = {1: (9,), 2: (9, 6), 3: (6, 5, 5)}
@@ -55,6 +56,19 @@ def test_adaptive(n, out):
         return
     check(lambda t, x: getattr(t.nn.functional, f"adaptive_avg_pool{n}d")(x * x, size), image(n), second=True)
     check(lambda t, x: getattr(t.nn.functional, f"adaptive_max_pool{n}d")(x, size, return_indices=True), image(n))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_average_of_everything(n):
+    x = torch.rand(2, 3, *(4, 5, 6)[-n:])
+    y, z = (
+        getattr(t.nn.functional, f"adaptive_avg_pool{n}d")(t.tensor(x.tolist()).requires_grad_(), 1)
+        for t in (tl, torch)
+    )
+    torch.testing.assert_close(torch.tensor(y.tolist()), z.detach())
+    assert y.stride() == z.stride()
+    if n > 1:
+        assert y.grad_fn.name() == z.grad_fn.name() == "MeanBackward1"
 
 
 def test_unpool_and_fractional():
