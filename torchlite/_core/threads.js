@@ -96,20 +96,18 @@ globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
     exports.publish(base, parts);
     return 1;
   };
-  const calls = [
-    start,
-    () => exports.claim(),
-    () => exports.stop() ?? 0,
-    finish,
-    (order) => copy(order, shared, pyodide._module.HEAPU8) ?? 0,
-  ];
+  const collect = (order) => {
+    copy(order, shared, pyodide._module.HEAPU8);
+    return 1;
+  };
+  const calls = [start, () => exports.claim(), () => exports.stop(), finish, collect];
   // never lets an exception into WebAssembly that waits for the answer
   const call = (what, order) => {
     try {
       return calls[what](order);
     } catch {
-      close();
-      return what === 3 ? 1 << 31 : what - 1;
+      if (what === 3) close();
+      return [0, -1, 0, 1 << 31, 0][what];
     }
   };
 

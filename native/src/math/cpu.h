@@ -10,12 +10,11 @@
 static inline bool tl_x86_v3(void) {
   static int known = -1;
   const unsigned want = 1u << 12 | 1u << 27 | 1u << 28 | 1u << 29; /* FMA, OSXSAVE, AVX, F16C */
-  unsigned a, b, c, d, state, high;
+  unsigned a, b, c, d, state = 0, high;
   if (known >= 0) return known;
-  known = __get_cpuid(1, &a, &b, &c, &d) && (c & want) == want && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 5 & 1;
-  if (!known) return false;
-  __asm__("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
-  known = (state & 6) == 6;
+  if (__get_cpuid(1, &a, &b, &c, &d) && (c & want) == want && __get_cpuid_count(7, 0, &a, &b, &c, &d) && b >> 5 & 1)
+    __asm__("xgetbv" : "=a"(state), "=d"(high) : "c"(0));
+  known = (state & 6) == 6; /* at once, as threads may ask at the same time */
   return known;
 }
 #endif

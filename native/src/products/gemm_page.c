@@ -7,7 +7,7 @@
 #include "products/gemm_page.h"
 #include "products/gemm_split.h"
 
-enum { MAX_PARTS = TL_PAGE_MOST, MAX_COPIES = 12 + MAX_PARTS, ALIGN = 64, ELEMENT = 4, MOST = 1 << 29, WORTH = 4 };
+enum { MAX_PARTS = TL_PAGE_MOST, MAX_COPIES = 12 + MAX_PARTS, ALIGN = 64, ELEMENT = 4, MOST = 1 << 28, WORTH = 4 };
 
 /* what JavaScript does at the start and at the end of a job (torchlite/_core/threads.js) */
 typedef struct {
@@ -233,6 +233,7 @@ static bool order_batch(Job *j) {
   TlGemm first = *g; /* the others lie as far from it as from g */
   first.a = move_operand(j, &g->a, sa, g->m, g->k);
   first.b = move_operand(j, &g->b, sb, g->n, g->k);
+  first.row_bias = place_list(j, g->row_bias, g->m * ELEMENT);
   first.col_bias = place_list(j, g->col_bias, g->n * ELEMENT);
   batch.shape = place_list(j, batch.shape, words);
   batch.as = place_list(j, batch.as, words);
@@ -249,8 +250,8 @@ static bool order_batch(Job *j) {
   return true;
 }
 
-/* after the job: results of the parts whose bits are set come back */
-static void collect(Job *j, uint32_t parts) {
+/* After the job: results of the parts whose bits are set come back. -1 if they did not. */
+static int collect(Job *j, uint32_t parts) {
   j->out.count = 0;
   for (int p = 1; p < j->s->parts; p++)
     if (parts >> p & 1) {
@@ -258,9 +259,13 @@ static void collect(Job *j, uint32_t parts) {
       j->out.copy[j->out.count].to = address(j->block[p].home);
       j->out.copy[j->out.count++].bytes = (uint32_t)block_bytes(&j->block[p]);
     }
-  if (j->out.count) tl_page(TL_PAGE_COLLECT, &j->out);
+  if (j->out.count && !tl_page(TL_PAGE_COLLECT, &j->out)) {
+    PyErr_SetString(PyExc_RuntimeError, "the results of the page's workers could not be copied");
+    return -1;
+  }
   for (int p = 1; p < j->s->parts; p++)
     if ((parts >> p & 1) && !j->block[p].in_place) exchange(j->s, p, &j->block[p], true);
+  return 0;
 }
 
 static int run_job(Job *j) {
@@ -273,7 +278,7 @@ static int run_job(Job *j) {
   const bool late = theirs & TL_PAGE_LATE;
   theirs &= (TL_PAGE_LATE - 1) & ~mine;
   tl_learn(theirs && !late);
-  if (!rc) collect(j, theirs);
+  if (!rc) rc = collect(j, theirs);
   for (int p = 1; p < s->parts && !rc; p++)
     if (!((mine | theirs) >> p & 1)) rc = tl_split_run(s, p);
   return rc;

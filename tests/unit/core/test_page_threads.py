@@ -5,6 +5,7 @@ import sys
 import pytest
 import torchlite as torch
 
+F = torch.nn.functional
 pytestmark = pytest.mark.skipif(sys.platform != "emscripten", reason="a page's workers")
 
 if sys.platform == "emscripten":
@@ -67,6 +68,66 @@ def test_many_workers():
     want = started(4)
     assert page._pool.workers() == 3
     assert torch.equal(product(), want)
+
+
+# the caller comes back when workers have done all parts but its own
+PATIENT = """(debug) => {
+    const start = debug.calls[0];
+    debug.calls[0] = (order) => {
+        const started = start(order);
+        const end = performance.now() + 5000;
+        while (started && !debug.exports.finished(0) && performance.now() < end) {}
+        return started;
+    };
+}"""
+
+
+def convolution(x, w, **options):
+    """The result and all gradients."""
+    x, w, bias = torch.randn(x), torch.randn(w), torch.randn(w[0])
+
+    def run():
+        leaves = [t.detach().requires_grad_() for t in (x, w, bias)]
+        y = F.conv2d(*leaves, **options)
+        return (y, *torch.autograd.grad(y, leaves, torch.linspace(-1, 1, y.numel()).view(y.shape)))
+
+    return run
+
+
+def cases():
+    a, b, c = torch.randn(300, 290), torch.randn(290, 310), torch.randn(300, 310)
+    tall, q = torch.randn(1900, 64), torch.randn(6, 9, 130, 20)
+    long, wide = torch.randn(9500, 90), torch.randn(40, 9500)
+    yield "columns", lambda: a @ b
+    yield "a transposed operand", lambda: a.t() @ c
+    yield "rows", lambda: tall @ b[:64, :90]
+    yield "added to", lambda: torch.addmm(c, a, b)
+    yield "a bias", lambda: F.linear(a, b.t().contiguous(), c[0])
+    yield "a batch", lambda: q @ q.transpose(-1, -2)
+    yield "a batch that repeats", lambda: q @ q[:, :1].transpose(-1, -2)
+    yield "dot products", lambda: F.linear(a[:40], torch.cat([b, b], 1).t().contiguous())
+    yield "deep", lambda: wide @ long
+    yield "convolution of images", convolution((5, 16, 31, 33), (24, 16, 3, 3), padding=1)
+    yield "convolution with a stride", convolution((3, 16, 64, 64), (32, 16, 3, 3), stride=2, padding=1)
+    yield "convolution of groups", convolution((2, 32, 40, 40), (64, 16, 3, 3), groups=2)
+
+
+def test_all_that_workers_compute():
+    import js
+
+    started()
+    debug = page._pool.debug
+    js.eval(PATIENT)(debug)
+    torch.manual_seed(0)
+    for name, run in cases():
+        torch._C.set_threads(1)
+        want = run()
+        torch._C.set_threads(2)
+        debug.exports.publish(0, 1)  # no part of an earlier product
+        got = run()
+        pairs = zip(want, got) if isinstance(want, tuple) else [(want, got)]
+        assert all(torch.equal(x, y) for x, y in pairs), name
+        assert debug.exports.results(), name
 
 
 SPOIL = """(pyodide, debug) => {
