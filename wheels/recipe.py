@@ -278,8 +278,9 @@ def packed(files: dict[str, bytes]) -> dict[str, bytes]:
 RARE = (
     ("distributions",),
     ("fx",),
-    """_custom_op _dynamo _functorch _higher_order_ops _lobpcg _subclasses distributed jit masked multiprocessing nested
-    quasirandom signal sparse testing utils/tensorboard""".split(),
+    """_core/c_autograd _core/c_profiler _core/c_switches _custom_op _dynamo _functorch _higher_order_ops _library
+    _lobpcg _prims_common _subclasses distributed jit library masked multiprocessing nested nn/attention quasirandom
+    signal sparse testing utils/flop_counter utils/tensorboard utils/weak""".split(),
 )
 
 

@@ -167,9 +167,7 @@ def _saved_tensors_hooks_enable() -> None:
 
 def _get_sequence_nr() -> int:
     """How many nodes were made."""
-    from ..autograd import _node
-
-    return _node._seq[0]
+    return _C.last_node()
 
 
 def _get_current_graph_task_keep_graph() -> bool:
