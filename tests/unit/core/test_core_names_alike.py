@@ -107,6 +107,7 @@ torch._C._autograd._unsafe_set_version_counter((torch.ones(2),), (1, 2))
 x = torch.ones(2).add_(1); p = torch.autograd._unsafe_preserve_version_counter(x); p.__enter__(); x.add_(1);
     p.__exit__(None, None, None); x._version
 torch._C._autograd._saved_tensors_hooks_is_enabled(), torch._C._autograd._profiler_enabled()
+f = torch._C._autograd._get_sequence_nr; n = f(); y = torch.ones(2, requires_grad=True) * 2 + 1; f() - n
 torch._C._stash_obj_in_tls('k', 3); torch._C._is_key_in_tls('k'), torch._C._get_obj_in_tls('k')
 x = torch.ones(2); w = torch._C._WeakTensorRef(x); r = [w.expired()]; del x; r + [w.expired()]
 x = torch.ones(2); torch._C._set_cached_tensors_enabled(True); torch._C._add_cached_tensor(x);
