@@ -17,8 +17,12 @@ void tl_learn(bool helped) {
 
 #if defined(__wasm__) || defined(_WIN32)
 
-static bool busy;
+#if defined(_WIN32)
+int tl_threads(void) { return 1; }
+#else
+static bool busy; /* a job of the page's workers runs */
 int tl_threads(void) { return busy ? 1 : wanted; }
+#endif
 bool tl_in_pool(void) { return false; }
 void *tl_part_malloc(uint64_t nbytes) { return tl_malloc(nbytes); }
 void tl_part_free(void *p) { tl_free(p); }
