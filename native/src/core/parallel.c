@@ -71,6 +71,7 @@ static PyObject *set_page(PyObject *m, PyObject *args) {
   page = (int (*)(int, const void *))(uintptr_t)function;
   page_memory = memory;
   lost = false;
+  in_vain = pass_by = 0; /* what earlier workers did says nothing of these */
   Py_XDECREF(starter);
   starter = start == Py_None ? NULL : Py_NewRef(start);
   Py_RETURN_NONE;
