@@ -225,8 +225,11 @@ def _named(ov: Any, args: Any) -> tuple[str, Any] | None:
     return func._schema.name.replace("::_adaptive", "::adaptive"), taken
 
 
+_AVERAGES = ("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
+
+
 class _Whole(TorchFunctionMode):
-    """Sees einsum, which is a Python function here."""
+    """Sees einsum and adaptive averages, which are Python functions here."""
 
     def __init__(self, state: Any) -> None:
         super().__init__()
@@ -235,6 +238,8 @@ class _Whole(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if func is torch.einsum and len(args) > 1 and isinstance(args[0], str):
             return self._state.einsum(func, args)
+        if getattr(func, "__name__", "") in _AVERAGES:
+            return self._state.average(func, *args, **(kwargs or {}))
         return func(*args, **(kwargs or {}))
 
 
@@ -289,6 +294,16 @@ class TracingState:
         for r in result if isinstance(result, (list, tuple)) else (result,):
             self.graph._made(node, r)
         return result
+
+    def average(self, func: Any, input: Any, output_size: Any) -> Any:
+        dims = int(func.__name__[-2])
+        sizes = [output_size] * dims if isinstance(output_size, int) else list(output_size)
+        sizes = [old if new is None else new for new, old in zip(sizes, input.shape[-len(sizes) :])]
+        self._switch(False)
+        try:
+            return self._note("aten::" + func.__name__, (input, sizes), lambda: func(input, output_size))
+        finally:
+            self._switch(True)
 
     def einsum(self, func: Any, args: Any) -> Any:
         operands = args[1] if isinstance(args[1], (list, tuple)) else args[1:]
