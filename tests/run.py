@@ -69,7 +69,9 @@ def run(
 ) -> tuple[int, str]:
     """Runs a command, showing its output; returns the status and the text."""
     say("$", " ".join(os.path.relpath(c, ROOT) if c.startswith(str(ROOT)) else c for c in cmd))
-    full = {**os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
+    # One arena of malloc: a process with threads opens others, each 128 MB of addresses that nothing is in, and
+    # tests/hostile counts addresses.
+    full = {"MALLOC_ARENA_MAX": "1", **os.environ, "PYTHONPATH": str(ROOT), **(env or {})}
     process = subprocess.Popen(cmd, cwd=cwd, env=full, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     assert process.stdout
     watchdog = threading.Timer(timeout, process.kill)
