@@ -90,8 +90,20 @@ def test_what_waits_keeps_little_memory():
         assert [r.cpu().isfinite().all().item() for r in results] == [True] * 40
         return after
 
-    for f in (lambda x: x @ w, lambda x: torch.relu(x @ w), lambda x: 100 * x.mean(), lambda x: x[0, 0] * 2):
+    forms = (lambda x: x @ w, lambda x: torch.relu(x @ w), lambda x: 100 * x.mean(), lambda x: x[0, 0] * 2)
+    for f in forms:
         assert kept(f) < 60 << 20
+    failing = []  # they can never run
+    for _ in range(20):
+        row = torch.ones(4, device=D)[torch.tensor([9], device=D) + 0]
+        failing.append(row.sum() * 2)
+        for read in (row.tolist, failing[-1].item):
+            with pytest.raises(IndexError):
+                read()
+    for f in forms:
+        assert kept(f) < 60 << 20
+    with pytest.raises(IndexError):
+        failing[0].item()
 
 
 @pytest.mark.slow

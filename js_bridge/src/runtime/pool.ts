@@ -48,6 +48,9 @@ const MIN_CLASS = 256;
  * activations and takes as much in the next, and memory from the driver is slow (a step of GPT-2 on an H200 took 270 ms
  * where free lists held 512 MiB, 175 ms where they held up to the peak). PyTorch's allocator gives nothing back by
  * itself.
+ *
+ * Sizes that take turns need more than the peak. What was destroyed and had to be made again raises the limit by as
+ * much, up to twice the peak: a buffer of 400 MiB takes the driver 8 ms, as long as a product of such a size.
  */
 const CACHE_LIMIT = 512 * 1024 * 1024;
 const COARSE = 1 << 20;
@@ -89,6 +92,9 @@ export class Pool {
   #onFailure: (error: OutOfMemoryError) => void = () => undefined;
   #cached = 0;
   #usedPeak = 0;
+  /** How many buffers of a size were destroyed and not made again, and the bytes of those that were. */
+  readonly #trimmed = new Map<number, number>();
+  #regretted = 0;
   #allocated = 0;
   #allocatedPeak = 0;
   #reserved = 0;
@@ -192,8 +198,9 @@ export class Pool {
   /** Destroys the buffers on the free lists; returns their bytes. */
   emptyCache(): number {
     const before = this.#cached;
-    this.#usedPeak = this.#used;
     this.#trim(0);
+    this.#forget();
+    this.#usedPeak = this.#used;
     return before - this.#cached;
   }
 
@@ -202,7 +209,13 @@ export class Pool {
     this.#free.clear();
     this.#doomed = [];
     this.#doomedBytes = 0;
+    this.#forget();
     this.#cached = this.#usedPeak = this.#allocated = this.#reserved = this.#retiring = this.#live = 0;
+  }
+
+  #forget(): void {
+    this.#trimmed.clear();
+    this.#regretted = 0;
   }
 
   /** Bytes of the buffers that are given out. */
@@ -213,7 +226,8 @@ export class Pool {
   /** What the free lists may hold once `more` bytes are given out. */
   #room(more = 0): number {
     const used = this.#used + more;
-    const most = this.#usedPeak + Math.max(this.#cacheLimit, this.#usedPeak / 4);
+    const spare = Math.min(this.#usedPeak / 4 + this.#regretted, this.#usedPeak);
+    const most = this.#usedPeak + Math.max(this.#cacheLimit, spare);
     return Math.max(0, Math.min(Math.max(most - used, this.#cacheLimit), this.#budget - used));
   }
 
@@ -231,6 +245,11 @@ export class Pool {
         `[${what}] a buffer of ${bytesText(bytes)} is over this device's limit of ${bytesText(limits.maxBufferSize)} ` +
           "per buffer (maxBufferSize) - split the tensor",
       );
+    }
+    const trimmed = this.#trimmed.get(size) ?? 0;
+    if (trimmed > 0) {
+      this.#trimmed.set(size, trimmed - 1);
+      this.#regretted = Math.min(this.#regretted + size, this.#usedPeak);
     }
     this.#trim(this.#room(size));
     if (this.#doomedBytes > 0 && (this.#reserved + size > this.#budget || this.#doomedBytes > CACHE_LIMIT))
@@ -294,6 +313,7 @@ export class Pool {
         const buffer = list.shift();
         if (!buffer) break;
         this.#cached -= size;
+        this.#trimmed.set(size, (this.#trimmed.get(size) ?? 0) + 1);
         retired += this.#destroy(buffer);
       }
       if (list.length === 0) this.#free.delete(size);

@@ -7,7 +7,8 @@
  * When it is done is chance, so the results must be the same bit for bit. Integers are: constants or not, they are
  * exact. Floats need not be: a compiler replaces the division by a constant by a product, and joins constants in its
  * own way. So no float is made a constant: words that are floats stay in the uniform block, and kernels that compute
- * floats from integers (a mean from its row's length), or count in floats, stay general.
+ * floats from integers (a mean from its row's length), or count in floats, stay general. Floats may therefore differ
+ * among the dispatches that a kernel is compiled for: an optimizer's step changes them each time.
  */
 import type { DeviceHolder } from "./device";
 import type { KernelSource, WordName } from "./kernel";
@@ -64,9 +65,10 @@ export class Specialised {
     const most = this.#uses ?? (this.#holder.software ? 0 : USES);
     if (most === 0 || count === 0 || workgroups < WORKGROUPS || kernel.words.length !== count) return kernel;
     let hash = id;
-    for (let i = 0; i < count; i++) hash = (Math.imul(hash, 31) + words[from + i]!) | 0;
+    for (let i = 0; i < count; i++)
+      if (kernel.words[i]!.type !== "f32") hash = (Math.imul(hash, 31) + words[from + i]!) | 0;
     let list = this.#known.get(hash);
-    const known = list?.find((k) => k.id === id && same(k.words, words, from));
+    const known = list?.find((k) => k.id === id && same(k.words, kernel.words, words, from));
     if (known) {
       if (known.compiled) return known.compiled;
       known.uses += workgroups >= LARGE ? 4 : 1;
@@ -120,8 +122,9 @@ export class Specialised {
   }
 }
 
-function same(a: Uint32Array, words: Uint32Array, from: number): boolean {
-  for (let i = 0; i < a.length; i++) if (a[i] !== words[from + i]) return false;
+/** Whether the integers among the words are the same; floats stay uniform words (a step size, say). */
+function same(a: Uint32Array, names: readonly WordName[], words: Uint32Array, from: number): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] !== words[from + i] && names[i]!.type !== "f32") return false;
   return true;
 }
 

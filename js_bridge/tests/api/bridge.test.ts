@@ -60,9 +60,15 @@ describe.skipIf(!gpu)("bridge", () => {
     expect(submits()).toBe(before);
     bridge.run(1024, words.length, "enough");
     expect(submits()).toBe(before + 1);
+    for (let i = 0; i < 31; i++) bridge.run(1024, words.length, "enough");
+    expect(submits()).toBe(before + 1); // the GPU has work: now twice as many go together
     bridge.run(1024, words.length, "enough");
-    expect([...new Float32Array((await bridge.read(slot, 0, 16)).slice().buffer)]).toEqual([17, 17, 17, 17]);
     expect(submits()).toBe(before + 2);
+    bridge.run(1024, words.length, "enough");
+    expect([...new Float32Array((await bridge.read(slot, 0, 16)).slice().buffer)]).toEqual([49, 49, 49, 49]);
+    expect(submits()).toBe(before + 3);
+    for (let i = 0; i < 16; i++) bridge.run(1024, words.length, "enough");
+    expect(submits()).toBe(before + 4); // a read emptied the queue
     bridge.free(slot);
   });
 

@@ -173,6 +173,33 @@ describe.skipIf(!gpu)("pool", () => {
     expect(pool.stats.reserved).toBe(8 * MiB); // the peak since then
   });
 
+  it("keeps more of what it destroyed and had to make again, up to twice the peak", async () => {
+    const { pool } = await open();
+    pool.cacheLimit = MiB;
+    const step = (): void => {
+      // sizes that take turns: each needs the peak, and none can use another's buffers
+      for (const each of [8 * MiB, 10 * MiB, 12 * MiB]) {
+        const taken = [pool.take(each), pool.take(each)];
+        for (const buffer of taken) pool.give(buffer, each);
+      }
+    };
+    for (let i = 0; i < 6; i++) step();
+    expect(pool.stats.reservedPeak).toBeLessThanOrEqual(48 * MiB);
+    pool.emptyCache();
+    const turns = (): void => {
+      for (const each of [8 * MiB, 7 * MiB]) pool.give(pool.take(each), each);
+    };
+    turns();
+    const { created } = pool.stats;
+    turns();
+    expect(pool.stats.created).toBeGreaterThan(created); // over the limit: one of them was destroyed
+    turns();
+    const settled = pool.stats.created;
+    turns();
+    expect(pool.stats.created).toBe(settled);
+    expect(pool.stats.reserved).toBe(15 * MiB);
+  });
+
   it("does not hand out a buffer that turned out to have no memory", async () => {
     const r = await open();
     const device = r.holder.device,

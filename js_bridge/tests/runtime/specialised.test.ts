@@ -52,7 +52,7 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
     await transposed(r, 64, 48, 2, 6);
     expect(r.recorder.specialised.made).toBe(1);
     await transposed(r, 48, 64, 2, 2);
-    await transposed(r, 64, 48, -0.5, 2);
+    await transposed(r, 64, 48, -0.5, 6); // another float is no other kernel
     expect(r.recorder.specialised.made).toBe(1);
     await transposed(r, 64, 48, 2, 1);
     await r.reset();
@@ -91,7 +91,7 @@ describe.skipIf(!gpu)("kernels for words that come again", () => {
       }
       expect((await floats(r, o, 4096)).every((v) => Number.isNaN(v))).toBe(true);
     }
-    expect(r.recorder.specialised.made).toBe(3);
+    expect(r.recorder.specialised.made).toBe(2); // one for both
   });
 
   it("that do not compile with constants stay general", async () => {

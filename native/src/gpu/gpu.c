@@ -346,10 +346,16 @@ int gpu_limit_pinned(void) {
       b = b->next;
       continue;
     }
-    if (!gpu_ready(b)) { /* it stays pending, and a read raises the error; only interrupts are raised now */
+    Py_INCREF(b);
+    bool ready = gpu_ready(b) != 0;
+    if (!ready && b->pending && b->pending->pins_much) { /* it stays pending for good, so it must not count */
+      b->pending->pins_much = false;
+      pinning--;
+    }
+    Py_DECREF(b);
+    if (!ready) { /* a read raises the error; only interrupts are raised now */
       if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
       PyErr_Clear();
-      return 0;
     }
     b = oldest;
   }
