@@ -15,7 +15,7 @@ from typing import Any
 from . import _C, ops as _declared
 from ._core import absent as _absent, absent_ops as _absent_ops, function_schema as _schemas
 from ._core.function_schema import FunctionSchema
-from ._core.overload_names import ALIAS_FORMS, INPLACE_NAMES, OUT_NAMES, PRIVATE
+from ._core.overload_names import ALIAS_FORMS, INPLACE_NAMES, OUT_NAMES, OWN, PRIVATE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def _add_declaration(spec: Any) -> None:
         schema = ov.schema
         head = schema.partition("(")[0]
         name, _, overload = head.partition(".")
-        if name.startswith("_") and name not in PRIVATE or "python" in spec.tags.split() and head != "copy_":
+        own = name.startswith("_") and (name not in PRIVATE if spec.namespace else name in OWN)
+        if own or "python" in spec.tags.split() and head != "copy_":
             continue
         if "*, Generator? generator=None, ScalarType" in schema and name != "normal":
             _add(_without_generator(schema), ov)

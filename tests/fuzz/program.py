@@ -201,10 +201,14 @@ def other_picks(torch: Any, seed: int) -> Any:
             eps = 1e-9 if exact else 4 * EPS[str(given.dtype).removeprefix("torch.")]
             noise = torch.rand(near.shape, dtype=torch.float64, generator=generator) * eps
             near = near + (noise * (near.detach().abs() + 1)).nan_to_num(0, 0, 0).to(near.dtype)
+            if func.__name__ in ("argsort", "kthvalue", "sort", "topk"):  # to these, NaN is the largest number
+                near = near.where(~near.isnan(), (torch.finfo(near.dtype).max * (1 - noise)).to(near.dtype))
             found = func(near, *args[1:], **kwargs)
-            if not exact or isinstance(found, torch.Tensor):
+            if isinstance(found, torch.Tensor):
                 return found
-            return found[0].round().to(given.dtype), found[1]
+            if exact:
+                return found[0].round().to(given.dtype), found[1]
+            return found[0].where(found[0] < torch.finfo(near.dtype).max / 2, float("nan")), found[1]
 
     return Picks()
 

@@ -81,15 +81,12 @@ ALIAS_FORMS: dict[str, dict[str, str | None]] = {
     "special_softmax": {"int": "default", "int_out": None},
     "special_log_softmax": {"int": None, "int_out": None},  # its dtype is a keyword in PyTorch
 }
-# names with a leading _ that PyTorch has too; others are torchlite's own
+# names with a leading _ among torchlite's own ones (in a namespace) that PyTorch has in torch.ops.aten
 PRIVATE = frozenset(
-    """_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _cdist_forward _conj
-    _conj_physical _chunk_cat _embedding_bag _fft_c2c _fft_c2r _fft_r2c _fused_rms_norm _fused_rms_norm_backward
-    _local_scalar_dense _log_softmax _linalg_check_errors _linalg_det _linalg_eigh _linalg_slogdet
-    _linalg_solve_ex _linalg_svd _conj_copy _neg_view_copy _grouped_mm _log_softmax_backward_data
-    _native_batch_norm_legit _native_batch_norm_legit_no_training _neg_view _pdist_forward _prelu_kernel
-    _prelu_kernel_backward _safe_softmax _sample_dirichlet _segment_reduce_backward _softmax
-    _softmax_backward_data _standard_gamma _standard_gamma_grad _to_copy _unique2 _unsafe_view
-    _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d
+    """_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _cdist_forward
+    _local_scalar_dense _pdist_forward _prelu_kernel _prelu_kernel_backward _segment_reduce_backward
+    _to_copy _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d
     _upsample_nearest_exact2d _upsample_nearest_exact3d""".split()
 )
+# and of those among PyTorch's (in torch itself) the ones that are torchlite's own
+OWN = frozenset("_cdist _conj_physical_ _t2 _unique_consecutive".split())

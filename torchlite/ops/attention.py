@@ -168,6 +168,16 @@ def _one_kernel(query, key, value, attn_mask):
     )
 
 
+def _with_heads_of(query, t):
+    """t with its heads (dim -3) repeated to as many as query has."""
+    wanted, heads = query.size(-3), t.size(-3)
+    if wanted == heads:
+        return t
+    if heads == 0 or wanted % heads:
+        raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
+    return t.repeat_interleave(wanted // heads, -3)
+
+
 @op(
     "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0, "
     "bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
@@ -187,12 +197,8 @@ def scaled_dot_product_attention(
     `is_causal` lets position i see the positions up to i;
     `enable_gqa` repeats the heads of key and value to those of query."""
     _check_attention(query, key, value, attn_mask, is_causal)
-    if enable_gqa and query.dim() >= 3 and query.shape[-3] != key.shape[-3]:
-        heads = query.shape[-3]
-        if heads % key.shape[-3] or heads % value.shape[-3]:
-            raise RuntimeError("Number of heads in key and value must divide the number of heads in ")
-        key = key.repeat_interleave(heads // key.shape[-3], -3)
-        value = value.repeat_interleave(heads // value.shape[-3], -3)
+    if enable_gqa:
+        key, value = _with_heads_of(query, key), _with_heads_of(query, value)
     dtype = query.dtype
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0

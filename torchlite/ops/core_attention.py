@@ -5,7 +5,7 @@ import math
 import torchlite as torch
 
 from ._declare import op
-from .attention import _attention_weights, _head_mask, _scores, backend
+from .attention import _attention_weights, _head_mask, _scores, _with_heads_of, backend
 
 
 def _fn(*schemas, **kw):
@@ -46,8 +46,7 @@ def _scaled_dot_product_attention_math(
 ):
     """Attention and its weights."""
     if enable_gqa:
-        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
-        value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
+        key, value = _with_heads_of(query, key), _with_heads_of(query, value)
     weights = _attention_weights(query, key, attn_mask, is_causal, _default_scale(query, scale))
     if dropout_mask is not None:  # of elements that are dropped
         kept = weights.masked_fill(dropout_mask.logical_not(), 0.0)

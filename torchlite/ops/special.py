@@ -381,8 +381,9 @@ def _plain(name, doc, sample=_line, body=None, formula=False):
     f = by_formula if formula else body or primitive
     f.__name__, f.__doc__, f.__module__ = "special_" + name, doc, __name__
     tags = "pointwise reference" if formula else "pointwise"
+    argument = "x" if name.startswith(("airy", "scaled", "spherical")) else "self"  # PyTorch's names of them
     declared = op(
-        f"special_{name}(Tensor self) -> Tensor", kernel="special_" + name, samples=sample, tags=tags, **_NODIFF
+        f"special_{name}(Tensor {argument}) -> Tensor", kernel="special_" + name, samples=sample, tags=tags, **_NODIFF
     )
     return declared(f)
 

@@ -4,6 +4,7 @@ import itertools
 import math
 
 import pytest
+import torchlite
 from against_torch import check, fails_alike, torch
 
 REAL = [torch.float32, torch.float64]
@@ -189,6 +190,17 @@ def test_attention(causal, masked, gqa):
         v,
         mask,
     )
+
+
+@pytest.mark.parametrize("heads", [0, 3])
+def test_attention_with_heads_that_do_not_divide(heads):
+    """PyTorch's process ends where there are none."""
+    q, k = torchlite.ones(1, 4, 3, 8), torchlite.ones(1, heads, 3, 8)
+    for f in (torchlite.nn.functional.scaled_dot_product_attention, torchlite._scaled_dot_product_attention_math):
+        with pytest.raises(RuntimeError, match="Number of heads in key and value must divide"):
+            f(q, k, k, enable_gqa=True)
+        with pytest.raises(IndexError, match="Dimension out of range"):
+            f(q[0, 0], q[0, 0], q[0, 0], enable_gqa=True)
 
 
 def test_attention_rows_that_see_nothing():
