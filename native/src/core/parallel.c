@@ -5,14 +5,15 @@
 
 static int wanted = 1; /* threads, with the caller's */
 
-static int in_vain, pass_by;
-bool tl_hopeful(void) {
-  if (pass_by) pass_by--;
-  return !pass_by;
+static int late_jobs; /* in which the threads did not help */
+static int skipped;   /* jobs to come that do without them */
+bool tl_threads_help(void) {
+  if (skipped) skipped--;
+  return !skipped;
 }
-void tl_learn(bool helped) {
-  if (helped) in_vain /= 2;
-  else if (++in_vain > 1) pass_by = 1 << tl_clamp(in_vain - 1, 1, 6);
+void tl_note_threads(bool helped) {
+  if (helped) late_jobs /= 2;
+  else if (++late_jobs > 1) skipped = 1 << tl_clamp(late_jobs - 1, 1, 6);
 }
 
 #if defined(__wasm__) || defined(_WIN32)
@@ -35,14 +36,14 @@ int tl_parallel(TlPart fn, void *job, int parts) {
 }
 
 #if defined(__wasm__)
-static int (*page)(int what, const void *order);
+static int (*page)(int command, const void *order);
 static uint32_t page_memory;
 static bool lost;         /* a worker is gone */
 static PyObject *starter; /* called once, by the first product that workers could take a part of */
 
-int tl_page(int what, const void *order) {
-  const int r = page(what, order);
-  lost |= what == TL_PAGE_FINISH && r < 0;
+int tl_page(int command, const void *order) {
+  const int r = page(command, order);
+  lost |= command == TL_PAGE_FINISH && r < 0;
   return r;
 }
 uint32_t tl_page_begin(void) {
@@ -71,7 +72,7 @@ static PyObject *set_page(PyObject *m, PyObject *args) {
   page = (int (*)(int, const void *))(uintptr_t)function;
   page_memory = memory;
   lost = false;
-  in_vain = pass_by = 0; /* what earlier workers did says nothing of these */
+  late_jobs = skipped = 0; /* what earlier workers did says nothing of these */
   Py_XDECREF(starter);
   starter = start == Py_None ? NULL : Py_NewRef(start);
   Py_RETURN_NONE;
@@ -86,7 +87,7 @@ static PyObject *set_page(PyObject *m, PyObject *args) {
 #include <time.h>
 #include <unistd.h>
 
-/* SPINS: looks at shared memory before a thread sleeps, some ten microseconds: waking one takes longer than that */
+/* SPINS: how often a thread looks at shared memory before it sleeps. That is some ten microseconds; waking it takes longer */
 enum { MAX_THREADS = 256, SPINS = 4000 };
 
 static int started; /* threads of the pool */
@@ -240,7 +241,7 @@ int tl_parallel(TlPart fn, void *job, int parts) {
     if (claimable(c)) atomic_fetch_sub(&left, (int)((c & 0xffff) - (c >> 16 & 0xffff)));
   }
   const bool lost = finish() != 0;
-  tl_learn(mine < parts && now() - done < 3 * (done - begin) / 2 + 100000);
+  tl_note_threads(mine < parts && now() - done < 3 * (done - begin) / 2 + 100000);
   busy = false;
   if (PyErr_Occurred() || (!lost && !atomic_load(&stopped) && tl_check_interrupt())) return -1;
   if (lost)

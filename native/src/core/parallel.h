@@ -19,11 +19,11 @@ typedef int (*TlPart)(void *job, int part); /* 0, or -1 if memory is missing or 
 /* fn(job, 0), ... fn(job, parts - 1), in any order, at most 65535. 0, or -1 with an exception set. */
 int tl_parallel(TlPart fn, void *job, int parts);
 
-/* Where other programs have the cores, threads come late, and waiting for them takes longer than doing without.
- * tl_learn says whether they helped; after two jobs in which they did not, the next ones do without, the more the
- * longer that lasts, up to 64 at a time. */
-bool tl_hopeful(void);
-void tl_learn(bool helped);
+/* Where other programs have the cores, threads start late, and waiting for them takes longer than doing without.
+ * tl_note_threads is told after each job whether they helped. After two jobs in which they did not, tl_threads_help is
+ * false for the next 2 jobs, then for 4, up to 64. */
+bool tl_threads_help(void);
+void tl_note_threads(bool helped);
 
 bool tl_in_pool(void); /* whether this thread belongs to the pool; other threads hold the GIL */
 /* NULL: no memory. With the GIL, torch.OutOfMemoryError is set. */
@@ -37,7 +37,7 @@ int tl_part_stopped(void);  /* -1: stop. With the GIL, an exception (KeyboardInt
  * results */
 enum { TL_PAGE_START, TL_PAGE_CLAIM, TL_PAGE_STOP, TL_PAGE_FINISH, TL_PAGE_COLLECT };
 enum { TL_PAGE_MOST = 30, TL_PAGE_LATE = 1 << 30 }; /* parts; workers were late. Negative: one of them is gone */
-int tl_page(int what, const void *order);
+int tl_page(int command, const void *order);
 uint32_t tl_page_begin(void); /* where the workers' memory is free. 0: no workers, or an exception. One job at a time */
 void tl_page_end(void);
 #endif

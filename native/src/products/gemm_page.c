@@ -9,7 +9,7 @@
 
 enum { MAX_PARTS = TL_PAGE_MOST, MAX_COPIES = 12 + MAX_PARTS, ALIGN = 64, ELEMENT = 4, MOST = 1 << 28, WORTH = 4 };
 
-/* what JavaScript does at the start and at the end of a job (torchlite/_core/threads.js) */
+/* What JavaScript copies at the start and at the end of a job (torchlite/_core/threads.js). */
 typedef struct {
   uint32_t need, parts, count; /* bytes of the workers' memory; parts; copies */
   struct {
@@ -17,12 +17,12 @@ typedef struct {
   } copy[MAX_COPIES];
 } Order;
 
-/* a part's results: sizes of what it computes, and where in c that begins */
+/* A part's results: their sizes, and where in c they begin. */
 typedef struct {
   int64_t images, rows, columns, image, row, column;
-  char *home;  /* where it comes back to: c itself, or memory from which it is put there */
-  uint32_t at; /* in the workers' memory */
-  bool in_place;
+  char *results; /* where they are copied to: c itself, or memory from which exchange() puts them into c */
+  uint32_t at;   /* in the workers' memory */
+  bool in_place; /* `results` is in c */
 } Block;
 
 typedef struct {
@@ -35,10 +35,10 @@ typedef struct {
 
 static uint32_t address(const void *p) { return (uint32_t)(uintptr_t)p; }
 static void *pointer(uint32_t at) { return (void *)(uintptr_t)at; }
-/* p, which lies as far from `from` as its copy from `to` */
+/* Where p is after a copy from `from` to `to`. */
 static void *moved(const void *p, const void *from, uint32_t to) { return pointer(to + (address(p) - address(from))); }
 
-/* reserves memory of the workers, and has it filled if there is something to copy */
+/* Reserves memory of the workers; `from` is copied there if it is not NULL. Gives the address. */
 static uint32_t place(Job *j, const void *from, int64_t bytes) {
   const uint32_t to = j->in.need;
   if (bytes > MOST - (int64_t)to) {
@@ -73,7 +73,7 @@ static void reach_list(Span *s, const int32_t *t, int64_t n) {
   s->low += low;
   s->high += high;
 }
-/* of rows (or columns) from `at` on, of n */
+/* What rows (or columns) from `at` to n read. */
 static Span span_of(const TlMat *m, int64_t at, int64_t n, int64_t k) {
   Span s = {0, 0};
   if (m->ioff) {
@@ -86,13 +86,13 @@ static Span span_of(const TlMat *m, int64_t at, int64_t n, int64_t k) {
   }
   return s;
 }
-/* a byte that is copied takes as long as one or two multiplications */
+/* A byte that is copied takes as long as one or two multiplications. */
 static bool worth(int64_t bytes_read, int64_t results, int64_t k) {
   return bytes_read + results * ELEMENT <= results * k / WORTH;
 }
 static int64_t bytes_of(Span s) { return (s.high - s.low + 1) * ELEMENT; }
 
-/* one operand with all its rows' offsets, but only these elements */
+/* Copies an operand: the elements of the span, and all of its offsets. */
 static TlMat move_operand(Job *j, const TlMat *m, Span s, int64_t n, int64_t k) {
   TlMat r = *m;
   const char *from = (const char *)m->p + s.low * ELEMENT;
@@ -128,12 +128,12 @@ static float *in_c(const TlGemm *g, int64_t image, int64_t row, int64_t column) 
   return (float *)g->c + image * g->c_image + row * g->c_rs + (g->coff ? g->coff[column] : column * g->c_cs);
 }
 
-/* between c and a block's memory; only the columns that the part computes */
+/* Copies between c and a block's memory: only the columns that the part computes. */
 static void exchange(const TlSplit *s, int part, const Block *b, bool to_c) {
   const TlGemm *g = &s->g;
   const int panel = tl_gemm_kinds[s->type].panel;
   const int64_t ppi = (g->n + panel - 1) / panel;
-  float *p = (float *)b->home;
+  float *p = (float *)b->results;
   for (int64_t im = 0; im < b->images; im++) {
     int64_t low = 0, high = b->columns;
     if (s->cut == TL_PANELS && b->columns == g->n) {
@@ -157,22 +157,22 @@ static void exchange(const TlSplit *s, int part, const Block *b, bool to_c) {
 /* Where the workers' parts leave their results. False: no memory. */
 static bool place_results(Job *j) {
   const TlSplit *s = j->s;
-  int64_t apart = 0;
+  int64_t outside = 0;
   for (int p = 1; p < s->parts; p++) {
     j->block[p] = block_of(s, p);
-    if (!j->block[p].in_place) apart += block_bytes(&j->block[p]);
+    if (!j->block[p].in_place) outside += block_bytes(&j->block[p]);
   }
-  if (apart && !(j->room = tl_malloc((uint64_t)apart))) return false;
+  if (outside && !(j->room = tl_malloc((uint64_t)outside))) return false;
   char *room = j->room;
   for (int p = 1; p < s->parts; p++) {
     Block *b = &j->block[p];
-    b->home = (char *)in_c(&s->g, b->image, b->row, b->column);
+    b->results = (char *)in_c(&s->g, b->image, b->row, b->column);
     if (!b->in_place) {
-      b->home = room;
+      b->results = room;
       room += block_bytes(b);
       if (s->g.accumulate) exchange(s, p, b, false);
     }
-    b->at = place(j, s->g.accumulate ? b->home : NULL, block_bytes(b));
+    b->at = place(j, s->g.accumulate ? b->results : NULL, block_bytes(b));
     TlGemm *g = &j->part[p].g;
     const int64_t skipped = b->image * b->rows * b->columns + (s->cut == TL_PANELS ? b->column : 0);
     g->c = pointer(b->at - (uint32_t)(skipped * ELEMENT));
@@ -242,10 +242,10 @@ static bool order_batch(Job *j) {
     const int64_t from = tl_split_at(s, p), to = tl_split_at(s, p + 1);
     Block *b = &j->block[p];
     *b = (Block){.images = to - from, .rows = g->m, .columns = g->n, .in_place = true};
-    b->home = (char *)g->c + from * each * ELEMENT;
-    b->at = place(j, g->accumulate ? b->home : NULL, block_bytes(b));
+    b->results = (char *)g->c + from * each * ELEMENT;
+    b->at = place(j, g->accumulate ? b->results : NULL, block_bytes(b));
     j->part[p] = (TlPagePart){.g = first, .batched = true, .batch = batch, .from = from, .to = to};
-    j->part[p].g.c = moved(g->c, b->home, b->at);
+    j->part[p].g.c = moved(g->c, b->results, b->at);
   }
   return true;
 }
@@ -256,7 +256,7 @@ static int collect(Job *j, uint32_t parts) {
   for (int p = 1; p < j->s->parts; p++)
     if (parts >> p & 1) {
       j->out.copy[j->out.count].from = j->block[p].at;
-      j->out.copy[j->out.count].to = address(j->block[p].home);
+      j->out.copy[j->out.count].to = address(j->block[p].results);
       j->out.copy[j->out.count++].bytes = (uint32_t)block_bytes(&j->block[p]);
     }
   if (j->out.count && !tl_page(TL_PAGE_COLLECT, &j->out)) {
@@ -277,7 +277,7 @@ static int run_job(Job *j) {
   theirs = (uint32_t)tl_page(TL_PAGE_FINISH, NULL);
   const bool late = theirs & TL_PAGE_LATE;
   theirs &= (TL_PAGE_LATE - 1) & ~mine;
-  tl_learn(theirs && !late);
+  tl_note_threads(theirs && !late);
   if (!rc) rc = collect(j, theirs);
   for (int p = 1; p < s->parts && !rc; p++)
     if (!((mine | theirs) >> p & 1)) rc = tl_split_run(s, p);
@@ -287,7 +287,7 @@ static int run_job(Job *j) {
 static Job job;
 int tl_split_all(TlSplit *s) {
   Job *j = &job;
-  const uint32_t base = s->type == TL_GEMM_F32 && tl_hopeful() ? tl_page_begin() : 0;
+  const uint32_t base = s->type == TL_GEMM_F32 && tl_threads_help() ? tl_page_begin() : 0;
   bool ordered = false;
   if (s->parts > MAX_PARTS) s->parts = MAX_PARTS;
   if (base) {

@@ -47,7 +47,7 @@ int tl_split_run(void *split, int part) {
 
 #if !defined(__wasm__)
 int tl_split_all(TlSplit *s) {
-  if (!tl_hopeful()) s->parts = 1;
+  if (!tl_threads_help()) s->parts = 1;
   return tl_parallel(tl_split_run, s, s->parts);
 }
 #endif
