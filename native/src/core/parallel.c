@@ -87,7 +87,8 @@ static PyObject *set_page(PyObject *m, PyObject *args) {
 #include <time.h>
 #include <unistd.h>
 
-/* SPINS: how often a thread looks at shared memory before it sleeps. That is some ten microseconds; waking it takes longer */
+/* SPINS: how often a thread looks at shared memory before it sleeps. That is some ten microseconds; waking it takes
+ * longer */
 enum { MAX_THREADS = 256, SPINS = 4000 };
 
 static int started; /* threads of the pool */
