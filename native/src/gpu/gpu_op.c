@@ -78,8 +78,14 @@ static bool result_layout(PyObject *const *a, int n, bool numbers_count, const t
                           const int64_t *shape, int *order, int64_t *strides) {
   const TlTensor *ops[MAX_OPERANDS];
   int inner[TL_MAX_DIMS], nops = 0;
-  for (int i = 0; i < n; i++)
-    if (TL_CHECK(a[i])) ops[nops++] = (const TlTensor *)a[i];
+  bool alike = true; /* nearly always: all of them are contiguous and of the result's shape */
+  for (int i = 0; i < n; i++) {
+    const TlTensor *t = (const TlTensor *)a[i];
+    if (!TL_CHECK(t)) continue;
+    ops[nops++] = t;
+    alike = alike && t->ndim == ndim && !memcmp(t->shape, shape, sizeof *shape * (size_t)ndim) && tl_is_contiguous(t);
+  }
+  if (alike && nops) return false;
   bool usual = pw_layout(nops, ops, !numbers_count || nops == n, common, ndim, shape, inner, strides);
   for (int i = 0; i < ndim && !usual; i++) order[i] = inner[ndim - 1 - i];
   return !usual;
