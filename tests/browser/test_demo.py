@@ -83,7 +83,7 @@ def test_train_draw_and_come_back_offline(visit, server, kind):
     page.click("#clear")
     page.draw("#pad", DIGITS[5], pointer="touch")
     assert read_drawing(page) == 5
-    assert page.eval("document.documentElement.scrollWidth <= innerWidth")
+    assert page.eval("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     page.screenshot(SHOTS / f"{kind}-phone.png", whole=True)
 
     server.stop()

@@ -55,7 +55,7 @@ def test_same_run_on_both_devices(visit, kind):
     assert gpu_answer == pytest.approx(answer, rel=1e-3)
     page.screenshot(SHOTS / f"{kind}-gpu.png", whole=True)
     page.resize(390, 844)
-    assert page.eval("document.documentElement.scrollWidth <= innerWidth")
+    assert page.eval("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     page.screenshot(SHOTS / f"{kind}-gpu-phone.png", whole=True)
     page.resize(1360, 1000)
 

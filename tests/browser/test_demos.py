@@ -16,7 +16,7 @@ def shoot(page, name):
     """The page at the width of a desktop and of a phone, on which nothing may be cut off."""
     page.screenshot(SHOTS / f"{page.kind}-{name}.png", whole=True)
     page.resize(390, 844)
-    assert page.eval("document.documentElement.scrollWidth <= innerWidth")
+    assert page.eval("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     page.screenshot(SHOTS / f"{page.kind}-{name}-phone.png", whole=True)
     page.resize(1280, 900)
     assert not [line for line in page.log if line.startswith("error")], page.log

@@ -193,7 +193,7 @@ def test_completion_keys_and_phone(playground, kind):
     page.resize(390, 844)
     for tab in ("files", "output", "editor"):
         page.click(f"#tab-{tab}")
-        assert page.eval("document.documentElement.scrollWidth <= innerWidth")
+        assert page.eval("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
         assert page.eval(f"document.querySelector('#panel-{tab}').checkVisibility()")
         page.screenshot(SHOTS / f"{kind}-playground-{tab}.png")
     run(page, "import torch\ntorch.eye(3)\nprint('done')\n")
@@ -368,7 +368,7 @@ def test_looks(playground, kind, dark):
     for width, height in ((1280, 800), (390, 844)):
         page.resize(width, height)
         page.screenshot(SHOTS / f"{kind}-playground-{'dark' if dark else 'light'}-{width}.png")
-        assert page.eval("document.documentElement.scrollWidth <= innerWidth")
+        assert page.eval("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
     poor = page.eval(CONTRAST)
     assert not poor, poor
 

@@ -112,7 +112,7 @@ VALUES = [
     ),
     Meant(
         "value|grad",
-        r"(logical_\w+|eq_|ne_|lt_|le_|gt_|ge_|sign_|fill_|zero_)\((?s:.*)(svdvals|svd|eigvalsh|eigh)\(",
+        r"(logical_\w+|eq_|ne_|lt_|le_|gt_|ge_|sign_|fill_|zero_|heaviside)\((?s:.*)(svdvals|svd|eigvalsh|eigh)\(",
         "",
         0,
         "equal singular values: each basis of their space gives a gradient of its own",
@@ -328,6 +328,13 @@ VALUES = [
     Meant("value|grad", r"gamma", "", 1e-7, "PyTorch's trigamma has ten digits"),
     Meant("value|grad", r"bessel_[jy][01]", "", 1e-6, "PyTorch's Bessel functions have nine digits"),
     Meant("value|grad", r"bessel_[jy][01]", r"PyTorch \[-?nan", 0, "PyTorch's Bessel functions are NaN at infinity"),
+    Meant(
+        "value",
+        r"bessel_[jy][01](?s:.*)\.(eq|ne|lt|le|gt|ge|sign|isnan|nan_to_num)_?\(",
+        r"PyTorch \[(0\.0|1\.0|False|True)",
+        0,
+        "PyTorch's Bessel functions are NaN at infinity, so it compares other numbers",
+    ),
     Meant(
         "value|grad",
         r"hardtanh|relu6",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 
 from .. import _C
+from .._core.errors import output_shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,6 +84,17 @@ SEARCH = (
     "whether out_int32 flag is True, but we got output tensor's dtype {o} and out_int32 flag is {narrow}"
 )
 QUANTILE = "quantile() out tensor must be same dtype as the input tensor"
+
+
+def written_over(x: Any, result: Any) -> Any:
+    """The result of an op that PyTorch runs in place, on `x`: it has the dtype and the shape of that."""
+    if result.shape != x.shape:
+        raise output_shape(x.shape, result.shape)
+    if result.dtype == x.dtype:
+        return result
+    if not _C.can_cast(result.dtype, x.dtype):
+        raise RuntimeError(UNCASTABLE.format(r=result.dtype._scalar_type, o=x.dtype._scalar_type))
+    return result.to(x.dtype)
 
 
 def castable(prefix: str, *parts: str) -> Callable[..., str | None]:

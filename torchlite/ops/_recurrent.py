@@ -11,8 +11,8 @@ import torchlite as torch
 
 from .. import _C
 from .._core import autocasting, dispatch_modes
-from .._core.errors import output_shape
 from ..nn.parameter import Parameter
+from ._out import written_over
 from .recurrent import GRU, LSTM, TANH
 
 TYPE_CHECKING = False
@@ -47,14 +47,6 @@ def _project_steps(x: Any, sizes: Sequence[int] | None, params: Params) -> list[
     return found
 
 
-def _added(hidden: Any, step: Any) -> Any:
-    """hidden + step, of hidden's shape: PyTorch adds the step in place."""
-    result = hidden + step
-    if result.shape != hidden.shape:
-        raise output_shape(hidden.shape, result.shape)
-    return result
-
-
 class Params:
     """Weights and biases of one layer in one direction; None where it has none."""
 
@@ -71,7 +63,7 @@ def _step(mode: int, step: Any, state: Any, params: Params) -> tuple[Any, Any]:
     """(next state, gates after their activations); a state is (h,), or (h, c) of an LSTM."""
     hidden = linear(state[0], params.w_hh, params.b_hh)
     if mode == LSTM:
-        i, f, g, o = _added(hidden, step).chunk(4, 1)
+        i, f, g, o = written_over(hidden, hidden + step).chunk(4, 1)
         i, f, g, o = torch.sigmoid(i), torch.sigmoid(f), torch.tanh(g), torch.sigmoid(o)
         c = f * state[1] + i * g
         h = o * torch.tanh(c)
@@ -79,10 +71,10 @@ def _step(mode: int, step: Any, state: Any, params: Params) -> tuple[Any, Any]:
     if mode == GRU:
         xr, xz, xn = step.chunk(3, 1)
         hr, hz, hn = hidden.chunk(3, 1)
-        r, z = torch.sigmoid(_added(hr, xr)), torch.sigmoid(_added(hz, xz))
+        r, z = torch.sigmoid(written_over(hr, hr + xr)), torch.sigmoid(written_over(hz, hz + xz))
         n = torch.tanh(xn + hn * r)
         return ((state[0] - n) * z + n,), (r, z, hn, n)
-    h = _added(hidden, step)
+    h = written_over(hidden, hidden + step)
     return (torch.tanh(h) if mode == TANH else torch.relu(h),), ()
 
 

@@ -3,11 +3,10 @@
 import math
 
 import torchlite as torch
-from .._core.errors import output_shape
 from .._core.dispatch_modes import all_examples
 from ._declare import op
 from ._loss import check_floating, class_shape, reduced, is_kernel_weight
-from ._out import FOUND, Out
+from ._out import FOUND, Out, written_over
 
 
 # ---- cross entropies -------------------------------------------------------------------------------------------------
@@ -46,17 +45,6 @@ def binary_cross_entropy(self, target, weight=None, reduction=1):
         raise RuntimeError("all elements of target should be between 0 and 1")
     loss = (target - 1) * torch.log1p(-self).clamp_min(-100) - target * self.log().clamp_min(-100)
     return reduced(loss if weight is None else loss * weight, reduction)
-
-
-def _written_over(x, result):
-    """The result of an op that PyTorch runs in place, on `x`: it has the dtype and the shape of that."""
-    if result.shape != x.shape:
-        raise output_shape(x.shape, result.shape)
-    if not torch.can_cast(result.dtype, x.dtype):
-        raise RuntimeError(
-            f"result type {result.dtype._scalar_type} can't be cast to the desired output type {x.dtype._scalar_type}"
-        )
-    return result.to(x.dtype)
 
 
 def _logits_grad(c, g):
@@ -106,10 +94,10 @@ def binary_cross_entropy_with_logits(self, target, weight=None, pos_weight=None,
     `pos_weight` scales the term of the positive class."""
     log_sigmoid = torch._C._nn.log_sigmoid(self)
     if pos_weight is not None:
-        log_sigmoid = _written_over(log_sigmoid, log_sigmoid * ((pos_weight - 1) * target + 1))
-    loss = _written_over(target, (1 - target) * self - log_sigmoid)
+        log_sigmoid = written_over(log_sigmoid, log_sigmoid * ((pos_weight - 1) * target + 1))
+    loss = written_over(target, (1 - target) * self - log_sigmoid)
     if weight is not None:
-        loss = _written_over(loss, loss * weight)
+        loss = written_over(loss, loss * weight)
     return reduced(loss, reduction)
 
 
