@@ -109,7 +109,7 @@ int tl_number(PyObject **v, PyObject **made) {
   PyObject *o = *v;
   int bytes;
   *made = NULL;
-  if (PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o)) return 1;
+  if (PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o)) return 1;
   if (TL_CHECK(o) || !tl_is_numpy_scalar(o)) return 0;
   char kind = tl_numpy_kind(o, &bytes);
   if (kind == 'i' || kind == 'u') *made = PyNumber_Index(o);

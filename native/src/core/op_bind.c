@@ -63,7 +63,7 @@ int tl_op_compile(Overload *ov) {
 
 /* ---- type checks */
 static inline bool is_int(PyObject *o) { return PyLong_Check(o) && !PyBool_Check(o); }
-static bool is_number(PyObject *o) { return PyFloat_Check(o) || PyLong_Check(o) || PyComplex_Check(o); }
+static bool is_number(PyObject *o) { return PyLong_Check(o) || PyFloat_Check(o) || PyComplex_Check(o); }
 static bool is_int_tensor(PyObject *o) {
   return TL_CHECK(o) && ((TlTensor *)o)->numel == 1 && ((TlTensor *)o)->ndim == 0 &&
          tl_is_integral(((TlTensor *)o)->dtype) && !((TlTensor *)o)->requires_grad;

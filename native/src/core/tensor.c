@@ -33,6 +33,12 @@ const char *const tl_cpp_type[TL_NUM_DTYPES] = {
 tl_dtype tl_default_dtype = TL_F32;
 PyTypeObject *tl_TensorBase, *tl_TensorClass;
 
+bool tl_is_tensor_subclass(PyTypeObject *type) {
+  /* what else arguments mostly are */
+  if (type == &PyLong_Type || type == &PyFloat_Type || type == &PyTuple_Type || type == Py_TYPE(Py_None)) return false;
+  return PyType_IsSubtype(type, tl_TensorBase);
+}
+
 /* ---- tensor ----------------------------------------------------------------------------------------------------- */
 static int too_many(int ndim) {
   if (ndim <= TL_DIM_LIMIT) return 0;

@@ -261,9 +261,15 @@ enum {
   TL_INDIRECT = TL_LAZY | TL_MISALIGNED
 };
 
-extern PyTypeObject *tl_TensorBase;  /* the C type */
-extern PyTypeObject *tl_TensorClass; /* the Python class results are made of (torch.Tensor) */
-#define TL_CHECK(o) PyObject_TypeCheck((PyObject *)(o), tl_TensorBase)
+extern PyTypeObject *tl_TensorBase;             /* the C type */
+extern PyTypeObject *tl_TensorClass;            /* the Python class results are made of (torch.Tensor) */
+bool tl_is_tensor_subclass(PyTypeObject *type); /* TensorBase included */
+/* Whether an object is a tensor. Nearly always its class is torch.Tensor itself: then no bases are walked. */
+static inline bool tl_is_tensor(const void *o) {
+  PyTypeObject *type = Py_TYPE((PyObject *)o);
+  return type == tl_TensorClass || tl_is_tensor_subclass(type);
+}
+#define TL_CHECK(o) tl_is_tensor(o)
 
 static inline char *tl_data(const TlTensor *t) { return t->storage->data + t->offset * (int64_t)tl_itemsize[t->dtype]; }
 static inline bool tl_is_contiguous(const TlTensor *t) { return t->flags & TL_CONTIGUOUS; }

@@ -1,6 +1,7 @@
 """Functions of the C core, called with what they cannot take: each returns or raises, never both. An exception that is
 set under a result comes out of the next call, wherever that is, as a SystemError."""
 
+import os
 import subprocess
 import sys
 
@@ -49,7 +50,8 @@ def main():
     sys.platform == "emscripten", reason="the calls change modes of the process, so they have their own"
 )
 def test_no_error_under_a_result():
-    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, timeout=300)
+    env = {**os.environ, "PYTHONPATH": ":".join(sys.path)}
+    done = subprocess.run([sys.executable, __file__], capture_output=True, text=True, timeout=300, env=env)
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.splitlines()[-1].endswith("functions, 0 wrong"), done.stdout
     assert int(done.stdout.splitlines()[-1].split()[0]) > 50
