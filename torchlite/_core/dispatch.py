@@ -25,6 +25,13 @@ def _tensors(args: tuple[Any, ...]) -> Iterator[Any]:
             yield from (x for x in a if isinstance(x, _C.TensorBase))
 
 
+@functools.cache
+def _webgpu_bridge() -> ModuleType:
+    from ..webgpu.transport import bridge
+
+    return bridge
+
+
 def unavailable(device: Device) -> Any:
     """Why a device cannot be used, as an exception; None where it can."""
     if device.type in ("cpu", "meta"):
@@ -32,10 +39,8 @@ def unavailable(device: Device) -> Any:
     if device.type == "cuda":
         return AssertionError("Torch not compiled with CUDA enabled")
     if device.type == "webgpu":
-        from ..webgpu.transport import bridge
-
         try:
-            bridge.require()
+            _webgpu_bridge().require()
         except RuntimeError as error:
             return error
         if device.index:
@@ -47,25 +52,38 @@ def unavailable(device: Device) -> Any:
 _TENSORS, _DEVICE, _LAYOUT = (0, 1), 9, 11  # kinds of parameters in native/src/core/op.h
 
 
+@functools.cache
+def _places(ov: Any) -> tuple[tuple[int, ...], tuple[int, ...], bool]:
+    """The positions of an overload's device and layout arguments, and whether it takes tensors."""
+    kinds = [p[3] for p in ov.params]
+    devices = tuple(i for i, kind in enumerate(kinds) if kind == _DEVICE)
+    layouts = tuple(i for i, kind in enumerate(kinds) if kind == _LAYOUT)
+    return devices, layouts, any(kind in _TENSORS for kind in kinds)
+
+
 def dispatch_other(ov: Any, args: Any) -> Any:
     """Handles the device and layout arguments of a call.
 
     Returns None if the op runs on the CPU; the arguments to run it with if on another device, with the device of
     torch.set_default_device filled in; the result itself, a tensor, if the layout is a sparse one."""
     off_cpu = False
-    like = any(p[3] in _TENSORS for p in ov.params)  # the result is on the device of these tensors
-    for i, (p, a) in enumerate(zip(ov.params, args)):
-        if p[3] == _DEVICE and not (a is None and like):
-            device: Any = _device.device(a) if a is not None else _device.default()
-            _device.require_available(device)
-            if device.type != "cpu":
-                off_cpu = True
-            if device.type == "meta":
-                device = _device.device("meta")  # an index means nothing there
-            if device is not a and (a is not None or device.type != "cpu"):
-                args = (*args[:i], device, *args[i + 1 :])
-        elif p[3] == _LAYOUT and isinstance(a, _device.layout) and a is not _device.strided:
+    devices, layouts, like = _places(ov)  # like: without a device argument, the result is on that of the tensors
+    for i in layouts:
+        a = args[i]
+        if isinstance(a, _device.layout) and a is not _device.strided:
             return _of_layout(a)(ov, args)
+    for i in devices:
+        a = args[i]
+        if a is None and like:
+            continue
+        device: Any = _device.device(a) if a is not None else _device.default()
+        _device.require_available(device)
+        if device.type != "cpu":
+            off_cpu = True
+        if device.type == "meta":
+            device = _device.device("meta")  # an index means nothing there
+        if device is not a and (a is not None or device.type != "cpu"):
+            args = (*args[:i], device, *args[i + 1 :])
     if not off_cpu:
         for t in _tensors(args):
             if not t.is_cpu:
