@@ -428,43 +428,48 @@ static PyObject *no_convergence(const char *op, int64_t b) {
   return NULL;
 }
 
-/* _linalg_eigh(A) -> w, V; reads the lower triangle */
+/* _linalg_eigh(A, vectors) -> w, V; reads the lower triangle. Without vectors V has 0 x 0 matrices. */
 KERNEL(k_eigh)
 {
   TlTensor *a = ARG(0);
   if (square(a, k->name)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t n = N(a), nb = batches(a);
+  const bool vectors = TRUE(1);
   TlTensor *t[2] = {batched(a, 1, n, 0, TL_F64), copy_of(a, w)};
   char *work = t[0] && t[1] ? tl_array(n * n + 4 * n + 4, 16) : NULL;
   bool ok = t[0] && t[1] && work, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && a->numel; b++) {
     double *e = (double *)(work + (size_t)(n * n + 2 * n + 2) * 16);
-    fine = w == TL_F64 ? eigh_r(P(t[1], double, b * n * n), n, P(t[0], double, b *n), (double *)work, e)
-                       : eigh_c(P(t[1], cd, b * n * n), n, P(t[0], double, b *n), (cd *)work, e);
+    fine = w == TL_F64 ? eigh_r(P(t[1], double, b * n * n), n, vectors, P(t[0], double, b *n), (double *)work, e)
+                       : eigh_c(P(t[1], cd, b * n * n), n, vectors, P(t[0], double, b *n), (cd *)work, e);
     ok = !interrupted();
   }
   tl_free(work);
+  if (!vectors && ok) {
+    Py_DECREF((PyObject *)t[1]);
+    ok = (t[1] = batched(a, 2, 0, 0, w));
+  }
   PyObject *r = pack(2, t, (tl_dtype[]){tl_real_of(a->dtype), a->dtype}, 2, ok && fine);
   return !fine && ok ? no_convergence("linalg.eigh", b - 1) : r;
 }
 
-/* _linalg_svd(A, full) -> U, S, Vh */
+/* _linalg_svd(A, full, vectors) -> U, S, Vh. Without vectors U and Vh have 0 x 0 matrices. */
 KERNEL(k_svd)
 {
   TlTensor *a = ARG(0), *ac = NULL;
   if (matrices(k->name, a)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t m = M(a), n = N(a), r = m < n ? m : n, big = m < n ? n : m, nb = batches(a);
-  const bool full = TRUE(1), flip = m < n;
-  TlTensor *t[3] = {batched_columns(a, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64),
-                    batched_columns(a, full ? n : r, n, w)};
-  const int64_t nu = full ? big : r;
+  const bool full = TRUE(1), flip = m < n, vectors = TRUE(2);
+  TlTensor *t[3] = {batched_columns(a, vectors ? m : 0, !vectors ? 0 : full ? m : r, w), batched(a, 1, r, 0, TL_F64),
+                    batched_columns(a, !vectors ? 0 : full ? n : r, vectors ? n : 0, w)};
+  const int64_t nu = !vectors ? 0 : full ? big : r, nv = vectors ? r : 0;
   char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + 2 * r * r + big + 8 * r, 16) : tl_malloc(0);
   bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
   int64_t b;
-  for (b = 0; ok && fine && b < nb && (t[0]->numel || t[2]->numel); b++) {
+  for (b = 0; ok && fine && b < nb && (t[0]->numel || t[1]->numel || t[2]->numel); b++) {
 #define RUN(T, sfx, conj)                                                                                             \
     T *A = P(ac, T, b * m * n), *U = P(t[0], T, b * m * (full ? m : r)), *V = P(t[2], T, b * (full ? n : r) * n);      \
     T *cols = (T *)work, *u = cols + r * big, *v = u + nu * big, *g = v + r * r;                                       \
@@ -475,7 +480,7 @@ KERNEL(k_svd)
       for (int64_t j = 0; j < big; j++)                                                                                \
         if (flip) V[j * nu + i] = u[i * big + j];                                                                      \
         else U[i * m + j] = u[i * big + j];                                                                            \
-    for (int64_t i = 0; i < r; i++)                                                                                    \
+    for (int64_t i = 0; i < nv; i++)                                                                                   \
       for (int64_t j = 0; j < r; j++) {                                                                                \
         T x = conj(v[i * r + j]);                                                                                      \
         if (flip) U[i * m + j] = x;                                                                                    \

@@ -238,7 +238,7 @@ bool tl_bidiagonal_svd(double *d, double *e, intptr_t n, double *u, intptr_t wu,
     const bool down = fabs(d[l]) >= fabs(d[m]);
     const Block b = {d + (down ? l : m), e + (down ? l : m - 1), down ? 1 : -1, m - l + 1};
     if (splits(&b, tol, &least)) continue;
-    if ((left -= m - l) < 0 || tl_linalg_tick(3 * (m - l) * (wu + wv))) return false;
+    if ((left -= m - l) < 0 || tl_linalg_tick(3 * (m - l) * (wu + wv + 8))) return false;
     const double first = fabs(b.d[0]), *end = b.d + b.dir * (m - l);
     double shift = 0;
     if (!((double)n * tol * (least / top) <= fmax(eps, 0.01 * tol))) {
