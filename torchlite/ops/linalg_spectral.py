@@ -138,19 +138,25 @@ def _eig_grad(c, g):
     return {"A": ga if c.A_dtype.is_complex else torch.real(ga)}
 
 
-@_hidden("_linalg_eig(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_eig", node="LinalgEigBackward0", grad=_eig_grad)
-def _eig(A):
-    """Eigenvalues and eigenvectors of general matrices, complex."""
+@_hidden(
+    "_linalg_eig(Tensor A, bool vectors=True) -> (Tensor, Tensor)",
+    kernel="_linalg_eig",
+    node="LinalgEigBackward0",
+    grad=_eig_grad,
+)
+def _eig(A, vectors=True):
+    """Eigenvalues and eigenvectors of general matrices, complex. Without `vectors` these are 0 x 0, which has no
+    gradient."""
 
 
-def _eig_checked(name, x):
+def _eig_checked(name, x, vectors=True):
     _square(name, x)
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(f"Unknown Complex ScalarType for {x.dtype._scalar_type}")
     _no_half("linalg_eig_out_cpu", x)
     if x.numel() and not x.is_meta and not bool(torch.isfinite(all_examples(x.detach())).all()):
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
-    return _eig(x)
+    return _eig(x, vectors)
 
 
 @_linalg(
@@ -165,7 +171,7 @@ def eig(self):
 @_linalg("eigvals(Tensor self) -> Tensor", out=Out(castable("torch.linalg.eigvals", "eigenvalues")))
 def eigvals(self):
     """Eigenvalues of a square matrix, always complex."""
-    return _eig_checked("linalg.eigvals", self)[0]
+    return _eig_checked("linalg.eigvals", self, _needs_vectors(self))[0]
 
 
 # ---- singular values -------------------------------------------------------------------------------------------------

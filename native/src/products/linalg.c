@@ -511,7 +511,7 @@ static cd csqrt_(cd z) {
 }
 
 /* h (n x n), of Hessenberg form, to upper triangular; the rows of q turn with it. false: no convergence */
-static bool schur(cd *h, cd *q, int64_t n) {
+static bool schur(cd *h, cd *q, int64_t n, bool vectors) {
   int64_t hi = n - 1;
   for (int iter = 0; hi > 0;) {
     int64_t lo = hi;
@@ -547,9 +547,11 @@ static bool schur(cd *h, cd *q, int64_t n) {
       double cs = sqrt(nx) / norm;
       cd ph = nx > 0 ? cscale(x, 1 / sqrt(nx)) : (cd){1, 0}, sn = cscale(cmul(ph, cconj(y)), 1 / norm);
       const int64_t from = k > lo ? k - 1 : lo, end = k + 2 < hi ? k + 2 : hi;
-      tl_turn_complex(h + k * n + from, h + (k + 1) * n + from, 1, n - from, cs, sn);
-      tl_turn_complex(h + k, h + k + 1, n, end + 1, cs, cconj(sn));
-      tl_turn_complex(q + k * n, q + (k + 1) * n, 1, n, cs, cconj(sn));
+      /* without vectors what is beside the block does not count */
+      const int64_t top = vectors ? 0 : lo, right = vectors ? n : hi + 1;
+      tl_turn_complex(h + k * n + from, h + (k + 1) * n + from, 1, right - from, cs, sn);
+      tl_turn_complex(h + top * n + k, h + top * n + k + 1, n, end + 1 - top, cs, cconj(sn));
+      if (vectors) tl_turn_complex(q + k * n, q + (k + 1) * n, 1, n, cs, cconj(sn));
       if (k + 1 < hi) {
         x = h[(k + 1) * n + k];
         y = h[(k + 2) * n + k];
@@ -559,7 +561,7 @@ static bool schur(cd *h, cd *q, int64_t n) {
   return true;
 }
 
-/* _linalg_eig(A) -> w, V, complex */
+/* _linalg_eig(A, vectors) -> w, V, complex. Without vectors V has 0 x 0 matrices. */
 KERNEL(k_eig)
 {
   TlTensor *a = ARG(0);
@@ -567,12 +569,14 @@ KERNEL(k_eig)
   const int64_t n = N(a), nb = batches(a);
   const tl_dtype dt = a->dtype == TL_F64 || a->dtype == TL_C128 ? TL_C128 : TL_C64;
   const tl_dtype w = wide(a->dtype);
-  TlTensor *h = copy_of(a, w), *t[2] = {batched(a, 1, n, 0, TL_C128), batched_columns(a, n, n, TL_C128)};
+  const bool vectors = TRUE(1);
+  const int64_t nv = vectors ? n : 0;
+  TlTensor *h = copy_of(a, w), *t[2] = {batched(a, 1, n, 0, TL_C128), batched_columns(a, nv, nv, TL_C128)};
   cd *work = tl_array(3 * n * n + 2 * n + 1, sizeof(cd));
   bool ok = h && t[0] && t[1] && work, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && a->numel; b++) {
-    cd *values = P(t[0], cd, b * n), *V = P(t[1], cd, b * n * n), *H = work, *q = H + n * n, *own = q + n * n,
+    cd *values = P(t[0], cd, b * n), *V = P(t[1], cd, b * nv * nv), *H = work, *q = H + n * n, *own = q + n * n,
        *x = own + n * n;
     if (w == TL_F64) { /* real until it has a form that rotations keep */
       double *r = P(h, double, b * n * n), *o = (double *)own;
@@ -586,11 +590,12 @@ KERNEL(k_eig)
     }
     double size = 0;
     for (int64_t i = 0; i < n * n; i++) size = fmax(size, fabs(H[i].re) + fabs(H[i].im));
-    fine = stopped || schur(H, q, n);
+    fine = stopped || schur(H, q, n, vectors);
     for (int64_t c = 0; c < n; c++) {
       if (tick(n * c)) break;
       values[c] = H[c * n + c];
       if (!tl_is_complex(a->dtype) && fabs(values[c].im) < 1e-14 * size) values[c].im = 0;
+      if (!vectors) continue;
       x[c] = (cd){1, 0};
       for (int64_t i = c - 1; i >= 0; i--) { /* eigenvector of the triangle */
         cd s = {0, 0}, d = csub(H[i * n + i], H[c * n + c]);

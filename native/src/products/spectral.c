@@ -74,9 +74,9 @@ static void turn(double *z, intptr_t step, intptr_t width, const double *c, cons
     for (int k = 0; k < 4; k++) p[k] = v2_load(at + 2 * k);
     for (intptr_t i = 0; i < n; i++, at += step)
       for (int k = 0; k < 4; k++) {
-        v2d q = v2_load(at + step + 2 * k), cc = v2_set1(c[i]), ss = v2_set1(s[i]);
+        v2d q = v2_load(at + step + 2 * k), cc = v2_set1(c[i]), ss = v2_set1(s[i]), back = v2_set1(-s[i]);
         put2(at + 2 * k, v2_madd(ss, q, cc * p[k]));
-        p[k] = v2_madd(cc, q, -(ss * p[k]));
+        p[k] = v2_madd(cc, q, back * p[k]);
       }
     for (int k = 0; k < 4; k++) put2(at + 2 * k, p[k]);
   }

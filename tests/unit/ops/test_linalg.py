@@ -169,6 +169,11 @@ def test_values_without_vectors(dtype, shape):
         torchlite.testing.assert_close(got, torchlite.linalg.svd(a)[1], **tol)
     if shape[-1] == shape[-2]:
         h = a + a.mH
+        values, empty = hidden["_linalg_eig"](a, False)
+        assert empty.shape == (*shape[:-2], 0, 0)
+        for got in (values, torchlite.linalg.eigvals(a)):  # in any order
+            near = (got[..., None] - torchlite.linalg.eig(a)[0][..., None, :]).abs() < TOL[dtype]
+            assert near.any(-1).all() and near.any(-2).all()
         values, empty = hidden["_matrix_eigh"](h, False)
         assert empty.shape == (*shape[:-2], 0, 0)
         for got in (values, torchlite.linalg.eigvalsh(h), torchlite.linalg.eigvalsh(h, "U")):
