@@ -31,17 +31,17 @@ enum { BLOCK = 32 }; /* of what is left to the plain loops */
 /* c -= a b: c m x n and a with their row strides, element (l, j) of b at l * bk + j * bj */
 static void subtract_r(double *c, int64_t lc, const double *a, int64_t la, const double *b, int64_t bk, int64_t bj,
                        int64_t m, int64_t n, int64_t k) {
-  TlGemm g = {.m = m, .n = n, .k = k, .a = {.p = a, .is = la, .ks = 1}, .b = {.p = b, .is = bj, .ks = bk}};
+  double *minus = m && n && !stopped ? tl_array(m * k, sizeof *minus) : NULL; /* a turned is less than c turned twice */
+  TlGemm g = {.m = m, .n = n, .k = k, .a = {.p = minus, .is = k, .ks = 1}, .b = {.p = b, .is = bj, .ks = bk}};
   g.c = c;
   g.c_rs = lc;
   g.c_cs = 1;
   g.accumulate = true;
   if (!m || !n || stopped) return;
-  for (int sign = 0; sign < 2; sign++) { /* -(-c + a b) */
-    for (intptr_t i = 0; i < (intptr_t)m; i++)
-      for (intptr_t j = 0; j < (intptr_t)n; j++) c[i * lc + j] = -c[i * lc + j];
-    if (!sign && tl_gemm_f64(&g)) stopped = true;
-  }
+  for (intptr_t i = 0; i < (intptr_t)m && minus; i++)
+    for (intptr_t j = 0; j < (intptr_t)k; j++) minus[i * k + j] = -a[i * la + j];
+  if (!minus || tl_gemm_f64(&g)) stopped = true;
+  tl_free(minus);
 }
 
 /* t (w x w, upper) with H0 H1 ... = I - v t v^T, for the unit lower trapezoid v (m x w, w <= 16) */

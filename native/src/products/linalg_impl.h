@@ -32,7 +32,7 @@ static int F(lu_panel)(T *a, intptr_t m, intptr_t n, intptr_t lda, int32_t *piv,
     T inv = best == 0 ? FROM(1) : INV(a[k * lda + k]); /* below a zero: zeros, or NaN that spreads */
     for (intptr_t i = k + 1; i < m; i++) {
       T f = a[i * lda + k] = MUL(a[i * lda + k], inv);
-      for (intptr_t j = k + 1; j < n; j++) a[i * lda + j] = SUB(a[i * lda + j], MUL(f, a[k * lda + j]));
+      AXPY(a + i * lda + k + 1, SUB(FROM(0), f), a + k * lda + k + 1, n - k - 1);
     }
   }
   return info;
@@ -51,8 +51,10 @@ static void F(trsm)(const T *a, intptr_t n, intptr_t lda, bool upper, bool unit,
   for (intptr_t s = 0; s < n && !tick(s * r); s++) {
     intptr_t i = upper ? n - 1 - s : s;
     for (intptr_t k = upper ? i + 1 : 0; k < (upper ? n : i); k++) {
-      T f = a[i * lda + k];
-      for (intptr_t j = 0; j < r; j++) x[i * ldx + j] = SUB(x[i * ldx + j], MUL(f, x[k * ldx + j]));
+      const T f = SUB(FROM(0), a[i * lda + k]), *from = x + k * ldx;
+      if (r > 3) AXPY(x + i * ldx, f, from, r);
+      else
+        for (intptr_t j = 0; j < r; j++) x[i * ldx + j] = ADD(x[i * ldx + j], MUL(f, from[j]));
     }
     if (!unit) {
       T d = INV(a[i * lda + i]);
