@@ -13,10 +13,10 @@ double tl_dot(const double *x, const double *y, intptr_t n) {
   intptr_t i = 0;
   for (; i + 8 <= n; i += 8)
     for (int k = 0; k < 4; k++) s[k] = v2_madd(v2_load(x + i + 2 * k), v2_load(y + i + 2 * k), s[k]);
+  for (; i + 2 <= n; i += 2) s[0] = v2_madd(v2_load(x + i), v2_load(y + i), s[0]);
   s[0] += s[1] + (s[2] + s[3]);
-  double r = s[0][0] + s[0][1];
-  for (; i < n; i++) r += x[i] * y[i];
-  return r;
+  const double r = s[0][0] + s[0][1];
+  return i < n ? r + x[i] * y[i] : r;
 }
 
 void tl_axpy(double *restrict y, double f, const double *restrict x, intptr_t n) {
@@ -65,22 +65,27 @@ static inline double rotation(double f, double g, double *c, double *s) {
   return r;
 }
 
+/* turn() of 2 k columns */
+static inline __attribute__((always_inline)) void turn_columns(double *at, intptr_t step, const double *c,
+                                                               const double *s, intptr_t n, const int k) {
+  v2d p[4];
+  for (int j = 0; j < k; j++) p[j] = v2_load(at + 2 * j);
+  for (intptr_t i = 0; i < n; i++, at += step) {
+    const v2d cc = v2_set1(c[i]), ss = v2_set1(s[i]), back = -ss; /* read once: the rows might be c and s */
+    for (int j = 0; j < k; j++) {
+      const v2d q = v2_load(at + step + 2 * j);
+      put2(at + 2 * j, v2_madd(ss, q, cc * p[j]));
+      p[j] = v2_madd(cc, q, back * p[j]);
+    }
+  }
+  for (int j = 0; j < k; j++) put2(at + 2 * j, p[j]);
+}
 /* Rows p and q = p + step become c p + s q and c q - s p, for the n rotations one after the other, each a step on. */
 static void turn(double *z, intptr_t step, intptr_t width, const double *c, const double *s, intptr_t n) {
   intptr_t j = 0;
-  for (; j + 8 <= width; j += 8) {
-    double *at = z + j;
-    v2d p[4];
-    for (int k = 0; k < 4; k++) p[k] = v2_load(at + 2 * k);
-    for (intptr_t i = 0; i < n; i++, at += step)
-      for (int k = 0; k < 4; k++) {
-        v2d q = v2_load(at + step + 2 * k), cc = v2_set1(c[i]), ss = v2_set1(s[i]), back = v2_set1(-s[i]);
-        put2(at + 2 * k, v2_madd(ss, q, cc * p[k]));
-        p[k] = v2_madd(cc, q, back * p[k]);
-      }
-    for (int k = 0; k < 4; k++) put2(at + 2 * k, p[k]);
-  }
-  for (; j < width; j++) {
+  for (; j + 8 <= width; j += 8) turn_columns(z + j, step, c, s, n, 4);
+  for (; j + 2 <= width; j += 2) turn_columns(z + j, step, c, s, n, 1);
+  if (j < width) {
     double *at = z + j, p = *at;
     for (intptr_t i = 0; i < n; i++, at += step) {
       const double q = at[step];
