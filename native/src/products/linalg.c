@@ -147,9 +147,6 @@ static cd dot_c(const cd *x, const cd *y, intptr_t n) { /* x^H y */
   for (intptr_t i = 0; i < n; i++) s = cadd(s, cmul(cconj(x[i]), y[i]));
   return s;
 }
-static void axpy_c(cd *y, cd f, const cd *x, intptr_t n) {
-  for (intptr_t i = 0; i < n; i++) y[i] = cadd(y[i], cmul(f, x[i]));
-}
 static cd row_c(const cd *a, const cd *v, cd f, cd *p, intptr_t n) { /* a v; p += f a^H */
   cd s = {0, 0};
   for (intptr_t i = 0; i < n; i++) {
@@ -168,7 +165,7 @@ static void take_two_c(cd *y, cd f, const cd *x, cd g, const cd *z, intptr_t n) 
 #undef PRODUCTS
 #undef PARTS
 #define DOT dot_c
-#define AXPY axpy_c
+#define AXPY tl_axpy_complex
 #define ROW row_c
 #define TAKE_TWO take_two_c
 #define PRODUCTS 0
@@ -606,7 +603,7 @@ KERNEL(k_eig)
       double norm = 0, top = -1;
       cd ph = {1, 0};
       memset(V + c * n, 0, (size_t)n * sizeof *V);
-      for (int64_t j = 0; j <= c; j++) axpy_c(V + c * n, x[j], q + j * n, (intptr_t)n);
+      for (int64_t j = 0; j <= c; j++) tl_axpy_complex(V + c * n, x[j], q + j * n, (intptr_t)n);
       for (int64_t i = 0; i < n; i++) {
         const cd s = V[c * n + i];
         norm += cnorm2(s);

@@ -23,6 +23,14 @@ void tl_axpy(double *restrict y, double f, const double *restrict x, intptr_t n)
   for (intptr_t i = 0; i < n; i++) y[i] += f * x[i];
 }
 
+void tl_axpy_complex(tl_c128 *y, tl_c128 f, const tl_c128 *x, intptr_t n) {
+  const v2d re = v2_set1(f.re), im = {-f.im, f.im};
+  for (intptr_t i = 0; i < n; i++) {
+    const v2d u = v2_load(&x[i].re);
+    put2(&y[i].re, v2_madd(re, u, v2_madd(im, __builtin_shufflevector(u, u, 1, 0), v2_load(&y[i].re))));
+  }
+}
+
 double tl_dot_axpy(const double *restrict a, const double *restrict v, double f, double *restrict p, intptr_t n) {
   v2d s = {0}, t = {0}, g = v2_set1(f);
   intptr_t i = 0;
@@ -68,7 +76,7 @@ static inline double rotation(double f, double g, double *c, double *s) {
 /* turn() of 2 k columns */
 static inline __attribute__((always_inline)) void turn_columns(double *at, intptr_t step, const double *c,
                                                                const double *s, intptr_t n, const int k) {
-  v2d p[4];
+  v2d p[6];
   for (int j = 0; j < k; j++) p[j] = v2_load(at + 2 * j);
   for (intptr_t i = 0; i < n; i++, at += step) {
     const v2d cc = v2_set1(c[i]), ss = v2_set1(s[i]), back = -ss; /* read once: the rows might be c and s */
@@ -83,7 +91,8 @@ static inline __attribute__((always_inline)) void turn_columns(double *at, intpt
 /* Rows p and q = p + step become c p + s q and c q - s p, for the n rotations one after the other, each a step on. */
 static void turn(double *z, intptr_t step, intptr_t width, const double *c, const double *s, intptr_t n) {
   intptr_t j = 0;
-  for (; j + 8 <= width; j += 8) turn_columns(z + j, step, c, s, n, 4);
+  for (; j + 12 <= width; j += 12) turn_columns(z + j, step, c, s, n, 6);
+  for (; j + 4 <= width; j += 4) turn_columns(z + j, step, c, s, n, 2);
   for (; j + 2 <= width; j += 2) turn_columns(z + j, step, c, s, n, 1);
   if (j < width) {
     double *at = z + j, p = *at;
