@@ -80,8 +80,8 @@ static inline v4f vm_exp(v4f x) {
   v4i k = vm_int(t), h = k >> 1;
   return q * vm_pow2(h) * vm_pow2((v4i)((v4u)k - (v4u)h));
 }
-/* exp(-x) / 2 for x >= -87; infinity from -89.1 down: its power of 2 is one factor, which may be 2^-127 = 0. r is that of
- * vm_exp_near_0 with the other sign, so that no x is turned. */
+/* exp(-x) / 2 for x >= -87; infinity from -89.1 down: its power of 2 is one factor, which may be 2^-127 = 0. r is that
+ * of vm_exp_near_0 with the other sign, so that no x is turned. */
 static inline v4f vm_half_exp_minus(v4f x) {
   x = vm_clamp(x, -89.4f, 87.0f);
   VM_ROUND_PRODUCT(t, n, x, v4_const(-1.44269504088896341f));

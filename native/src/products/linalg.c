@@ -460,15 +460,15 @@ KERNEL(k_svd)
   const tl_dtype w = wide(a->dtype);
   const int64_t m = M(a), n = N(a), r = m < n ? m : n, big = m < n ? n : m, nb = batches(a);
   const bool full = TRUE(1), flip = m < n, vectors = TRUE(2);
-  TlTensor *t[3] = {batched_columns(a, vectors ? m : 0, !vectors ? 0 : full ? m : r, w), batched(a, 1, r, 0, TL_F64),
-                    batched_columns(a, !vectors ? 0 : full ? n : r, vectors ? n : 0, w)};
-  const int64_t nu = !vectors ? 0 : full ? big : r, nv = vectors ? r : 0;
+  const int64_t left = vectors * (full ? m : r), right = vectors * (full ? n : r), nu = flip ? right : left;
+  TlTensor *t[3] = {batched_columns(a, vectors * m, left, w), batched(a, 1, r, 0, TL_F64),
+                    batched_columns(a, right, vectors * n, w)};
   char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + 2 * r * r + big + 8 * r, 16) : tl_malloc(0);
   bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && (t[0]->numel || t[1]->numel || t[2]->numel); b++) {
 #define RUN(T, sfx, conj)                                                                                             \
-    T *A = P(ac, T, b * m * n), *U = P(t[0], T, b * m * (full ? m : r)), *V = P(t[2], T, b * (full ? n : r) * n);      \
+    T *A = P(ac, T, b * m * n), *U = P(t[0], T, b * m * left), *V = P(t[2], T, b * right * n);                        \
     T *cols = (T *)work, *u = cols + r * big, *v = u + nu * big, *g = v + r * r;                                       \
     for (int64_t i = 0; i < r; i++)   /* the columns of A, or of its transpose */                                      \
       for (int64_t j = 0; j < big; j++) cols[i * big + j] = flip ? A[i * n + j] : A[j * n + i];                        \
@@ -477,11 +477,11 @@ KERNEL(k_svd)
       for (int64_t j = 0; j < big; j++)                                                                                \
         if (flip) V[j * nu + i] = u[i * big + j];                                                                      \
         else U[i * m + j] = u[i * big + j];                                                                            \
-    for (int64_t i = 0; i < nv; i++)                                                                                   \
+    for (int64_t i = 0; i < vectors * r; i++)                                                                          \
       for (int64_t j = 0; j < r; j++) {                                                                                \
         T x = conj(v[i * r + j]);                                                                                      \
         if (flip) U[i * m + j] = x;                                                                                    \
-        else V[j * (full ? n : r) + i] = x;                                                                            \
+        else V[j * right + i] = x;                                                                                     \
       }
 #define SAME(x) (x)
     if (w == TL_F64) {

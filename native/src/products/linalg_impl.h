@@ -357,7 +357,8 @@ static bool F(bidiagonal)(T *a, intptr_t m, intptr_t n, double *d, double *e, T 
 }
 
 /* a: n columns of m >= n elements, as rows; on return u's rows (nu of them) are left singular vectors, v's rows right
- * ones, s descending. nu is 0 where no vectors are wanted. work: m + 2 n elements and 5 n real ones. false: no convergence, or interrupted */
+ * ones, s descending. nu is 0 where no vectors are wanted. work: m + 2 n elements and 5 n real ones. false: no
+ * convergence, or interrupted */
 static bool F(svd)(T *a, intptr_t m, intptr_t n, T *u, intptr_t nu, T *v, double *s, T *g, T *work) {
   T *left = work + m, *right = left + n;
   double *e = (double *)(right + n), top = 0;

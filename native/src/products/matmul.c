@@ -106,7 +106,7 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
   const tl_dtype dt = a->dtype;
   tl_dtype w = work_dtype(dt);
   TlTensor *c = NULL, *r = NULL, *bc = NULL;
-  const int64_t columns = b->ndim > 1 ? b->shape[b->ndim - (bt ? 2 : 1)] : 1;
+  const int64_t columns = b->ndim < 2 ? 1 : b->shape[b->ndim - 1 - bt];
   /* where either is read often enough to pay for two looks at both */
   if (w == TL_I64 && !bias && !init && !tl_meta && columns >= 16 && a->numel / 16 * columns >= a->numel + b->numel)
     w = exact_dtype(a, b, a->shape[a->ndim - 1]);
