@@ -513,7 +513,7 @@ static bool schur(cd *h, cd *q, int64_t n, bool vectors) {
   for (int iter = 0; hi > 0;) {
     int64_t lo = hi;
     while (lo > 0) {
-      double sub = hypot(h[lo * n + lo - 1].re, h[lo * n + lo - 1].im);
+      double sub = fabs(h[lo * n + lo - 1].re) + fabs(h[lo * n + lo - 1].im);
       double near = fabs(h[lo * n + lo].re) + fabs(h[lo * n + lo].im) + fabs(h[(lo - 1) * n + lo - 1].re) +
                     fabs(h[(lo - 1) * n + lo - 1].im);
       if (!(sub > 2.3e-16 * near) || sub < 1e-300) {

@@ -127,18 +127,12 @@ static void F(reflect)(const T *v, intptr_t s, T tau, T *c, intptr_t m, intptr_t
   for (intptr_t at = 0; at < n; at += 128, c += 128) {
     const intptr_t r = n - at < 128 ? n - at : 128;
     for (intptr_t j = 0; j < r; j++) w[j] = c[j];
-    for (intptr_t i = 1; i < m; i++) {
-      T f = CONJ(v[i * s]);
-      for (intptr_t j = 0; j < r; j++) w[j] = ADD(w[j], MUL(f, c[i * lc + j]));
-    }
+    for (intptr_t i = 1; i < m; i++) AXPY(w, CONJ(v[i * s]), c + i * lc, r);
     for (intptr_t j = 0; j < r; j++) {
       w[j] = MUL(tau, w[j]);
       c[j] = SUB(c[j], w[j]);
     }
-    for (intptr_t i = 1; i < m; i++) {
-      T f = v[i * s];
-      for (intptr_t j = 0; j < r; j++) c[i * lc + j] = SUB(c[i * lc + j], MUL(f, w[j]));
-    }
+    for (intptr_t i = 1; i < m; i++) AXPY(c + i * lc, SUB(FROM(0), v[i * s]), w, r);
   }
 }
 
