@@ -24,7 +24,7 @@ from .linalg import (
 )
 from .linalg_lu import _lu_any, _solve, inv, solve
 from .linalg_norms import _pinv_of
-from .linalg_spectral import _svd, svd
+from .linalg_spectral import _needs_vectors, _svd, svd
 
 
 # ---- determinants ----------------------------------------------------------------------------------------------------
@@ -468,7 +468,7 @@ def lstsq(self, b, rcond=None, driver=None):
     else:
         x = _pinv_of(a, 0.0, rcond, False).matmul(B)
         with torch.no_grad():
-            S = _svd(a.detach(), False)[1]
+            S = _svd(a.detach(), False, _needs_vectors(a.detach()))[1]
             full = (S > rcond * S.amax(-1, keepdim=True)).sum(-1)
     residuals = x.flatten()[:0]  # empty, but part of the graph
     if x.is_complex():

@@ -6,7 +6,7 @@ from ._declare import op
 from .linalg import _expand_batch, _failed, _indefinite, _ldl_zero, _no_inverse
 from .linalg_derived import _det_checked, _slogdet_checked
 from .linalg_lu import _is_vector, _singular, _solve_any, _zero_pivot
-from .linalg_spectral import _eigh_grad, _eigh_of, _svd_checked, _svd_grad
+from .linalg_spectral import _eigh_grad, _eigh_of, _needs_vectors, _svd_checked, _svd_grad
 
 _TEXTS = {
     "torch.linalg.solve": _singular,
@@ -73,7 +73,7 @@ def _linalg_solve_ex(A, B, left=True, check_errors=False):
 )
 def _linalg_eigh(A, UPLO="L", compute_v=True):
     """Eigenvalues, and eigenvectors where they are wanted."""
-    values, vectors = _eigh_of(A, UPLO, 1 if compute_v else 2)
+    values, vectors = _eigh_of(A, UPLO, 1 if compute_v else 2, compute_v or _needs_vectors(A))
     return values, vectors if compute_v else vectors.new_empty(0)
 
 
@@ -85,5 +85,5 @@ def _linalg_eigh(A, UPLO="L", compute_v=True):
 )
 def _linalg_svd(A, full_matrices=False, compute_uv=True, driver=None):
     """Singular values, and vectors where they are wanted."""
-    U, S, Vh = _svd_checked(A, full_matrices, driver)
+    U, S, Vh = _svd_checked(A, full_matrices, driver, compute_uv or _needs_vectors(A))
     return (U, S, Vh) if compute_uv else (U.new_empty(0), S, Vh.new_empty(0))

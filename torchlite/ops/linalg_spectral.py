@@ -4,6 +4,7 @@ from typing import Any
 
 import torchlite as torch
 
+from .. import _C
 from .._core.dispatch_modes import all_examples
 from ._declare import op
 from ._out import EXACT, Out, castable
@@ -39,14 +40,15 @@ def _eigh_grad(c, g):
 
 
 @_hidden(
-    "_matrix_eigh(Tensor A) -> (Tensor, Tensor)",
+    "_matrix_eigh(Tensor A, bool vectors=True) -> (Tensor, Tensor)",
     tags="python",
     kernel="_linalg_eigh",
     node="LinalgEighBackward0",
     grad=_eigh_grad,
 )
-def _eigh(A):
-    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices (lower triangle read)."""
+def _eigh(A, vectors=True):
+    """Eigenvalues, ascending, and eigenvectors of Hermitian matrices (lower triangle read). Without `vectors` these
+    are 0 x 0, which has no gradient."""
 
 
 @_hidden("_adjoint_copy(Tensor A) -> Tensor", grad={"A": lambda c, g: g})
@@ -56,12 +58,19 @@ def _adjoint_copy(A):
     return A.mH.clone()
 
 
-def _eigh_of(self, UPLO, below):
+def _needs_vectors(A):
+    """Whether what wants values only needs vectors all the same: gradients and tangents are made of them, and other
+    devices find both in one."""
+    recorded = A.requires_grad and torch.is_grad_enabled()
+    return recorded or A.device.type != "cpu" or A._dispatches or bool(_C.forward_ad(None))
+
+
+def _eigh_of(self, UPLO, below, vectors=True):
     _square("linalg.eigh", self)
     if UPLO.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     _no_half("linalg_eigh_cpu", self, True)
-    return _eigh_checked(_adjoint_copy(self) if UPLO.upper() == "U" else self, self.shape[-1] - below)
+    return _eigh_checked(_adjoint_copy(self) if UPLO.upper() == "U" else self, self.shape[-1] - below, vectors)
 
 
 @_linalg("eigh(Tensor self, str UPLO='L') -> (Tensor eigenvalues, Tensor eigenvectors)", out=Out(EXACT))
@@ -88,7 +97,7 @@ def _infinite(x, name, nan_text, lower=False):
     return bad.unsqueeze(-1).unsqueeze(-1)
 
 
-def _eigh_checked(x, code):
+def _eigh_checked(x, code, vectors):
     """Matrices with infinite elements have NaN for eigenvalues; NaN does not converge, from three rows on."""
     bad = _infinite(
         x,
@@ -97,7 +106,7 @@ def _eigh_checked(x, code):
         lower=True,
     )
     if bad is None:
-        return _eigh(x)
+        return _eigh(x, vectors)
     L, V = _eigh(torch.where(bad, _eye_like(x), x))
     value = torch.real(x) if x.is_complex() else x
     if x.shape[-1] == 1:
@@ -108,7 +117,7 @@ def _eigh_checked(x, code):
 @_linalg("eigvalsh(Tensor self, str UPLO='L') -> Tensor", out=Out(EXACT))
 def eigvalsh(self, UPLO="L"):
     """Eigenvalues, ascending, of a Hermitian matrix."""
-    return _eigh_of(self, UPLO, 2)[0]
+    return _eigh_of(self, UPLO, 2, _needs_vectors(self))[0]
 
 
 def _eig_grad(c, g):
@@ -129,19 +138,25 @@ def _eig_grad(c, g):
     return {"A": ga if c.A_dtype.is_complex else torch.real(ga)}
 
 
-@_hidden("_linalg_eig(Tensor A) -> (Tensor, Tensor)", kernel="_linalg_eig", node="LinalgEigBackward0", grad=_eig_grad)
-def _eig(A):
-    """Eigenvalues and eigenvectors of general matrices, complex."""
+@_hidden(
+    "_linalg_eig(Tensor A, bool vectors=True) -> (Tensor, Tensor)",
+    kernel="_linalg_eig",
+    node="LinalgEigBackward0",
+    grad=_eig_grad,
+)
+def _eig(A, vectors=True):
+    """Eigenvalues and eigenvectors of general matrices, complex. Without `vectors` these are 0 x 0, which has no
+    gradient."""
 
 
-def _eig_checked(name, x):
+def _eig_checked(name, x, vectors=True):
     _square(name, x)
     if not (x.is_floating_point() or x.is_complex()):
         raise RuntimeError(f"Unknown Complex ScalarType for {x.dtype._scalar_type}")
     _no_half("linalg_eig_out_cpu", x)
     if x.numel() and not x.is_meta and not bool(torch.isfinite(all_examples(x.detach())).all()):
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
-    return _eig(x)
+    return _eig(x, vectors)
 
 
 @_linalg(
@@ -156,7 +171,7 @@ def eig(self):
 @_linalg("eigvals(Tensor self) -> Tensor", out=Out(castable("torch.linalg.eigvals", "eigenvalues")))
 def eigvals(self):
     """Eigenvalues of a square matrix, always complex."""
-    return _eig_checked("linalg.eigvals", self)[0]
+    return _eig_checked("linalg.eigvals", self, _needs_vectors(self))[0]
 
 
 # ---- singular values -------------------------------------------------------------------------------------------------
@@ -207,17 +222,17 @@ def _svd_grad(c, g):
 
 
 @_hidden(
-    "_matrix_svd(Tensor A, bool full) -> (Tensor, Tensor, Tensor)",
+    "_matrix_svd(Tensor A, bool full, bool vectors=True) -> (Tensor, Tensor, Tensor)",
     kernel="_linalg_svd",
     tags="python",
     node="LinalgSvdBackward0",
     grad=_svd_grad,
 )
-def _svd(A, full):
-    """U, S (descending) and Vh with A = U diag(S) Vh."""
+def _svd(A, full, vectors=True):
+    """U, S (descending) and Vh with A = U diag(S) Vh. Without `vectors` U and Vh are 0 x 0, which has no gradient."""
 
 
-def _svd_checked(A, full, driver=None):
+def _svd_checked(A, full, driver=None, vectors=True):
     _matrix("linalg.svd", A)
     _floating("linalg.svd", A, False)
     _no_half("linalg_svd_cpu", A)
@@ -227,7 +242,7 @@ def _svd_checked(A, full, driver=None):
         )
     bad = _infinite(A, "linalg.svd", "contained non-finite values.")
     if bad is None:
-        return _svd(A, full)
+        return _svd(A, full, vectors)
     U, S, Vh = _svd(torch.where(bad, torch.eye(*A.shape[-2:], dtype=A.dtype, device=A.device), A), full)
     S = torch.where(bad.squeeze(-1), torch.nan, S)  # infinite elements: neither singular values nor vectors
     if S.shape[-1] == 1:
@@ -250,7 +265,7 @@ def svd(A, full_matrices=True, driver=None):
 )
 def svdvals(A, driver=None):
     """Singular values, descending."""
-    return _svd_checked(A, False, driver)[1]
+    return _svd_checked(A, False, driver, _needs_vectors(A))[1]
 
 
 @op("svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)", out=True)
@@ -258,7 +273,7 @@ def _old_svd(self, some=True, compute_uv=True):
     """Deprecated: see torch.linalg.svd; gives V, not its adjoint."""
     m, n = self.shape[-2:] if self.dim() >= 2 else (0, 0)
     if not compute_uv:
-        S = _svd_checked(self, False)[1]
+        S = _svd_checked(self, False, None, _needs_vectors(self))[1]
         return self.new_zeros(_zero_batch(self, m, m)), S, self.new_zeros(_zero_batch(self, n, n)).mT
     U, S, Vh = _svd_checked(self, not some)
     return U, S, Vh.mH

@@ -80,9 +80,14 @@ static inline v4f vm_exp(v4f x) {
   v4i k = vm_int(t), h = k >> 1;
   return q * vm_pow2(h) * vm_pow2((v4i)((v4u)k - (v4u)h));
 }
-/* exp(-x) / 2 for x >= -87; infinity from -89.1 down: its power of 2 is one factor, which may be 2^-127 = 0 */
+/* exp(-x) / 2 for x >= -87; infinity from -89.1 down: its power of 2 is one factor, which may be 2^-127 = 0. r is that
+ * of vm_exp_near_0 with the other sign, so that no x is turned. */
 static inline v4f vm_half_exp_minus(v4f x) {
-  v4f t, r = vm_reduce_ln2(vm_clamp(-x, -87.0f, 89.4f), &t), q = vm_exp_near_0(r);
+  x = vm_clamp(x, -89.4f, 87.0f);
+  VM_ROUND_PRODUCT(t, n, x, v4_const(-1.44269504088896341f));
+  v4f r = v4_madd(n, v4_const(-2.12194440e-4f), v4_madd(n, v4_const(0.693359375f), x));
+  VM_POLY(q, r, -1.395156310e-03f, 8.369530970e-03f, -4.166619042e-02f, 1.666651363e-01f, -5.000000099e-01f);
+  q = v4_const(1.0f) - v4_madd(q, r * r, r);
   return q * (v4f)(((v4u)t << 23) + (v4u)v4i_const(126 << 23));
 }
 

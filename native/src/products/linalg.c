@@ -31,17 +31,17 @@ enum { BLOCK = 32 }; /* of what is left to the plain loops */
 /* c -= a b: c m x n and a with their row strides, element (l, j) of b at l * bk + j * bj */
 static void subtract_r(double *c, int64_t lc, const double *a, int64_t la, const double *b, int64_t bk, int64_t bj,
                        int64_t m, int64_t n, int64_t k) {
-  TlGemm g = {.m = m, .n = n, .k = k, .a = {.p = a, .is = la, .ks = 1}, .b = {.p = b, .is = bj, .ks = bk}};
+  double *minus = m && n && !stopped ? tl_array(m * k, sizeof *minus) : NULL; /* a turned is less than c turned twice */
+  TlGemm g = {.m = m, .n = n, .k = k, .a = {.p = minus, .is = k, .ks = 1}, .b = {.p = b, .is = bj, .ks = bk}};
   g.c = c;
   g.c_rs = lc;
   g.c_cs = 1;
   g.accumulate = true;
   if (!m || !n || stopped) return;
-  for (int sign = 0; sign < 2; sign++) { /* -(-c + a b) */
-    for (intptr_t i = 0; i < (intptr_t)m; i++)
-      for (intptr_t j = 0; j < (intptr_t)n; j++) c[i * lc + j] = -c[i * lc + j];
-    if (!sign && tl_gemm_f64(&g)) stopped = true;
-  }
+  for (intptr_t i = 0; i < (intptr_t)m && minus; i++)
+    for (intptr_t j = 0; j < (intptr_t)k; j++) minus[i * k + j] = -a[i * la + j];
+  if (!minus || tl_gemm_f64(&g)) stopped = true;
+  tl_free(minus);
 }
 
 /* t (w x w, upper) with H0 H1 ... = I - v t v^T, for the unit lower trapezoid v (m x w, w <= 16) */
@@ -147,9 +147,6 @@ static cd dot_c(const cd *x, const cd *y, intptr_t n) { /* x^H y */
   for (intptr_t i = 0; i < n; i++) s = cadd(s, cmul(cconj(x[i]), y[i]));
   return s;
 }
-static void axpy_c(cd *y, cd f, const cd *x, intptr_t n) {
-  for (intptr_t i = 0; i < n; i++) y[i] = cadd(y[i], cmul(f, x[i]));
-}
 static cd row_c(const cd *a, const cd *v, cd f, cd *p, intptr_t n) { /* a v; p += f a^H */
   cd s = {0, 0};
   for (intptr_t i = 0; i < n; i++) {
@@ -168,7 +165,7 @@ static void take_two_c(cd *y, cd f, const cd *x, cd g, const cd *z, intptr_t n) 
 #undef PRODUCTS
 #undef PARTS
 #define DOT dot_c
-#define AXPY axpy_c
+#define AXPY tl_axpy_complex
 #define ROW row_c
 #define TAKE_TWO take_two_c
 #define PRODUCTS 0
@@ -428,45 +425,50 @@ static PyObject *no_convergence(const char *op, int64_t b) {
   return NULL;
 }
 
-/* _linalg_eigh(A) -> w, V; reads the lower triangle */
+/* _linalg_eigh(A, vectors) -> w, V; reads the lower triangle. Without vectors V has 0 x 0 matrices. */
 KERNEL(k_eigh)
 {
   TlTensor *a = ARG(0);
   if (square(a, k->name)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t n = N(a), nb = batches(a);
+  const bool vectors = TRUE(1);
   TlTensor *t[2] = {batched(a, 1, n, 0, TL_F64), copy_of(a, w)};
   char *work = t[0] && t[1] ? tl_array(n * n + 4 * n + 4, 16) : NULL;
   bool ok = t[0] && t[1] && work, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && a->numel; b++) {
     double *e = (double *)(work + (size_t)(n * n + 2 * n + 2) * 16);
-    fine = w == TL_F64 ? eigh_r(P(t[1], double, b * n * n), n, P(t[0], double, b *n), (double *)work, e)
-                       : eigh_c(P(t[1], cd, b * n * n), n, P(t[0], double, b *n), (cd *)work, e);
+    fine = w == TL_F64 ? eigh_r(P(t[1], double, b * n * n), n, vectors, P(t[0], double, b *n), (double *)work, e)
+                       : eigh_c(P(t[1], cd, b * n * n), n, vectors, P(t[0], double, b *n), (cd *)work, e);
     ok = !interrupted();
   }
   tl_free(work);
+  if (!vectors && ok) {
+    Py_DECREF((PyObject *)t[1]);
+    ok = (t[1] = batched(a, 2, 0, 0, w));
+  }
   PyObject *r = pack(2, t, (tl_dtype[]){tl_real_of(a->dtype), a->dtype}, 2, ok && fine);
   return !fine && ok ? no_convergence("linalg.eigh", b - 1) : r;
 }
 
-/* _linalg_svd(A, full) -> U, S, Vh */
+/* _linalg_svd(A, full, vectors) -> U, S, Vh. Without vectors U and Vh have 0 x 0 matrices. */
 KERNEL(k_svd)
 {
   TlTensor *a = ARG(0), *ac = NULL;
   if (matrices(k->name, a)) return NULL;
   const tl_dtype w = wide(a->dtype);
   const int64_t m = M(a), n = N(a), r = m < n ? m : n, big = m < n ? n : m, nb = batches(a);
-  const bool full = TRUE(1), flip = m < n;
-  TlTensor *t[3] = {batched_columns(a, m, full ? m : r, w), batched(a, 1, r, 0, TL_F64),
-                    batched_columns(a, full ? n : r, n, w)};
-  const int64_t nu = full ? big : r;
+  const bool full = TRUE(1), flip = m < n, vectors = TRUE(2);
+  const int64_t left = vectors * (full ? m : r), right = vectors * (full ? n : r), nu = flip ? right : left;
+  TlTensor *t[3] = {batched_columns(a, vectors * m, left, w), batched(a, 1, r, 0, TL_F64),
+                    batched_columns(a, right, vectors * n, w)};
   char *work = t[0] && t[1] && t[2] && nb ? tl_array(r * big + nu * big + 2 * r * r + big + 8 * r, 16) : tl_malloc(0);
   bool ok = t[0] && t[1] && t[2] && work && (ac = tl_contiguous_as(a, w)), fine = true;
   int64_t b;
-  for (b = 0; ok && fine && b < nb && (t[0]->numel || t[2]->numel); b++) {
+  for (b = 0; ok && fine && b < nb && (t[0]->numel || t[1]->numel || t[2]->numel); b++) {
 #define RUN(T, sfx, conj)                                                                                             \
-    T *A = P(ac, T, b * m * n), *U = P(t[0], T, b * m * (full ? m : r)), *V = P(t[2], T, b * (full ? n : r) * n);      \
+    T *A = P(ac, T, b * m * n), *U = P(t[0], T, b * m * left), *V = P(t[2], T, b * right * n);                        \
     T *cols = (T *)work, *u = cols + r * big, *v = u + nu * big, *g = v + r * r;                                       \
     for (int64_t i = 0; i < r; i++)   /* the columns of A, or of its transpose */                                      \
       for (int64_t j = 0; j < big; j++) cols[i * big + j] = flip ? A[i * n + j] : A[j * n + i];                        \
@@ -475,11 +477,11 @@ KERNEL(k_svd)
       for (int64_t j = 0; j < big; j++)                                                                                \
         if (flip) V[j * nu + i] = u[i * big + j];                                                                      \
         else U[i * m + j] = u[i * big + j];                                                                            \
-    for (int64_t i = 0; i < r; i++)                                                                                    \
+    for (int64_t i = 0; i < vectors * r; i++)                                                                          \
       for (int64_t j = 0; j < r; j++) {                                                                                \
         T x = conj(v[i * r + j]);                                                                                      \
         if (flip) U[i * m + j] = x;                                                                                    \
-        else V[j * (full ? n : r) + i] = x;                                                                            \
+        else V[j * right + i] = x;                                                                                     \
       }
 #define SAME(x) (x)
     if (w == TL_F64) {
@@ -506,12 +508,12 @@ static cd csqrt_(cd z) {
 }
 
 /* h (n x n), of Hessenberg form, to upper triangular; the rows of q turn with it. false: no convergence */
-static bool schur(cd *h, cd *q, int64_t n) {
+static bool schur(cd *h, cd *q, int64_t n, bool vectors) {
   int64_t hi = n - 1;
   for (int iter = 0; hi > 0;) {
     int64_t lo = hi;
     while (lo > 0) {
-      double sub = hypot(h[lo * n + lo - 1].re, h[lo * n + lo - 1].im);
+      double sub = fabs(h[lo * n + lo - 1].re) + fabs(h[lo * n + lo - 1].im);
       double near = fabs(h[lo * n + lo].re) + fabs(h[lo * n + lo].im) + fabs(h[(lo - 1) * n + lo - 1].re) +
                     fabs(h[(lo - 1) * n + lo - 1].im);
       if (!(sub > 2.3e-16 * near) || sub < 1e-300) {
@@ -542,9 +544,11 @@ static bool schur(cd *h, cd *q, int64_t n) {
       double cs = sqrt(nx) / norm;
       cd ph = nx > 0 ? cscale(x, 1 / sqrt(nx)) : (cd){1, 0}, sn = cscale(cmul(ph, cconj(y)), 1 / norm);
       const int64_t from = k > lo ? k - 1 : lo, end = k + 2 < hi ? k + 2 : hi;
-      tl_turn_complex(h + k * n + from, h + (k + 1) * n + from, 1, n - from, cs, sn);
-      tl_turn_complex(h + k, h + k + 1, n, end + 1, cs, cconj(sn));
-      tl_turn_complex(q + k * n, q + (k + 1) * n, 1, n, cs, cconj(sn));
+      /* without vectors what is beside the block does not count */
+      const int64_t top = vectors ? 0 : lo, right = vectors ? n : hi + 1;
+      tl_turn_complex(h + k * n + from, h + (k + 1) * n + from, 1, right - from, cs, sn);
+      tl_turn_complex(h + top * n + k, h + top * n + k + 1, n, end + 1 - top, cs, cconj(sn));
+      if (vectors) tl_turn_complex(q + k * n, q + (k + 1) * n, 1, n, cs, cconj(sn));
       if (k + 1 < hi) {
         x = h[(k + 1) * n + k];
         y = h[(k + 2) * n + k];
@@ -554,7 +558,7 @@ static bool schur(cd *h, cd *q, int64_t n) {
   return true;
 }
 
-/* _linalg_eig(A) -> w, V, complex */
+/* _linalg_eig(A, vectors) -> w, V, complex. Without vectors V has 0 x 0 matrices. */
 KERNEL(k_eig)
 {
   TlTensor *a = ARG(0);
@@ -562,12 +566,14 @@ KERNEL(k_eig)
   const int64_t n = N(a), nb = batches(a);
   const tl_dtype dt = a->dtype == TL_F64 || a->dtype == TL_C128 ? TL_C128 : TL_C64;
   const tl_dtype w = wide(a->dtype);
-  TlTensor *h = copy_of(a, w), *t[2] = {batched(a, 1, n, 0, TL_C128), batched_columns(a, n, n, TL_C128)};
+  const bool vectors = TRUE(1);
+  const int64_t nv = vectors ? n : 0;
+  TlTensor *h = copy_of(a, w), *t[2] = {batched(a, 1, n, 0, TL_C128), batched_columns(a, nv, nv, TL_C128)};
   cd *work = tl_array(3 * n * n + 2 * n + 1, sizeof(cd));
   bool ok = h && t[0] && t[1] && work, fine = true;
   int64_t b;
   for (b = 0; ok && fine && b < nb && a->numel; b++) {
-    cd *values = P(t[0], cd, b * n), *V = P(t[1], cd, b * n * n), *H = work, *q = H + n * n, *own = q + n * n,
+    cd *values = P(t[0], cd, b * n), *V = P(t[1], cd, b * nv * nv), *H = work, *q = H + n * n, *own = q + n * n,
        *x = own + n * n;
     if (w == TL_F64) { /* real until it has a form that rotations keep */
       double *r = P(h, double, b * n * n), *o = (double *)own;
@@ -581,11 +587,12 @@ KERNEL(k_eig)
     }
     double size = 0;
     for (int64_t i = 0; i < n * n; i++) size = fmax(size, fabs(H[i].re) + fabs(H[i].im));
-    fine = stopped || schur(H, q, n);
+    fine = stopped || schur(H, q, n, vectors);
     for (int64_t c = 0; c < n; c++) {
       if (tick(n * c)) break;
       values[c] = H[c * n + c];
       if (!tl_is_complex(a->dtype) && fabs(values[c].im) < 1e-14 * size) values[c].im = 0;
+      if (!vectors) continue;
       x[c] = (cd){1, 0};
       for (int64_t i = c - 1; i >= 0; i--) { /* eigenvector of the triangle */
         cd s = {0, 0}, d = csub(H[i * n + i], H[c * n + c]);
@@ -596,7 +603,7 @@ KERNEL(k_eig)
       double norm = 0, top = -1;
       cd ph = {1, 0};
       memset(V + c * n, 0, (size_t)n * sizeof *V);
-      for (int64_t j = 0; j <= c; j++) axpy_c(V + c * n, x[j], q + j * n, (intptr_t)n);
+      for (int64_t j = 0; j <= c; j++) tl_axpy_complex(V + c * n, x[j], q + j * n, (intptr_t)n);
       for (int64_t i = 0; i < n; i++) {
         const cd s = V[c * n + i];
         norm += cnorm2(s);

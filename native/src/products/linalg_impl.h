@@ -32,7 +32,7 @@ static int F(lu_panel)(T *a, intptr_t m, intptr_t n, intptr_t lda, int32_t *piv,
     T inv = best == 0 ? FROM(1) : INV(a[k * lda + k]); /* below a zero: zeros, or NaN that spreads */
     for (intptr_t i = k + 1; i < m; i++) {
       T f = a[i * lda + k] = MUL(a[i * lda + k], inv);
-      for (intptr_t j = k + 1; j < n; j++) a[i * lda + j] = SUB(a[i * lda + j], MUL(f, a[k * lda + j]));
+      AXPY(a + i * lda + k + 1, SUB(FROM(0), f), a + k * lda + k + 1, n - k - 1);
     }
   }
   return info;
@@ -51,8 +51,10 @@ static void F(trsm)(const T *a, intptr_t n, intptr_t lda, bool upper, bool unit,
   for (intptr_t s = 0; s < n && !tick(s * r); s++) {
     intptr_t i = upper ? n - 1 - s : s;
     for (intptr_t k = upper ? i + 1 : 0; k < (upper ? n : i); k++) {
-      T f = a[i * lda + k];
-      for (intptr_t j = 0; j < r; j++) x[i * ldx + j] = SUB(x[i * ldx + j], MUL(f, x[k * ldx + j]));
+      const T f = SUB(FROM(0), a[i * lda + k]), *from = x + k * ldx;
+      if (r > 3) AXPY(x + i * ldx, f, from, r);
+      else
+        for (intptr_t j = 0; j < r; j++) x[i * ldx + j] = ADD(x[i * ldx + j], MUL(f, from[j]));
     }
     if (!unit) {
       T d = INV(a[i * lda + i]);
@@ -125,18 +127,12 @@ static void F(reflect)(const T *v, intptr_t s, T tau, T *c, intptr_t m, intptr_t
   for (intptr_t at = 0; at < n; at += 128, c += 128) {
     const intptr_t r = n - at < 128 ? n - at : 128;
     for (intptr_t j = 0; j < r; j++) w[j] = c[j];
-    for (intptr_t i = 1; i < m; i++) {
-      T f = CONJ(v[i * s]);
-      for (intptr_t j = 0; j < r; j++) w[j] = ADD(w[j], MUL(f, c[i * lc + j]));
-    }
+    for (intptr_t i = 1; i < m; i++) AXPY(w, CONJ(v[i * s]), c + i * lc, r);
     for (intptr_t j = 0; j < r; j++) {
       w[j] = MUL(tau, w[j]);
       c[j] = SUB(c[j], w[j]);
     }
-    for (intptr_t i = 1; i < m; i++) {
-      T f = v[i * s];
-      for (intptr_t j = 0; j < r; j++) c[i * lc + j] = SUB(c[i * lc + j], MUL(f, w[j]));
-    }
+    for (intptr_t i = 1; i < m; i++) AXPY(c + i * lc, SUB(FROM(0), v[i * s]), w, r);
   }
 }
 
@@ -263,19 +259,20 @@ static bool F(reflections)(const T *a, intptr_t n, T *z, T *v) {
   return true;
 }
 
-/* Hermitian a (lower triangle read) to eigenvalues w, ascending, and vectors as the columns of a; false: no convergence
- */
-static bool F(eigh)(T *a, intptr_t n, double *w, T *work, double *e) { /* e: 3 n */
-  T *z = work + 2 * n;                                                 /* n x n, eigenvectors in rows */
-  if (!F(tridiagonal)(a, n, w, e, work, work + n) || !F(reflections)(a, n, z, work)) return true;
+/* Hermitian a (lower triangle read) to eigenvalues w, ascending, and, with `vectors`, these as the columns of a; false:
+ * no convergence */
+static bool F(eigh)(T *a, intptr_t n, bool vectors, double *w, T *work, double *e) { /* e: 3 n */
+  T *z = work + 2 * n; /* n x n, eigenvectors in rows, or none */
+  const intptr_t width = vectors ? n : 0;
+  if (!F(tridiagonal)(a, n, w, e, work, work + n) || (vectors && !F(reflections)(a, n, z, work))) return true;
   for (intptr_t l = 0; l < n; l++)
     for (int iter = 0;; iter++) {
       intptr_t m = l;
       while (m + 1 < n && fabs(e[m]) > 2.3e-16 * (fabs(w[m]) + fabs(w[m + 1]))) m++;
       if (m == l) break;
       if (iter == 60) return false;
-      if (tick((m - l) * n)) return true;
-      tl_ql_sweep(w, e, (double *)z, n * PARTS, l, m, e + n);
+      if (tick((m - l) * (width + 8))) return true;
+      tl_ql_sweep(w, e, (double *)z, width * PARTS, l, m, e + n);
     }
   for (intptr_t k = 0; k < n; k++) { /* ascending; vectors to the columns of a */
     intptr_t best = k;
@@ -285,12 +282,12 @@ static bool F(eigh)(T *a, intptr_t n, double *w, T *work, double *e) { /* e: 3 n
     w[k] = w[best];
     w[best] = t;
     if (best != k)
-      for (intptr_t j = 0; j < n; j++) {
+      for (intptr_t j = 0; j < width; j++) {
         T u = z[k * n + j];
         z[k * n + j] = z[best * n + j];
         z[best * n + j] = u;
       }
-    for (intptr_t j = 0; j < n; j++) a[j * n + k] = z[k * n + j];
+    for (intptr_t j = 0; j < width; j++) a[j * n + k] = z[k * n + j];
   }
   return true;
 }
@@ -354,7 +351,8 @@ static bool F(bidiagonal)(T *a, intptr_t m, intptr_t n, double *d, double *e, T 
 }
 
 /* a: n columns of m >= n elements, as rows; on return u's rows (nu of them) are left singular vectors, v's rows right
- * ones, s descending. work: m + 2 n elements and 5 n real ones. false: no convergence, or interrupted */
+ * ones, s descending. nu is 0 where no vectors are wanted. work: m + 2 n elements and 5 n real ones. false: no
+ * convergence, or interrupted */
 static bool F(svd)(T *a, intptr_t m, intptr_t n, T *u, intptr_t nu, T *v, double *s, T *g, T *work) {
   T *left = work + m, *right = left + n;
   double *e = (double *)(right + n), top = 0;
@@ -365,15 +363,16 @@ static bool F(svd)(T *a, intptr_t m, intptr_t n, T *u, intptr_t nu, T *v, double
   const double scale = top > 0 ? ldexp(1, -power / 2) : 1, rest = top > 0 ? ldexp(1, -power + power / 2) : 1;
   for (intptr_t i = 0; i < m * n; i++) a[i] = SCALE(SCALE(a[i], scale), rest);
   if (!F(bidiagonal)(a, m, n, s, e, left, right, g, work)) return false;
-  if (!F(reflections_of)(a, m, left, n, 0, u, nu) || !F(reflections_of)(g, n, right, n, 1, v, n)) return false;
-  if (!tl_bidiagonal_svd(s, e, n, (double *)u, m * PARTS, (double *)v, n * PARTS, e + n)) return false;
+  if (nu && (!F(reflections_of)(a, m, left, n, 0, u, nu) || !F(reflections_of)(g, n, right, n, 1, v, n))) return false;
+  const intptr_t wu = nu ? m : 0, wv = nu ? n : 0;
+  if (!tl_bidiagonal_svd(s, e, n, (double *)u, wu * PARTS, (double *)v, wv * PARTS, e + n)) return false;
   for (intptr_t k = 0; k < n; k++) { /* descending */
     intptr_t best = k;
     for (intptr_t i = k + 1; i < n; i++)
       if (s[i] > s[best]) best = i;
     SWAP(double, s[k], s[best]);
-    for (intptr_t j = 0; j < m && best != k; j++) SWAP(T, u[k * m + j], u[best * m + j]);
-    for (intptr_t j = 0; j < n && best != k; j++) SWAP(T, v[k * n + j], v[best * n + j]);
+    for (intptr_t j = 0; j < wu && best != k; j++) SWAP(T, u[k * m + j], u[best * m + j]);
+    for (intptr_t j = 0; j < wv && best != k; j++) SWAP(T, v[k * n + j], v[best * n + j]);
     s[k] = s[k] / scale / rest;
   }
   return true;

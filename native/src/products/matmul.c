@@ -62,6 +62,25 @@ static int complex_product(tl_dtype w, const TlGemm *g) {
   return rc;
 }
 
+/* a number that no element of an integer tensor exceeds in size, less than twice the largest size; -1: no memory */
+static double size_bound(TlTensor *t) {
+  TlTensor *c = tl_contiguous_as(t, TL_I64);
+  if (!c) return -1;
+  const int64_t *p = (const int64_t *)tl_data(c);
+  uint64_t bits = 0;
+  for (intptr_t i = 0; i < (intptr_t)c->numel; i++) bits |= (uint64_t)(p[i] ^ (p[i] >> 63));
+  Py_DECREF((PyObject *)c);
+  return (double)bits + 1;
+}
+/* The dtype in which k products of elements of two integer tensors are added up exactly, in any order: floats, of which
+ * a vector holds more and multiplies faster, where no sum leaves the whole numbers that they have. */
+static tl_dtype exact_dtype(TlTensor *a, TlTensor *b, int64_t k) {
+  const double x = size_bound(a), y = x < 0 ? -1 : size_bound(b), most = x * y * (double)k;
+  if (y < 0) PyErr_Clear();
+  if (y < 0 || most > 0x1p53) return TL_I64;
+  return most > 0x1p24 ? TL_F64 : TL_F32;
+}
+
 /* One product for each batch, the results one after the other. */
 static int multiply_batches(tl_dtype w, TlGemm *g, const TlBatch *batch) {
   if (!tl_is_complex(w)) {
@@ -84,8 +103,13 @@ static int multiply_batches(tl_dtype w, TlGemm *g, const TlBatch *batch) {
  * contiguous tensor of the result's shape and work dtype that the product is added to (it becomes the result); bias has
  * one element for each column. Shapes and dtypes are checked by the caller. */
 static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlTensor *init) {
-  const tl_dtype dt = a->dtype, w = work_dtype(dt);
+  const tl_dtype dt = a->dtype;
+  tl_dtype w = work_dtype(dt);
   TlTensor *c = NULL, *r = NULL, *bc = NULL;
+  const int64_t columns = b->ndim < 2 ? 1 : b->shape[b->ndim - 1 - bt];
+  /* where either is read often enough to pay for two looks at both */
+  if (w == TL_I64 && !bias && !init && !tl_meta && columns >= 16 && a->numel / 16 * columns >= a->numel + b->numel)
+    w = exact_dtype(a, b, a->shape[a->ndim - 1]);
   a = tl_cast(a, w);
   b = tl_cast(b, w);
   if (!a || !b || (bias && !(bc = tl_contiguous_as(bias, w)))) goto done;
@@ -134,6 +158,11 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
   }
   const TlBatch batch = {nbatch ? batches : 1, nbatch, shape, as, bs};
   if (c->numel && !tl_meta && multiply_batches(w, &g, &batch) < 0) goto done;
+  if (w != dt && w != TL_I64 && tl_is_integral(dt)) { /* a narrow dtype's sums wrap around, which a float would not */
+    TlTensor *whole = tl_cast(c, TL_I64);
+    Py_DECREF((PyObject *)c);
+    if (!(c = whole)) goto done;
+  }
   r = tl_cast(c, dt);
 done:
   Py_XDECREF(a);

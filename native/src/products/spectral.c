@@ -13,14 +13,22 @@ double tl_dot(const double *x, const double *y, intptr_t n) {
   intptr_t i = 0;
   for (; i + 8 <= n; i += 8)
     for (int k = 0; k < 4; k++) s[k] = v2_madd(v2_load(x + i + 2 * k), v2_load(y + i + 2 * k), s[k]);
+  for (; i + 2 <= n; i += 2) s[0] = v2_madd(v2_load(x + i), v2_load(y + i), s[0]);
   s[0] += s[1] + (s[2] + s[3]);
-  double r = s[0][0] + s[0][1];
-  for (; i < n; i++) r += x[i] * y[i];
-  return r;
+  const double r = s[0][0] + s[0][1];
+  return i < n ? r + x[i] * y[i] : r;
 }
 
 void tl_axpy(double *restrict y, double f, const double *restrict x, intptr_t n) {
   for (intptr_t i = 0; i < n; i++) y[i] += f * x[i];
+}
+
+void tl_axpy_complex(tl_c128 *y, tl_c128 f, const tl_c128 *x, intptr_t n) {
+  const v2d re = v2_set1(f.re), im = {-f.im, f.im};
+  for (intptr_t i = 0; i < n; i++) {
+    const v2d u = v2_load(&x[i].re);
+    put2(&y[i].re, v2_madd(re, u, v2_madd(im, __builtin_shufflevector(u, u, 1, 0), v2_load(&y[i].re))));
+  }
 }
 
 double tl_dot_axpy(const double *restrict a, const double *restrict v, double f, double *restrict p, intptr_t n) {
@@ -65,22 +73,28 @@ static inline double rotation(double f, double g, double *c, double *s) {
   return r;
 }
 
+/* turn() of 2 k columns */
+static inline __attribute__((always_inline)) void turn_columns(double *at, intptr_t step, const double *c,
+                                                               const double *s, intptr_t n, const int k) {
+  v2d p[6];
+  for (int j = 0; j < k; j++) p[j] = v2_load(at + 2 * j);
+  for (intptr_t i = 0; i < n; i++, at += step) {
+    const v2d cc = v2_set1(c[i]), ss = v2_set1(s[i]), back = -ss; /* read once: the rows might be c and s */
+    for (int j = 0; j < k; j++) {
+      const v2d q = v2_load(at + step + 2 * j);
+      put2(at + 2 * j, v2_madd(ss, q, cc * p[j]));
+      p[j] = v2_madd(cc, q, back * p[j]);
+    }
+  }
+  for (int j = 0; j < k; j++) put2(at + 2 * j, p[j]);
+}
 /* Rows p and q = p + step become c p + s q and c q - s p, for the n rotations one after the other, each a step on. */
 static void turn(double *z, intptr_t step, intptr_t width, const double *c, const double *s, intptr_t n) {
   intptr_t j = 0;
-  for (; j + 8 <= width; j += 8) {
-    double *at = z + j;
-    v2d p[4];
-    for (int k = 0; k < 4; k++) p[k] = v2_load(at + 2 * k);
-    for (intptr_t i = 0; i < n; i++, at += step)
-      for (int k = 0; k < 4; k++) {
-        v2d q = v2_load(at + step + 2 * k), cc = v2_set1(c[i]), ss = v2_set1(s[i]);
-        put2(at + 2 * k, v2_madd(ss, q, cc * p[k]));
-        p[k] = v2_madd(cc, q, -(ss * p[k]));
-      }
-    for (int k = 0; k < 4; k++) put2(at + 2 * k, p[k]);
-  }
-  for (; j < width; j++) {
+  for (; j + 12 <= width; j += 12) turn_columns(z + j, step, c, s, n, 6);
+  for (; j + 4 <= width; j += 4) turn_columns(z + j, step, c, s, n, 2);
+  for (; j + 2 <= width; j += 2) turn_columns(z + j, step, c, s, n, 1);
+  if (j < width) {
     double *at = z + j, p = *at;
     for (intptr_t i = 0; i < n; i++, at += step) {
       const double q = at[step];
@@ -238,7 +252,7 @@ bool tl_bidiagonal_svd(double *d, double *e, intptr_t n, double *u, intptr_t wu,
     const bool down = fabs(d[l]) >= fabs(d[m]);
     const Block b = {d + (down ? l : m), e + (down ? l : m - 1), down ? 1 : -1, m - l + 1};
     if (splits(&b, tol, &least)) continue;
-    if ((left -= m - l) < 0 || tl_linalg_tick(3 * (m - l) * (wu + wv))) return false;
+    if ((left -= m - l) < 0 || tl_linalg_tick(3 * (m - l) * (wu + wv + 8))) return false;
     const double first = fabs(b.d[0]), *end = b.d + b.dir * (m - l);
     double shift = 0;
     if (!((double)n * tol * (least / top) <= fmax(eps, 0.01 * tol))) {

@@ -8,7 +8,8 @@
 bool tl_linalg_tick(int64_t work); /* reports work; true: stop, there is an interrupt */
 
 double tl_dot(const double *x, const double *y, intptr_t n);
-void tl_axpy(double *y, double f, const double *x, intptr_t n);                        /* y += f x */
+void tl_axpy(double *y, double f, const double *x, intptr_t n); /* y += f x */
+void tl_axpy_complex(tl_c128 *y, tl_c128 f, const tl_c128 *x, intptr_t n);
 double tl_dot_axpy(const double *a, const double *v, double f, double *p, intptr_t n); /* a v; p += f a */
 /* y -= f x + g z */
 void tl_take_two(double *y, double f, const double *x, double g, const double *z, intptr_t n);

@@ -148,12 +148,18 @@ SHIFT_LOOPS(shift_f, float, v4f, 4, v4_load, LANES_f)
 SHIFT_LOOPS(shift_d, double, v2d, 2, v2_load, LANES_d)
 
 /* ---- everything that is a plain fold: A acc, T x ---------------------------------------------------------------- */
+/* several accumulators where their order does not count (not of floats): one alone waits for itself */
+#if defined(__clang__)
+#define APART _Pragma("clang loop interleave_count(4)")
+#else
+#define APART
+#endif
 #define FOLD_LOOPS(NAME, T, A, STEP) \
   static void NAME##_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) { \
     const T *p = pp; \
     A a = ((A *)ctx)[o]; \
     (void)k; \
-    for (int64_t i = 0; i < n; i++) { T x = p[i]; STEP; } \
+    APART for (int64_t i = 0; i < n; i++) { T x = p[i]; STEP; } \
     ((A *)ctx)[o] = a; \
   } \
   static void NAME##_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t rs, int64_t rows, int64_t n) { \

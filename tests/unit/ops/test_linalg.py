@@ -4,6 +4,7 @@ import pytest
 from against_torch import check, fails_alike, ours, torch
 
 import torchlite
+from torchlite.ops import namespace
 
 DTYPES = [torch.float32, torch.float64, torch.complex64, torch.complex128]
 TOL = {torch.float32: 2e-3, torch.complex64: 2e-3, torch.float64: 1e-9, torch.complex128: 1e-9}
@@ -153,3 +154,40 @@ def test_blocks(n, dtype):
             assert torchlite.allclose(q @ r, y, atol=1e-10)
             assert torchlite.allclose(q.mH @ q, torchlite.eye(q.shape[1], dtype=q.dtype), atol=1e-10)
             assert torchlite.equal(r, r.triu())
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(1, 1), (40, 40), (9, 4), (2, 4, 9), (0, 3), (2, 0, 0)])
+def test_values_without_vectors(dtype, shape):
+    """What is computed without vectors are the values that come with them."""
+    hidden = namespace("_hidden")
+    a = ours(matrix(*shape, dtype=dtype))
+    tol = {"rtol": TOL[dtype] / 100, "atol": TOL[dtype] / 100}
+    empty, values, rest = hidden["_matrix_svd"](a, False, False)
+    assert empty.shape == rest.shape == (*shape[:-2], 0, 0)
+    for got in (values, torchlite.linalg.svdvals(a)):
+        torchlite.testing.assert_close(got, torchlite.linalg.svd(a)[1], **tol)
+    if shape[-1] == shape[-2]:
+        h = a + a.mH
+        values, empty = hidden["_linalg_eig"](a, False)
+        assert empty.shape == (*shape[:-2], 0, 0)
+        for got in (values, torchlite.linalg.eigvals(a)):  # in any order
+            near = (got[..., None] - torchlite.linalg.eig(a)[0][..., None, :]).abs() < TOL[dtype]
+            assert near.any(-1).all() and near.any(-2).all()
+        values, empty = hidden["_matrix_eigh"](h, False)
+        assert empty.shape == (*shape[:-2], 0, 0)
+        for got in (values, torchlite.linalg.eigvalsh(h), torchlite.linalg.eigvalsh(h, "U")):
+            torchlite.testing.assert_close(got, torchlite.linalg.eigh(h)[0], **tol)
+
+
+def test_values_with_gradients_and_tangents():
+    """These need vectors, recorded or forward, and under vmap."""
+    for name in ("svdvals", "eigvalsh"):
+        check(lambda t, a: getattr(t.linalg, name)(a), positive(4), second=True)
+        f, g = getattr(torchlite.linalg, name), getattr(torch.linalg, name)
+        a, v = positive(4), matrix(2, 4, 4)
+        v = v + v.mT
+        got = torchlite.func.jvp(f, (ours(a),), (ours(v),))[1]
+        want = torch.func.jvp(g, (a,), (v,))[1]
+        assert torch.allclose(torch.tensor(got.tolist(), dtype=v.dtype), want)
+        torchlite.testing.assert_close(torchlite.vmap(f)(ours(a)), f(ours(a)))

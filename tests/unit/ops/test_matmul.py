@@ -255,3 +255,23 @@ def test_dtype_messages():
     fails_alike(lambda t, x, y: t.bmm(x[None], y[None]), x, y)
     fails_alike(lambda t, x, y: t.dot(x[0], y[:, 0]), x, y)
     fails_alike(lambda t, x: t.mm(x, x), torch.ones(2, 2, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16, torch.int32, torch.int64])
+def test_integers_are_exact(dtype):
+    """Sums below 2^24, below 2^53, of 64 bits and beyond, which wrap around in the dtype."""
+    info = torch.iinfo(dtype)
+    for size in (9, 360, 1 << 20, (1 << 22) + 1, 1 << 31, 1 << 60, info.max):
+        low, high = max(-size, info.min), min(size, info.max)
+        a, b = (torch.randint(low, high, shape, dtype=dtype) for shape in ((33, 128), (128, 40)))
+        a[0], b[:, 0] = high, high  # one sum has the largest terms, so that the last bit counts
+        a[0, 0], b[0, 0] = high - 1, 1 if low == 0 else high - 2
+        a[1] = low
+        batch = torch.stack([a, a - 1])
+        for call in (
+            lambda t, a, b, batch: a @ b,
+            lambda t, a, b, batch: a.t().contiguous().t() @ b.t().contiguous().t(),
+            lambda t, a, b, batch: batch @ b,
+            lambda t, a, b, batch: t.nn.functional.linear(a, b.t()),
+        ):
+            check(call, a, b, batch, grad=False, tol=(0, 0))

@@ -195,7 +195,7 @@ def _basis(u: Tensor, count: int) -> Tensor:
 @planner("_linalg_svd")
 @as_on_cpu(always=True)
 def _svd(ov: Overload, args: tuple[Any, ...]) -> Any:
-    A, full = args
+    A, full = args[:2]
     m, n = A.shape[-2:]
     r, big = min(m, n), max(m, n)
     if not A.numel():
@@ -218,7 +218,7 @@ def _svd(ov: Overload, args: tuple[Any, ...]) -> Any:
 @planner("_linalg_eigh")
 @as_on_cpu(always=True)
 def _eigh(ov: Overload, args: tuple[Any, ...]) -> Any:
-    (A,) = args
+    A = args[0]
     n = A.shape[-1]
     if not A.numel():
         return ask_core(ov, args)
