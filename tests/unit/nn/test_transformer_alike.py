@@ -1,0 +1,34 @@
+"""Transformer layers in evaluation mode beside PyTorch, which runs them on nested tensors where a mask says padding."""
+
+from alike import alike, cases
+
+
+@cases("""
+encoder.use_nested_tensor, encode([[0, 0, 0, 1], [0, 1, 1, 1]])
+encode([[0, 0, 1, 0], [0, 0, 0, 1]])
+encode([[1, 1, 1, 1], [0, 0, 0, 0]])
+encode([[0, 0, 0, -math.inf], [0, 0, 0, 0]], torch.float)
+encoder.norm = nn.LayerNorm(8); encode([[0, 0, 0, 1], [0, 1, 1, 1]])
+encoder.use_nested_tensor = False; encode([[0, 0, 0, 1], [0, 1, 1, 1]])
+encoder.requires_grad_(True); encode([[0, 0, 0, 1], [0, 1, 1, 1]]).detach()
+encoder.train(); encode([[0, 0, 0, 1], [0, 1, 1, 1]])
+torch.backends.mha.set_fastpath_enabled(False); r = encode([[0, 0, 0, 1], [0, 1, 1, 1]]);
+    torch.backends.mha.set_fastpath_enabled(True); r
+encode([[0, 0, 0, 1], [0, 1, 1, 1]], mask=torch.zeros(4, 4, dtype=torch.bool))
+""")
+def test_padding_of_an_encoder(line):
+    alike(
+        """
+import warnings
+torch.manual_seed(0)
+layer = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True, dropout=0.0)
+encoder = nn.TransformerEncoder(layer, 2).eval().requires_grad_(False)
+def encode(padding, dtype=torch.bool, mask=None):
+    x = torch.linspace(-1, 1, 64).sin().view(2, 4, 8)
+    padding = torch.tensor(padding).to(dtype)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's nested tensors are a prototype
+        return encoder(x, mask=mask, src_key_padding_mask=padding).add(1000).round(decimals=3)
+"""
+        + line
+    )
