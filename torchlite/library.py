@@ -94,9 +94,10 @@ class _Custom:
             return self.run(kernel, bound, tensors)
         from ._core import c_names
 
-        if c_names._fallback[0] == "nothing" and self.backward is None and not self.checks_aliases:
-            return self.run(kernel, bound, tensors)
-        return self.recorded(kernel, bound, tensors)
+        if self.backward is not None or self.checks_aliases:
+            return self.recorded(kernel, bound, tensors)
+        result = self.run(kernel, bound, tensors)
+        return result if c_names._fallback[0] == "nothing" else _without_formula(self.parsed.name, result, tensors)
 
     @property
     def autocasts(self) -> bool:
@@ -193,9 +194,9 @@ class _Custom:
                         op.setup_context(ctx=ctx, inputs=tuple(positional), keyword_only_inputs=named, output=result)
                     else:
                         op.setup_context(ctx=ctx, inputs=tuple(positional), output=result)
+                results = result if isinstance(result, (tuple, list)) else [result]
                 written = [v for v, a in zip(values, op.parsed.arguments) if a.is_write]
-                if written:
-                    ctx.mark_dirty(*(t for t in written if isinstance(t, torch.Tensor)))
+                ctx.mark_dirty(*(t for t in written if any(t is r for r in results)))
                 return tuple(result) if isinstance(result, list) else result
 
             @staticmethod
@@ -223,6 +224,47 @@ class _Custom:
         result = Generated.apply(*_flattened(bound, bound))
         listed = len(self.parsed.returns) == 1 and self.parsed.returns[0].type.kind() == "ListType"
         return list(result) if listed and isinstance(result, tuple) else result
+
+
+class _WarnNotImplemented(torch.autograd.Function):
+    """What an operator made without a graph, though an argument requires a gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, name: str, result: Any, *tensors: Any) -> Any:
+        ctx.name = name
+        return result.detach()
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        _warn_of_no_formula(ctx.name)
+        return (None,) * len(ctx.needs_input_grad)
+
+
+def _warn_of_no_formula(name: str) -> None:
+    import warnings
+
+    warnings.warn(
+        "%s: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through it. This "
+        "may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a future version of "
+        "PyTorch. If your operator is differentiable, please ensure you have registered an autograd kernel to the "
+        "correct Autograd key (e.g. DispatchKey::Autograd, DispatchKey::CompositeImplicitAutograd). If your operator is "
+        "not differentiable, or to squash this warning and use the previous behavior, please register "
+        "torch::CppFunction::makeFallthrough() to DispatchKey::Autograd." % name,
+        stacklevel=2,
+    )
+
+
+def _without_formula(name: str, result: Any, tensors: list[Any]) -> Any:
+    """A result whose kernel was recorded as it ran: a backward pass through it is likely to be a mistake."""
+    if isinstance(result, (tuple, list)):
+        return type(result)(_without_formula(name, t, tensors) for t in result)
+    if not isinstance(result, torch.Tensor) or not (result.is_floating_point() or result.is_complex()):
+        return result
+    if not result.requires_grad:
+        return result if any(result is t for t in tensors) else _WarnNotImplemented.apply(name, result, *tensors)
+    if not any(result is t for t in tensors):
+        result.register_hook(lambda grad: _warn_of_no_formula(name))
+    return result
 
 
 def _flattened(values: list[Any], like: list[Any]) -> list[Any]:

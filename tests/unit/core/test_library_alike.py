@@ -61,6 +61,14 @@ L.define(name+'q', 'Tensor x -> Tensor')
 L.Library('a', 'NO')
 L.define(name+'half', '(Tensor x) -> Tensor'); L.impl(name+'half', 'cpu')(lambda x: x / 2); ops.half(torch.ones(2))
 L.opcheck(ops.twice.default, (torch.ones(1),), test_utils='test_schema')
+L.define(name+'half', '(Tensor x) -> Tensor'); L.impl(name+'half', 'cpu')(lambda x: x / 2);
+    x = torch.ones(2, requires_grad=True); ops.half(x).sum().backward(); x.grad
+L.define(name+'half', '(Tensor x) -> Tensor'); L.impl(name+'half', 'cpu')(lambda x: x.detach() / 2);
+    x = torch.ones(2, requires_grad=True); y = ops.half(x); y.sum().backward(); y.requires_grad, x.grad
+L.define(name+'both', '(Tensor x) -> (Tensor, Tensor)'); L.impl(name+'both', 'cpu')(lambda x: (x / 2, x.argmax()));
+    x = torch.ones(2, requires_grad=True); y, i = ops.both(x); y.sum().backward(); i.requires_grad, x.grad
+f = L.custom_op(name+'into', mutates_args={'x'}, schema='(Tensor(a!) x) -> ()')(lambda x: x.mul_(2) and None);
+    x = torch.ones(1, requires_grad=True); y = x.clone(); f(y); y.sum().backward(); y, x.grad
 """)
 def test_as_pytorch(line):
     space = "tl%d" % next(_count)
