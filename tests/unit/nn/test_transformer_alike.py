@@ -1,8 +1,9 @@
-"""Transformer layers in evaluation mode beside PyTorch, which runs them on nested tensors where a mask says padding."""
+"""Transformer layers and attention under masks beside PyTorch."""
 
 from alike import alike, cases
 
 
+# in evaluation mode PyTorch runs the layers on nested tensors, whose padding is 0 afterwards
 @cases("""
 encoder.use_nested_tensor, encode([[0, 0, 0, 1], [0, 1, 1, 1]])
 encode([[0, 0, 1, 0], [0, 0, 0, 1]])
@@ -32,3 +33,15 @@ def encode(padding, dtype=torch.bool, mask=None):
 """
         + line
     )
+
+
+@cases("""
+F.scaled_dot_product_attention(q, q, q, attn_mask=torch.arange(9.0).view(3, 3), is_causal=True)
+F.scaled_dot_product_attention(q, q, q, attn_mask=torch.eye(3).bool(), is_causal=True)
+F.scaled_dot_product_attention(q, q[:, :, :2], q[:, :, :2], attn_mask=torch.arange(6.0).view(3, 2), is_causal=True)
+F.scaled_dot_product_attention(q[0], q[0], q[0], attn_mask=torch.arange(9.0).view(3, 3), is_causal=True)
+F.scaled_dot_product_attention(q, q, q, torch.arange(9.0).view(3, 3), dropout_p=0.5, is_causal=True)
+F.scaled_dot_product_attention(q, q, q, torch.arange(9.0).view(3, 3).requires_grad_(), is_causal=True)
+""")
+def test_a_mask_and_causal(line):
+    alike("q = torch.arange(48.0).view(1, 2, 3, 8).sin(); " + line)
