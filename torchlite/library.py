@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import Any
 
 import torchlite as torch
@@ -289,7 +290,7 @@ def _packed(like: list[Any], flat: list[Any]) -> list[Any]:
 
 
 def _define(namespace: str, schema: str, tags: Sequence[Any]) -> Any:
-    _schemas.parse_checked(schema.strip())
+    _schemas.parse_checked(schema.strip(), variables=False)
     parsed = _schemas.parse("%s::%s" % (namespace, schema.strip()))
     if namespace in ("aten", "prim", "prims"):
         raise RuntimeError("torchlite has a fixed set of ops in %s; define yours in a namespace of its own" % namespace)
@@ -427,7 +428,7 @@ def define(qualname: Any, schema: Any, *, lib: Library | None = None, tags: Any 
             'Expected `qualname` to be of the form "namespace::name", but got %s. The qualname passed to the '
             "torch.library APIs must consist of a namespace and a name, e.g. aten::sin" % qualname
         )
-    if not schema.startswith("("):
+    if not re.fullmatch(r"\(.*\) -> .*", schema):
         raise ValueError(
             'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "%s"'
             % schema
@@ -457,9 +458,31 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Lib
         made = _custom(op)
         for key in [_COMPOSITE[1]] if device_types is None else _devices(device_types):
             made.kernels[key] = fn
+        if device_types is not None and not any("Tensor" in str(a.type) for a in made.parsed.arguments):
+            made.kernels["BackendSelect"] = _by_device(made)
         return fn
 
     return register if func is None else register(func)
+
+
+def _by_device(made: _Custom) -> Any:
+    """The kernel of an operator without tensors: its argument of type Device says which one runs."""
+    names = [a.name for a in made.parsed.arguments if str(a.type) == "Device"]
+    if not names:
+        raise ValueError("Functions without tensor inputs are required to have a `device: torch.device` argument")
+    at = [a.name for a in made.parsed.arguments].index(names[0])
+
+    def select(*args: Any, **kwargs: Any) -> Any:
+        kind = torch.device(kwargs[names[0]] if names[0] in kwargs else args[at]).type
+        kernel = made.kernels.get(_KEYS.get(kind, kind.upper()))
+        if kernel is None:
+            raise RuntimeError(
+                "%s does not have a kernel registered for %s. Please use register_kernel to do so."
+                % (made.parsed.name.partition("::")[2], kind)
+            )
+        return kernel(*args, **kwargs)
+
+    return select
 
 
 def register_fake(

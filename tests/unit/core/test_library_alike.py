@@ -67,6 +67,17 @@ L.define(name+'half', '(Tensor x) -> Tensor'); L.impl(name+'half', 'cpu')(lambda
     x = torch.ones(2, requires_grad=True); y = ops.half(x); y.sum().backward(); y.requires_grad, x.grad
 L.define(name+'both', '(Tensor x) -> (Tensor, Tensor)'); L.impl(name+'both', 'cpu')(lambda x: (x / 2, x.argmax()));
     x = torch.ones(2, requires_grad=True); y, i = ops.both(x); y.sum().backward(); i.requires_grad, x.grad
+L.define(name+'m', '(Tensor a) -> asdf')
+L.define(name+'m', '(asdf a) -> Tensor')
+L.define(name+'m', '(int64_t a) -> Tensor')
+L.define(name+'m', '(double a) -> Tensor')
+L.define(name+'m', '(Tensor a -> Tensor')
+f = L.custom_op(name+'r', mutates_args={}, schema='(Device device) -> Tensor', device_types='cpu')(
+    lambda device: torch.ones(1)); f('cpu'), f(device=torch.device('cpu'))
+f = L.custom_op(name+'r', mutates_args={}, schema='(Device device) -> Tensor', device_types='cpu')(
+    lambda device: torch.ones(1)); f('cuda')
+f = L.custom_op(name+'r', mutates_args={}, schema='(int x) -> Tensor', device_types='cpu')(lambda x: torch.ones(1))
+f = L.custom_op(name+'r', mutates_args={}, schema='() -> Tensor')(lambda: torch.ones(1)); f()
 f = L.custom_op(name+'into', mutates_args={'x'}, schema='(Tensor(a!) x) -> ()')(lambda x: x.mul_(2) and None);
     x = torch.ones(1, requires_grad=True); y = x.clone(); f(y); y.sum().backward(); y, x.grad
 """)
