@@ -97,8 +97,10 @@ class _Custom:
 
         if self.backward is not None or self.checks_aliases:
             return self.recorded(kernel, bound, tensors)
+        from ._library import no_formula
+
         result = self.run(kernel, bound, tensors)
-        return result if c_names._fallback[0] == "nothing" else _without_formula(self.parsed.name, result, tensors)
+        return result if c_names._fallback[0] == "nothing" else no_formula.marked(self.parsed.name, result, tensors)
 
     @property
     def autocasts(self) -> bool:
@@ -121,7 +123,11 @@ class _Custom:
         return bool(_modes.stack or classes) and not composed
 
     def shown(self, *args: Any, **kwargs: Any) -> Any:
-        return _modes.call(self.overload, args, kwargs)
+        positional = [a for a in self.parsed.arguments if not a.kwarg_only]
+        while args and _is_default(positional[len(args) - 1], args[-1]):
+            args = args[:-1]
+        named = [a for a in self.parsed.arguments if a.kwarg_only and not _is_default(a, kwargs[a.name])]
+        return _modes.call(self.overload, args, {a.name: kwargs[a.name] for a in named})
 
     def kernel(self, tensors: list[Any]) -> Any:
         """The function for the device of the arguments."""
@@ -227,45 +233,11 @@ class _Custom:
         return list(result) if listed and isinstance(result, tuple) else result
 
 
-class _WarnNotImplemented(torch.autograd.Function):
-    """What an operator made without a graph, though an argument requires a gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, name: str, result: Any, *tensors: Any) -> Any:
-        ctx.name = name
-        return result.detach()
-
-    @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
-        _warn_of_no_formula(ctx.name)
-        return (None,) * len(ctx.needs_input_grad)
-
-
-def _warn_of_no_formula(name: str) -> None:
-    import warnings
-
-    warnings.warn(
-        "%s: an autograd kernel was not registered to the Autograd key(s) but we are trying to backprop through it. This "
-        "may lead to silently incorrect behavior. This behavior is deprecated and will be removed in a future version of "
-        "PyTorch. If your operator is differentiable, please ensure you have registered an autograd kernel to the "
-        "correct Autograd key (e.g. DispatchKey::Autograd, DispatchKey::CompositeImplicitAutograd). If your operator is "
-        "not differentiable, or to squash this warning and use the previous behavior, please register "
-        "torch::CppFunction::makeFallthrough() to DispatchKey::Autograd." % name,
-        stacklevel=2,
+def _is_default(argument: Any, value: Any) -> bool:
+    """Whether a value need not be shown."""
+    return bool(
+        argument.has_default_value() and not isinstance(value, torch.Tensor) and argument.default_value == value
     )
-
-
-def _without_formula(name: str, result: Any, tensors: list[Any]) -> Any:
-    """A result whose kernel was recorded as it ran: a backward pass through it is likely to be a mistake."""
-    if isinstance(result, (tuple, list)):
-        return type(result)(_without_formula(name, t, tensors) for t in result)
-    if not isinstance(result, torch.Tensor) or not (result.is_floating_point() or result.is_complex()):
-        return result
-    if not result.requires_grad:
-        return result if any(result is t for t in tensors) else _WarnNotImplemented.apply(name, result, *tensors)
-    if not any(result is t for t in tensors):
-        result.register_hook(lambda grad: _warn_of_no_formula(name))
-    return result
 
 
 def _flattened(values: list[Any], like: list[Any]) -> list[Any]:

@@ -67,6 +67,11 @@ L.define(name+'half', '(Tensor x) -> Tensor'); L.impl(name+'half', 'cpu')(lambda
     x = torch.ones(2, requires_grad=True); y = ops.half(x); y.sum().backward(); y.requires_grad, x.grad
 L.define(name+'both', '(Tensor x) -> (Tensor, Tensor)'); L.impl(name+'both', 'cpu')(lambda x: (x / 2, x.argmax()));
     x = torch.ones(2, requires_grad=True); y, i = ops.both(x); y.sum().backward(); i.requires_grad, x.grad
+from torch.fx.experimental.proxy_tensor import make_fx;
+    L.define(name+'o', "(Tensor x, int n=1, float[] s=[1.0, 2.0], *, str m='a', Tensor? t=None) -> Tensor");
+    L.impl(name+'o', 'cpu')(lambda x, n=1, s=(1., 2.), m='a', t=None: x * n); f = ops.o;
+    [make_fx(c)(torch.ones(2)).code for c in (lambda x: f(x, 1), lambda x: f(x, 2), lambda x: f(x, 1, [3.]),
+    lambda x: f(x, m='b'), lambda x: f(x, 1, [1., 2.], t=x))]
 L.define(name+'m', '(Tensor a) -> asdf')
 L.define(name+'m', '(asdf a) -> Tensor')
 L.define(name+'m', '(int64_t a) -> Tensor')
