@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 from typing import Any
 
 import torchlite as torch
@@ -94,9 +95,12 @@ class _Custom:
             return self.run(kernel, bound, tensors)
         from ._core import c_names
 
-        if c_names._fallback[0] == "nothing" and self.backward is None and not self.checks_aliases:
-            return self.run(kernel, bound, tensors)
-        return self.recorded(kernel, bound, tensors)
+        if self.backward is not None or self.checks_aliases:
+            return self.recorded(kernel, bound, tensors)
+        from ._library import no_formula
+
+        result = self.run(kernel, bound, tensors)
+        return result if c_names._fallback[0] == "nothing" else no_formula.marked(self.parsed.name, result, tensors)
 
     @property
     def autocasts(self) -> bool:
@@ -119,7 +123,11 @@ class _Custom:
         return bool(_modes.stack or classes) and not composed
 
     def shown(self, *args: Any, **kwargs: Any) -> Any:
-        return _modes.call(self.overload, args, kwargs)
+        positional = [a for a in self.parsed.arguments if not a.kwarg_only]
+        while args and _is_default(positional[len(args) - 1], args[-1]):
+            args = args[:-1]
+        named = [a for a in self.parsed.arguments if a.kwarg_only and not _is_default(a, kwargs[a.name])]
+        return _modes.call(self.overload, args, {a.name: kwargs[a.name] for a in named})
 
     def kernel(self, tensors: list[Any]) -> Any:
         """The function for the device of the arguments."""
@@ -193,9 +201,9 @@ class _Custom:
                         op.setup_context(ctx=ctx, inputs=tuple(positional), keyword_only_inputs=named, output=result)
                     else:
                         op.setup_context(ctx=ctx, inputs=tuple(positional), output=result)
+                results = result if isinstance(result, (tuple, list)) else [result]
                 written = [v for v, a in zip(values, op.parsed.arguments) if a.is_write]
-                if written:
-                    ctx.mark_dirty(*(t for t in written if isinstance(t, torch.Tensor)))
+                ctx.mark_dirty(*(t for t in written if any(t is r for r in results)))
                 return tuple(result) if isinstance(result, list) else result
 
             @staticmethod
@@ -225,6 +233,13 @@ class _Custom:
         return list(result) if listed and isinstance(result, tuple) else result
 
 
+def _is_default(argument: Any, value: Any) -> bool:
+    """Whether a value need not be shown."""
+    return bool(
+        argument.has_default_value() and not isinstance(value, torch.Tensor) and argument.default_value == value
+    )
+
+
 def _flattened(values: list[Any], like: list[Any]) -> list[Any]:
     """Lists among the arguments laid out flat."""
     flat: list[Any] = []
@@ -247,7 +262,7 @@ def _packed(like: list[Any], flat: list[Any]) -> list[Any]:
 
 
 def _define(namespace: str, schema: str, tags: Sequence[Any]) -> Any:
-    _schemas.parse_checked(schema.strip())
+    _schemas.parse_checked(schema.strip(), variables=False)
     parsed = _schemas.parse("%s::%s" % (namespace, schema.strip()))
     if namespace in ("aten", "prim", "prims"):
         raise RuntimeError("torchlite has a fixed set of ops in %s; define yours in a namespace of its own" % namespace)
@@ -385,7 +400,7 @@ def define(qualname: Any, schema: Any, *, lib: Library | None = None, tags: Any 
             'Expected `qualname` to be of the form "namespace::name", but got %s. The qualname passed to the '
             "torch.library APIs must consist of a namespace and a name, e.g. aten::sin" % qualname
         )
-    if not schema.startswith("("):
+    if not re.fullmatch(r"\(.*\) -> .*", schema):
         raise ValueError(
             'define(qualname, schema, ...): expected schema to look like e.g. "(Tensor x) -> Tensor" but got "%s"'
             % schema
@@ -415,9 +430,31 @@ def register_kernel(op: Any, device_types: Any, func: Any = None, /, *, lib: Lib
         made = _custom(op)
         for key in [_COMPOSITE[1]] if device_types is None else _devices(device_types):
             made.kernels[key] = fn
+        if device_types is not None and not any("Tensor" in str(a.type) for a in made.parsed.arguments):
+            made.kernels["BackendSelect"] = _by_device(made)
         return fn
 
     return register if func is None else register(func)
+
+
+def _by_device(made: _Custom) -> Any:
+    """The kernel of an operator without tensors: its argument of type Device says which one runs."""
+    names = [a.name for a in made.parsed.arguments if str(a.type) == "Device"]
+    if not names:
+        raise ValueError("Functions without tensor inputs are required to have a `device: torch.device` argument")
+    at = [a.name for a in made.parsed.arguments].index(names[0])
+
+    def select(*args: Any, **kwargs: Any) -> Any:
+        kind = torch.device(kwargs[names[0]] if names[0] in kwargs else args[at]).type
+        kernel = made.kernels.get(_KEYS.get(kind, kind.upper()))
+        if kernel is None:
+            raise RuntimeError(
+                "%s does not have a kernel registered for %s. Please use register_kernel to do so."
+                % (made.parsed.name.partition("::")[2], kind)
+            )
+        return kernel(*args, **kwargs)
+
+    return select
 
 
 def register_fake(

@@ -325,6 +325,8 @@ class TypedStorage:
 
     def fill_(self, value: Any) -> Any:
         """Sets every element to `value`."""
+        if isinstance(value, (UntypedStorage, TypedStorage)):
+            raise RuntimeError(f"cannot set item with value type {type(value)}")
         self._tensor().fill_(value)
         return self
 

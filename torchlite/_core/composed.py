@@ -29,7 +29,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Any:
             aten.addmm.default(bias, flat, aten.t.default(weight)), [*x.shape[:-1], weight.shape[0]]
         )
     result = matmul(x, aten.t.default(weight))
-    return result if bias is None else aten.add_.Tensor(result, bias)
+    return result if bias is None or result is NotImplemented else aten.add.Tensor(result, bias)
 
 
 def matmul(a: Any, b: Any) -> Any:
@@ -42,8 +42,8 @@ def matmul(a: Any, b: Any) -> Any:
         return aten.mm.default(a.unsqueeze(0), b).squeeze(0)
     if a.dim() == b.dim() == 2:
         return aten.mm.default(a, b)
-    if a.dim() > 2 and 0 < b.dim() <= 2 and a.is_contiguous():
-        flat = aten.view.default(a, [-1, a.shape[-1]])
+    if a.dim() > 2 and 0 < b.dim() <= 2 and (a.is_contiguous() or b.requires_grad):
+        flat = a.reshape([-1, a.shape[-1]])  # a copy in order that the gradient of b is no sum over a batch
         if b.dim() == 1:
             return aten.view.default(aten.mv.default(flat, b), list(a.shape[:-1]))
         return aten.view.default(aten.mm.default(flat, b), [*a.shape[:-1], b.shape[-1]])

@@ -301,21 +301,35 @@ _BASES = frozenset(
 )
 
 
-def parse_checked(text: str) -> FunctionSchema:
-    """The schema of somebody else: a type that the language does not have is an error that shows the place."""
-    made = FunctionSchema(text)
+_NOT_CPP = {
+    "int64_t": "Use `SymInt` or `int` instead of `int64_t` in an operator's schema string. `SymInt` corresponds to "
+    "c10::SymInt in C++ while `int` in schema corresponds to the int64_t type in C++.",
+    "double": "Use `float` instead of `double` in an operator's schema string. `float` in schema corresponds to the "
+    "double type in C++",
+}
+
+
+def parse_checked(text: str, variables: bool = True) -> FunctionSchema:
+    """The schema of somebody else: a type that the language does not have is an error that shows the place.
+    variables: names in small letters may stand for any type."""
+    try:
+        made = FunctionSchema(text)
+    except (IndexError, ValueError):
+        raise RuntimeError("\ninvalid numeric default value:\n%s\n" % text) from None
     at = text.index("(")
     for argument in (*made.arguments, *made.returns):
         base = re.match(r"\w+", argument.text)
         if base is None:
             continue
         at = text.index(argument.text[: len(base[0])], at)
-        if base[0] not in _BASES and not base[0][0].islower():
-            raise RuntimeError(
-                "\nunknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; "
+        if base[0] in _NOT_CPP or base[0] not in _BASES and not (variables and base[0][0].islower()):
+            wrong = _NOT_CPP.get(
+                base[0],
+                "unknown type specifier. Common valid schema types include Tensor, SymInt, int, float, bool, Scalar; "
                 "for a full list, please see https://github.com/pytorch/pytorch/blob/main/aten/src/ATen/native/"
-                "README.md#func :\n%s\n%s%s <--- HERE\n" % (text, " " * at, "~" * len(base[0]))
+                "README.md#func ",
             )
+            raise RuntimeError("\n%s:\n%s\n%s%s <--- HERE\n" % (wrong, text, " " * at, "~" * len(base[0])))
         at += len(base[0])
     return made
 

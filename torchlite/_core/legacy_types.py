@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 from .. import _C
-from . import device as _device, dtypes as _dtypes
+from . import device as _device, dtypes as _dtypes, from_data as _from_data
 from .tensor import Tensor, plain
 
 TYPE_CHECKING = False
@@ -61,6 +61,14 @@ def legacy_new(args: tuple[Any, ...], dtype: DType, any_type: bool = False) -> T
         return plain(a)
     if isinstance(a, str):
         raise TypeError("new(): invalid data type 'str'")
+    if _from_data.is_storage(a):
+        own = getattr(a, "dtype", dtype)
+        if own is not dtype:
+            raise RuntimeError(
+                "Expected a Storage of type %s or an UntypedStorage, but got type %s for argument 1 'storage'"
+                % (dtype._scalar_type, own._scalar_type)
+            )
+        return _from_data._of_storage(a, dtype)
     array = hasattr(a, "__array_interface__")
     if a is None or isinstance(a, (int, float, complex)) or array and not hasattr(a, "__setitem__"):
         raise TypeError("new(): data must be a sequence (got %s)" % _name_of(a))
@@ -72,9 +80,7 @@ def legacy_new(args: tuple[Any, ...], dtype: DType, any_type: bool = False) -> T
 
 
 def _name_of(a: Any) -> str:
-    from .from_data import type_name
-
-    return type_name(a)
+    return _from_data.type_name(a)
 
 
 def _is_size(a: Any) -> bool:

@@ -289,6 +289,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             t.grad = copy.deepcopy(self.grad, memo)
         if self.__dict__:
             t.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        if type(self) is not Tensor:
+            import copyreg
+
+            for name in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]
+                if hasattr(self, name) and not hasattr(t, name):
+                    setattr(t, name, copy.deepcopy(getattr(self, name), memo))
         return t
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:

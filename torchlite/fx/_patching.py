@@ -108,6 +108,8 @@ class _Patcher:
     def patch_method(self, cls: type, name: str, new_fn: Any, deduplicate: bool = True) -> None:
         """Puts a method into a class."""
         if cls is torch.nn.Module and name == "__getattr__":  # its C base finds parameters before that is asked
+            if name not in vars(cls):  # classes that are made during the trace may call super().__getattr__ later
+                setattr(cls, name, cls._own_getattr)  # type: ignore[attr-defined]
             patch = _Patch(cls, "__getattribute__", object.__getattribute__)
             self.patches_made.append(patch)
             patch.patch()

@@ -82,6 +82,7 @@ def _overridable(fill):
         given.apply_defaults()
         return handle_torch_function(function, (tensor,), **given.arguments)
 
+    function._tl_fn = fill  # type: ignore[attr-defined]
     return function
 
 

@@ -8,7 +8,7 @@ from .. import _C
 from ._declare import op
 
 
-def _check_attention(query, key, value, attn_mask, is_causal):
+def _check_attention(query, key, value, attn_mask):
     if query.dtype != key.dtype or query.dtype != value.dtype:
         raise RuntimeError(
             "Expected query, key, and value to have the same dtype, but got query.dtype: "
@@ -25,10 +25,6 @@ def _check_attention(query, key, value, attn_mask, is_causal):
             raise RuntimeError(
                 "Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: "
                 f"{attn_mask.dtype._cpp_type} and  query.dtype: {query.dtype._cpp_type} instead."
-            )
-        if is_causal:
-            raise RuntimeError(
-                "_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
             )
 
 
@@ -141,6 +137,14 @@ def backend(query, key, value, attn_mask, dropout_p):
     return 0
 
 
+def _mask_of_both(query, key, value, attn_mask, dropout_p):
+    """A mask and is_causal as one mask. Of PyTorch's kernels only flash on the CPU takes both."""
+    if not _flash(query, key, value, attn_mask, dropout_p) or not backend(query, key, value, attn_mask, dropout_p):
+        raise RuntimeError("_scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
+    later = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).triu(1)
+    return attn_mask.masked_fill(later, False if attn_mask.dtype == torch.bool else -math.inf)
+
+
 def _one_kernel(query, key, value, attn_mask):
     """Whether a device's attention kernel takes these arguments."""
     if (
@@ -196,9 +200,11 @@ def scaled_dot_product_attention(
     A bool mask is true where attention is allowed; `scale` is 1 / sqrt(E) by default;
     `is_causal` lets position i see the positions up to i;
     `enable_gqa` repeats the heads of key and value to those of query."""
-    _check_attention(query, key, value, attn_mask, is_causal)
+    _check_attention(query, key, value, attn_mask)
     if enable_gqa:
         key, value = _with_heads_of(query, key), _with_heads_of(query, value)
+    if is_causal and attn_mask is not None:
+        attn_mask, is_causal = _mask_of_both(query, key, value, attn_mask, dropout_p), False
     dtype = query.dtype
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0

@@ -155,7 +155,7 @@ class _Frame:
         self.completed = False  # the first run has ended: it may ask for gradients before
 
     def pack(self, x):
-        self.meta.append((tuple(x.shape), x.dtype, x.device))
+        self.meta.append(_metadata(x))
         return len(self.meta) - 1
 
     def unpack(self, i):
@@ -198,7 +198,7 @@ class _Frame:
         if self.check:
             bad = [
                 f"tensor at position {k}:\nsaved metadata: {m}\nrecomputed metadata: {r}"
-                for k, (m, r) in enumerate(zip(self.meta, ((tuple(t.shape), t.dtype, t.device) for t in found)))
+                for k, (m, r) in enumerate(zip(self.meta, map(_metadata, found)))
                 if m != r
             ]
             if bad:
@@ -207,6 +207,10 @@ class _Frame:
                     "metadata than during the forward pass.\n" + "\n".join(bad)
                 )
         return found
+
+
+def _metadata(x):
+    return {"shape": x.shape, "dtype": x.dtype, "device": x.device}
 
 
 class DefaultDeviceType:

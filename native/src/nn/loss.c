@@ -19,10 +19,6 @@ static void nll_close(Nll *q) {
 }
 
 static int nll_check(const TlTensor *x, const TlTensor *t, const TlTensor *w) {
-  if (t->dtype != TL_I64 && t->dtype != TL_U8) {
-    PyErr_Format(PyExc_RuntimeError, "expected target dtype to be Long or Byte, but got %s", tl_scalar_type[t->dtype]);
-    return -1;
-  }
   bool ok;
   if (x->ndim <= 2) {
     if (t->ndim > 1) {
@@ -42,6 +38,10 @@ static int nll_check(const TlTensor *x, const TlTensor *t, const TlTensor *w) {
     }
     ok = t->ndim == x->ndim - 1 && t->shape[0] == x->shape[0] &&
          !memcmp(t->shape + 1, x->shape + 2, (x->ndim - 2) * sizeof *t->shape);
+  }
+  if (t->dtype != TL_I64 && t->dtype != TL_U8) {
+    PyErr_Format(PyExc_RuntimeError, "expected target dtype to be Long or Byte, but got %s", tl_scalar_type[t->dtype]);
+    return -1;
   }
   if (!ok) {
     PyErr_Format(PyExc_RuntimeError, "size mismatch (got input: %s%s target: %s%s", tl_fmt_shape(x->ndim, x->shape),

@@ -61,6 +61,30 @@ L.define(name+'q', 'Tensor x -> Tensor')
 L.Library('a', 'NO')
 L.define(name+'half', '(Tensor x) -> Tensor'); L.impl(name+'half', 'cpu')(lambda x: x / 2); ops.half(torch.ones(2))
 L.opcheck(ops.twice.default, (torch.ones(1),), test_utils='test_schema')
+L.define(name+'half', '(Tensor x) -> Tensor'); L.impl(name+'half', 'cpu')(lambda x: x / 2);
+    x = torch.ones(2, requires_grad=True); ops.half(x).sum().backward(); x.grad
+L.define(name+'half', '(Tensor x) -> Tensor'); L.impl(name+'half', 'cpu')(lambda x: x.detach() / 2);
+    x = torch.ones(2, requires_grad=True); y = ops.half(x); y.sum().backward(); y.requires_grad, x.grad
+L.define(name+'both', '(Tensor x) -> (Tensor, Tensor)'); L.impl(name+'both', 'cpu')(lambda x: (x / 2, x.argmax()));
+    x = torch.ones(2, requires_grad=True); y, i = ops.both(x); y.sum().backward(); i.requires_grad, x.grad
+from torch.fx.experimental.proxy_tensor import make_fx;
+    L.define(name+'o', "(Tensor x, int n=1, float[] s=[1.0, 2.0], *, str m='a', Tensor? t=None) -> Tensor");
+    L.impl(name+'o', 'cpu')(lambda x, n=1, s=(1., 2.), m='a', t=None: x * n); f = ops.o;
+    [make_fx(c)(torch.ones(2)).code for c in (lambda x: f(x, 1), lambda x: f(x, 2), lambda x: f(x, 1, [3.]),
+    lambda x: f(x, m='b'), lambda x: f(x, 1, [1., 2.], t=x))]
+L.define(name+'m', '(Tensor a) -> asdf')
+L.define(name+'m', '(asdf a) -> Tensor')
+L.define(name+'m', '(int64_t a) -> Tensor')
+L.define(name+'m', '(double a) -> Tensor')
+L.define(name+'m', '(Tensor a -> Tensor')
+f = L.custom_op(name+'r', mutates_args={}, schema='(Device device) -> Tensor', device_types='cpu')(
+    lambda device: torch.ones(1)); f('cpu'), f(device=torch.device('cpu'))
+f = L.custom_op(name+'r', mutates_args={}, schema='(Device device) -> Tensor', device_types='cpu')(
+    lambda device: torch.ones(1)); f('cuda')
+f = L.custom_op(name+'r', mutates_args={}, schema='(int x) -> Tensor', device_types='cpu')(lambda x: torch.ones(1))
+f = L.custom_op(name+'r', mutates_args={}, schema='() -> Tensor')(lambda: torch.ones(1)); f()
+f = L.custom_op(name+'into', mutates_args={'x'}, schema='(Tensor(a!) x) -> ()')(lambda x: x.mul_(2) and None);
+    x = torch.ones(1, requires_grad=True); y = x.clone(); f(y); y.sum().backward(); y, x.grad
 """)
 def test_as_pytorch(line):
     space = "tl%d" % next(_count)

@@ -4,6 +4,9 @@ from alike import alike, cases
 
 
 @cases("""
+F.cross_entropy(torch.ones(4, 5), torch.ones(4, 1))
+F.nll_loss(torch.ones(4, 5, 2, 2), torch.ones(4, 2).int())
+F.nll_loss(torch.ones(4, 5), torch.ones(3))
 pow(torch.tensor(2), 3, 4)
 pow(2, torch.tensor(2), 3)
 torch.tensor(2).__pow__(3, 4)

@@ -181,3 +181,39 @@ class M(torch.overrides.TorchFunctionMode):
 with M():
     r = """
     alike(lead.strip("\\n") + line + "\nr")
+
+
+@cases("""
+nn.init.normal_(r), nn.init.uniform_(r), nn.init.constant_(r, 2.0)
+F.relu(r), torch.split(r, 1), F.mse_loss(r, r), nn.init.ones_(r)
+""")
+def test_a_class_that_hands_functions_on(line):
+    alike(
+        """
+class R(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return torch.overrides.redispatch_function(func, types, args, kwargs)
+r = torch.ones(2).as_subclass(R)
+"""
+        + line
+    )
+
+
+@cases("""
+c.log, c.log is t.log, c.foo, type(c).__name__
+""")
+def test_a_copy_has_the_slots_of_its_class(line):
+    alike(
+        """
+import copy
+class R(torch.Tensor):
+    __slots__ = ["log"]
+    def new_empty(self, *args, **kwargs):
+        return super().new_empty(*args, **kwargs).as_subclass(R)
+t = torch.ones(2).as_subclass(R)
+t.log, t.foo = [1], 3
+c = copy.deepcopy(t)
+"""
+        + line
+    )

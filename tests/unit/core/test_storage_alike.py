@@ -11,6 +11,11 @@ torch = pytest.importorskip("torch")
 
 
 @cases("""
+s = torch.FloatStorage([1., 2.]); t = torch.FloatTensor(s); t[0] = 5; s[0], t
+s = torch.FloatStorage([1., 2.]); t = torch.Tensor(s); t[0] = 5; s[0], t
+s = torch.DoubleStorage([1., 2.]); torch.FloatTensor(s)
+s = torch.ones(2).untyped_storage(); t = torch.FloatTensor(s); t[0] = 7; torch.FloatTensor(s)
+s = torch.FloatStorage([1., 2.]); s.fill_(torch.FloatStorage([1.]))
 torch.FloatStorage(np.int64(3)).size(), torch.FloatStorage(np.uint8(2)).nbytes()
 torch.FloatStorage(np.float32(3))
 s=torch.arange(4.).storage(); x=torch.tensor(s); x[0]=7; (x, s[0], x.data_ptr()==s.data_ptr())

@@ -1,5 +1,8 @@
 """Behaviour that PyTorch's own tests ask for, line by line beside PyTorch."""
 
+import re
+
+import pytest
 from alike import alike, cases
 
 import torchlite
@@ -20,9 +23,25 @@ type(torch.futures.Future().then(lambda f: 1)) is torch.Future, issubclass(torch
 type(torch.futures.collect_all([])) is torch.Future
 from torch.utils import checkpoint as c; c._infer_device_type(torch.ones(1), [3]), c.DefaultDeviceType.get_device_type()
 from torch.utils import checkpoint as c; c._infer_device_type({'a': torch.ones(1, device='meta')})
+from torch.utils.flop_counter import FlopCounterMode as M; c = M(display=False); x = torch.randn(2, 4, 3).mT;
+    c.__enter__(); nn.Linear(4, 5)(x), nn.Linear(4, 5).requires_grad_(False)(x), x @ torch.ones(4, requires_grad=True);
+    c.__exit__(None, None, None); [(str(k), n) for k, n in c.get_flop_counts()['Global'].items()]
 """)
 def test_small_things(line):
     alike(line)
+
+
+def test_a_checkpoint_tells_what_differs():
+    x, runs = torchlite.ones(3, requires_grad=True), []
+
+    def shorter_each_time(x):
+        runs.append(len(x))
+        return x[len(runs) :].sin()
+
+    y = torchlite.utils.checkpoint.checkpoint(shorter_each_time, x, use_reentrant=False)
+    shape = re.escape("metadata: {'shape': torch.Size([%d]), 'dtype': torch.float32, 'device': device(type='cpu')}")
+    with pytest.raises(RuntimeError, match="saved %s\nrecomputed %s" % (shape % 2, shape % 1)):
+        y.sum().backward()
 
 
 def test_scaled_rows_of_an_embedding_keep_their_tangents():

@@ -268,3 +268,26 @@ x, A = torch.ones(2, 2).as_subclass(Asked), torch.ops.aten
 """
         + line
     )
+
+
+@cases("""
+m = kept[0](); m.lin = nn.Linear(1, 1); hasattr(m, "lin"), [n for n, _ in m.named_children()]
+kept[1]().missing
+""")
+def test_module_classes_that_are_made_during_a_trace(line):
+    alike(
+        """
+kept = []
+class Traced(nn.Module):
+    def forward(self, x):
+        class Plain(nn.Module):
+            pass
+        class Asking(nn.Module):
+            def __getattr__(self, name):
+                return "found" if name == "missing" else super().__getattr__(name)
+        kept.extend([Plain, Asking])
+        return x
+torch.fx.symbolic_trace(Traced())
+"""
+        + line
+    )

@@ -566,7 +566,8 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
     # ---- attributes ------------------------------------------------------------------------------------------------
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        own = getattr(cls, "__getattr__", _getattr) is not _getattr
+        # Module's own may be another one for a while: a trace of torch.fx replaces it
+        own = any("__getattr__" in vars(base) for base in cls.__mro__ if base is not Module)
         if "__getattr__" not in Module.__dict__ and (own or _names_getattr(cls)):  # for its super().__getattr__(name)
             setattr(Module, "__getattr__", _getattr)  # noqa: B010 a method for mypy
         if own:

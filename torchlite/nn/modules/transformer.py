@@ -195,8 +195,8 @@ class TransformerEncoder(Module):
         self.num_layers = num_layers
         self.norm = norm
         self.enable_nested_tensor = enable_nested_tensor
-        self.use_nested_tensor = False
         why = enable_nested_tensor and _why_not_nested(encoder_layer)
+        self.use_nested_tensor = enable_nested_tensor and not why
         if why:
             import warnings
 
@@ -217,9 +217,27 @@ class TransformerEncoder(Module):
         output = src
         for mod in self.layers:
             output = mod(output, src_mask=mask, is_causal=is_causal, src_key_padding_mask=src_key_padding_mask)
+        if src_key_padding_mask is not None and mask is None and self._as_nested(src):
+            padding = src_key_padding_mask != 0
+            last = (padding[:, 1:] | ~padding[:, :-1]).all()  # there PyTorch takes the layers without the padding
+            output = output.masked_fill((padding & last).unsqueeze(-1), 0.0)
         if self.norm is not None:
             output = self.norm(output)
         return output
+
+    def _as_nested(self, src):
+        """Whether PyTorch would run the layers on nested tensors, whose padding is 0 afterwards."""
+        first = self.layers[0]
+        if not (torch.backends.mha.get_fastpath_enabled() and self.use_nested_tensor and src.dim() == 3):
+            return False
+        if first.training or src.is_nested or torch.is_autocast_enabled() or torch.is_autocast_enabled("cpu"):
+            return False
+        tensors = (src, *first.parameters())
+        return not (
+            torch.overrides.has_torch_function(tensors)
+            or torch.is_grad_enabled()
+            and any(t.requires_grad for t in tensors)
+        )
 
 
 class TransformerDecoder(Module):
