@@ -2,6 +2,7 @@
 
 import pathlib
 import re
+import os
 import socket
 import subprocess
 import sys
@@ -14,7 +15,8 @@ TRAIN = re.search(r"^```python torchrun\n(.*?)^```", PAGE, re.M | re.S)[1]
 
 
 def losses(command, folder):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240, check=False)
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=240, check=False, env=env)
     assert done.returncode == 0, done.stderr[-3000:]
     return [tuple(map(float, line.split())) for line in done.stdout.splitlines() if re.match(r"\d+ [\d.]+$", line)]
 
