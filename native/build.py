@@ -26,8 +26,8 @@ import ctypes
 import functools
 import hashlib
 import os
-import platform
 import pathlib
+import platform
 import re
 import shutil
 import subprocess

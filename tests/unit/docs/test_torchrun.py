@@ -1,8 +1,8 @@
 """The how-to on torchrun: a checkpoint goes from torchlite to two processes of PyTorch and back, on one loss curve."""
 
+import os
 import pathlib
 import re
-import os
 import socket
 import subprocess
 import sys
