@@ -1,8 +1,8 @@
 """Operators of one's own: torch.library.custom_op with gradient, fake and vmap, Library, opcheck, make_fx, errors."""
 
+import math
 import warnings
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -11,7 +11,7 @@ from torch.library import Library, custom_op, infer_schema, opcheck
 
 @custom_op("shop::sine", mutates_args=())
 def sine(x: Tensor, scale: float = 1.0) -> Tensor:
-    return torch.from_numpy(np.sin(x.detach().numpy()) * np.float32(scale))
+    return torch.tensor([math.sin(v) * scale for v in x.detach().reshape(-1).tolist()]).reshape(x.shape)
 
 
 @sine.register_fake
