@@ -347,16 +347,14 @@ int gpu_limit_pinned(void) {
       continue;
     }
     Py_INCREF(b);
-    bool ready = gpu_ready(b) != 0;
-    if (!ready && b->pending && b->pending->pins_much) { /* it stays pending for good, so it must not count */
+    const bool ready = gpu_ready(b) != 0, failed = !ready && PyErr_ExceptionMatches(PyExc_Exception);
+    if (failed && b->pending && b->pending->pins_much) { /* it stays pending, and would keep the others from running */
       b->pending->pins_much = false;
       pinning--;
     }
     Py_DECREF(b);
-    if (!ready) { /* a read raises the error; only interrupts are raised now */
-      if (!PyErr_ExceptionMatches(PyExc_Exception)) return -1;
-      PyErr_Clear();
-    }
+    if (!ready && !failed) return -1; /* an interrupt */
+    if (failed) PyErr_Clear();        /* a read raises the error again */
     b = oldest;
   }
   return 0;
