@@ -67,11 +67,13 @@ WARNINGS = [
 ]
 
 # Folders and files of little inner loop, below native/src: compiled for size, they are read over the network more often
-# than they are waited for. Files
-# that only plan go further in WASM (-Oz), and the GPU's own: programs on the CPU never enter them.
+# than they are waited for. Files that only plan go further in WASM (-Oz), and the GPU's own: programs on the CPU never
+# enter them. Each op on the GPU runs two of those, which are left out.
+EACH_OP = {"gpu/gpu_expr.c", "gpu/gpu_op.c"}
 SMALLEST = {"gpu", "core/parallel.c", "products/gemm_page.c", "products/gemm_split.c"}
 SMALL = {
     "core/args.c",
+    "core/attr.c",
     "core/check.c",
     "core/data.c",
     "core/dlpack.c",
@@ -79,7 +81,9 @@ SMALL = {
     "core/geometry.c",
     "core/grad_mode.c",
     "core/device.c",
+    "core/module.c",
     "core/number.c",
+    "core/op_types.c",
     "core/override.c",
     "core/profile.c",
     "core/storage.c",
@@ -92,6 +96,7 @@ SMALL = {
     "nn/pad.c",
     "nn/resample.c",
     "nn/rnn.c",
+    "pointwise/pointwise.c",
     "products/linalg.c",
     "products/matmul.c",
     "random/choice.c",
@@ -150,6 +155,8 @@ def place(file: pathlib.Path, src: pathlib.Path = SRC) -> str:
 
 def optimisation(target: Target, where: str) -> list[str]:
     """Flags beyond the target's for the file at `where`, a path below the sources."""
+    if where in EACH_OP:
+        return ["-Os"]
     if {where, where.partition("/")[0]} & SMALLEST:
         return ["-Oz" if isinstance(target, Wasm) else "-Os"]
     return ["-Os"] if {where, where.partition("/")[0]} & SMALL else []

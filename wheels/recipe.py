@@ -28,6 +28,7 @@ import wasm_patch
 BuildError = native_build.BuildError
 Progress = Callable[[float], None]
 TORCH_VERSION = "2.13.0"
+ABSENT = "torchlite/_core/absent.txt"
 BRIDGE = "torchlite/webgpu/bridge.js"
 
 
@@ -270,6 +271,7 @@ def packed(files: dict[str, bytes]) -> dict[str, bytes]:
         and not (n.endswith("/__init__.py") and n.removesuffix("/__init__.py") in folders)
     }
     rest = {n: b for n, b in files.items() if n not in inside}
+    rest[ABSENT + ".bz2"] = bz2.compress(rest.pop(ABSENT))
     return {**rest, "torchlite/modules.bin": _one_file(inside)}
 
 
@@ -278,9 +280,10 @@ def packed(files: dict[str, bytes]) -> dict[str, bytes]:
 RARE = (
     ("distributions",),
     ("fx",),
-    """_core/c_autograd _core/c_profiler _core/c_switches _custom_op _dynamo _functorch _higher_order_ops _library
-    _lobpcg _prims_common _subclasses distributed jit library masked multiprocessing nested nn/attention quasirandom
-    signal sparse testing utils/flop_counter utils/tensorboard utils/weak""".split(),
+    """_core/c_autograd _core/c_profiler _core/c_switches _core/mkldnn _core/self_test _core/sobol _custom_op _dynamo
+    _functorch _higher_order_ops _library _lobpcg _prims_common _subclasses autograd/_gradcheck
+    autograd/_profiler_table autograd/profiler_util distributed hub jit library masked multiprocessing nested
+    nn/attention profiler quasirandom signal sparse testing utils/flop_counter utils/tensorboard utils/weak""".split(),
 )
 
 

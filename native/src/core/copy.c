@@ -148,10 +148,25 @@ static int cast_steps(tl_dtype to, tl_dtype from, tl_cast_fn *steps) {
   return n;
 }
 
-void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n) {
+/* through buffers, step by step */
+__attribute__((noinline)) static void cast_through(const tl_cast_fn *steps, int ns, char *dst, size_t ed,
+                                                   const char *src, size_t es, int64_t n) {
   _Alignas(16) char b1[CHUNK * 16], b2[CHUNK * 16];
+  for (int64_t at = 0; at < n; at += CHUNK) {
+    int64_t m = n - at < CHUNK ? n - at : CHUNK;
+    const void *s = src + at * es;
+    for (int k = 0; k < ns; k++) {
+      void *o = k & 1 ? (void *)b2 : (void *)b1;
+      if (k == ns - 1) o = dst + at * ed;
+      steps[k](o, s, m);
+      s = o;
+    }
+  }
+}
+
+void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int64_t n) {
   if (to == from) {
-    memcpy(dst, src, (size_t)n * tl_itemsize[to]);
+    tl_copy_row(dst, src, (size_t)n * tl_itemsize[to]);
     return;
   }
   if (from == TL_BOOL && (to == TL_U8 || to == TL_I8)) {
@@ -169,17 +184,7 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
     else memcpy(dst, src, (size_t)n * tl_itemsize[to]);
     return;
   }
-  size_t es = tl_itemsize[from], ed = tl_itemsize[to];
-  for (int64_t at = 0; at < n; at += CHUNK) {
-    int64_t m = n - at < CHUNK ? n - at : CHUNK;
-    const void *s = (const char *)src + at * es;
-    for (int k = 0; k < ns; k++) {
-      void *o = k & 1 ? (void *)b2 : (void *)b1;
-      if (k == ns - 1) o = (char *)dst + at * ed;
-      steps[k](o, s, m);
-      s = o;
-    }
-  }
+  cast_through(steps, ns, dst, tl_itemsize[to], src, tl_itemsize[from], n);
 }
 
 /* ---- copy ------------------------------------------------------------------------------------------------------- */

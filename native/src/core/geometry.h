@@ -18,6 +18,18 @@ static inline int64_t tl_count(int ndim, const int64_t *shape) {
 }
 
 /* ---- layouts without gaps ---------------------------------------------------------------------------------------- */
+/* Sizes or strides of n dims. memcpy of a length that is not known here leaves the module on WASM, for some 10 ns: the
+ * barrier keeps the compiler from making one of this loop. */
+static inline void tl_copy_dims(int64_t *to, const int64_t *from, int n) {
+  for (int i = 0; i < n; i++) {
+    to[i] = from[i];
+    __asm__ volatile("" ::: "memory");
+  }
+}
+static inline bool tl_same_dims(const int64_t *a, const int64_t *b, int n) {
+  while (n && a[n - 1] == b[n - 1]) n--;
+  return !n;
+}
 /* The sizes and strides of a contiguous tensor. */
 static inline void tl_natural_layout(int ndim, const int64_t *sizes, int64_t *shape, int64_t *strides) {
   int64_t step = 1;

@@ -28,18 +28,20 @@ static void see_tensor(PyObject *o, Scan *s) {
 }
 
 static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
-  for (int i = 0; i < ov->nparams; i++) {
+  for (uint32_t set = ov->tensors | ov->places; set;) {
+    const int i = next_param(&set);
     PyObject *o = a[i];
-    int kind = ov->params[i].kind;
+    if (o == Py_None) continue;
+    const int kind = ov->params[i].kind;
     if (kind == K_TENSOR) {
       if (TL_CHECK(o)) see_tensor(o, s);
-    } else if ((kind == K_TENSORS || kind == K_OPT_TENSORS) && o != Py_None) {
-      Py_ssize_t n = PyObject_Size(o);
+    } else if (kind == K_TENSORS || kind == K_OPT_TENSORS) {
+      Py_ssize_t n = seq_size(o);
       for (Py_ssize_t j = 0; j < n; j++) {
         PyObject *x = seq_item(o, j);
         if (x != Py_None) see_tensor(x, s);
       }
-    } else if (kind == K_DEVICE && o != Py_None) {
+    } else if (kind == K_DEVICE) {
       PyObject *d = PyObject_IsInstance(o, tl_reg.device) == 1 ? Py_NewRef(o)
                                                                : PyObject_CallFunctionObjArgs(tl_reg.device, o, NULL);
       if (!d) {
@@ -53,7 +55,7 @@ static void scan_args(Overload *ov, PyObject *const *a, Scan *s) {
         Py_XDECREF(tp);
       }
       Py_DECREF(d);
-    } else if (kind == K_LAYOUT && o != Py_None) {
+    } else {
       PyObject *name = PyObject_Str(o);
       if (name && PyUnicode_CompareWithASCIIString(name, "torch.strided")) s->check = true;
       Py_XDECREF(name);
@@ -185,10 +187,10 @@ bool tl_op_on_meta(const Overload *ov, PyObject *const *a) {
   int named = named_device(ov, a);
   bool found = false;
   if (named >= 0) return named == TL_META;
-  for (int i = 0; i < ov->nparams && !found; i++) {
-    int kind = ov->params[i].kind;
-    if (kind == K_TENSOR) found = TL_CHECK(a[i]) && ((TlTensor *)a[i])->device == TL_META;
-    else if ((kind == K_TENSORS || kind == K_OPT_TENSORS) && a[i] != Py_None)
+  for (uint32_t set = ov->tensors; set && !found;) {
+    const int i = next_param(&set);
+    if (ov->params[i].kind == K_TENSOR) found = TL_CHECK(a[i]) && ((TlTensor *)a[i])->device == TL_META;
+    else if (a[i] != Py_None)
       for (Py_ssize_t j = 0, m = PyObject_Size(a[i]); j < m && !found; j++) {
         PyObject *o = seq_item(a[i], j);
         found = TL_CHECK(o) && ((TlTensor *)o)->device == TL_META;
@@ -438,14 +440,14 @@ static PyObject *with_call(PyObject *fn, Op *op, PyObject *const *args, Py_ssize
 /* Whether the class of an argument has a __torch_function__ of its own. */
 static bool overridden(const Overload *ov, PyObject *const *bound) {
   bool found = false;
-  for (int i = 0; i < ov->nparams && !found; i++) {
+  for (uint32_t set = ov->tensors; set && !found;) {
+    const int i = next_param(&set);
     PyObject *o = bound[i];
-    int kind = ov->params[i].kind;
     if (o == Py_None) continue;
-    if (kind == K_TENSOR) {
+    if (ov->params[i].kind == K_TENSOR) {
       found = Py_TYPE(o) != tl_TensorClass && tl_overrides(o);
-    } else if (kind == K_TENSORS || kind == K_OPT_TENSORS) {
-      Py_ssize_t m = PyObject_Size(o);
+    } else {
+      Py_ssize_t m = seq_size(o);
       for (Py_ssize_t j = 0; j < m && !found; j++) {
         PyObject *x = seq_item(o, j);
         found = Py_TYPE(x) != tl_TensorClass && tl_overrides(x);

@@ -59,6 +59,7 @@ typedef struct {
   const TlKernel *kernel;
   Param *params;
   int nparams, npos, flags, ready, vararg_method, vararg_function, requires_grad_at, device_at;
+  uint32_t tensors, places; /* bit i: parameter i takes tensors, a device or a layout */
   int64_t calls;
   void *entries; /* the webgpu device's entries for its calls (gpu_op.c) */
 } Overload;
@@ -98,8 +99,15 @@ PyObject *tl_op_run_inplace(Overload *ov, PyObject *const *a, bool other);
 /* op_types.c */
 extern PyObject *tl_s_out; /* the interned string "out" */
 
+/* Takes the lowest parameter out of a set like those of an overload. */
+static inline int next_param(uint32_t *set) {
+  const int i = __builtin_ctz(*set);
+  *set &= *set - 1;
+  return i;
+}
 static inline PyObject *seq_item(PyObject *o, Py_ssize_t i) {
   return PyTuple_Check(o) ? PyTuple_GetItem(o, i) : PyList_GetItem(o, i);
 }
+static inline Py_ssize_t seq_size(PyObject *o) { return PyTuple_Check(o) ? PyTuple_Size(o) : PyList_Size(o); }
 static inline int same_name(PyObject *a, PyObject *b) { return a == b || PyUnicode_Compare(a, b) == 0; }
 #endif

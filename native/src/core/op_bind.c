@@ -20,7 +20,7 @@ int tl_op_compile(Overload *ov) {
   }
   ov->requires_grad_at = ov->device_at = -1;
   int pos = 0;
-  bool tensors = false;
+  ov->tensors = ov->places = 0;
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *name, *alias, *dflt;
     int kind, optional, kwonly, size;
@@ -38,7 +38,8 @@ int tl_op_compile(Overload *ov) {
                  (uint8_t)kwonly,
                  (uint8_t)size};
     if (!kwonly) pos++;
-    tensors = tensors || kind == K_TENSOR || kind == K_TENSORS;
+    if (kind == K_TENSOR || kind == K_TENSORS || kind == K_OPT_TENSORS) ov->tensors |= 1u << i;
+    if (kind == K_DEVICE || kind == K_LAYOUT) ov->places |= 1u << i;
     if (kind == K_DEVICE) ov->device_at = (int)i;
     if (!PyUnicode_CompareWithASCIIString(name, "requires_grad") && kwonly) ov->requires_grad_at = (int)i;
   }
@@ -51,7 +52,7 @@ int tl_op_compile(Overload *ov) {
     if (cls == Py_None) Py_DECREF(cls);
     else ov->named = cls;
   }
-  if (ov->device_at >= 0 && !tensors) ov->flags |= F_FACTORY;
+  if (ov->device_at >= 0 && !ov->tensors) ov->flags |= F_FACTORY;
   ov->params_object = list; /* keeps the borrowed pointers above alive */
   ov->nparams = (int)n;
   ov->npos = pos;
@@ -76,7 +77,10 @@ static bool is_index(PyObject *o) {
 }
 /* an element of a list of integers: as in PyTorch, only the first cannot be a bool */
 static bool is_element(PyObject *o, Py_ssize_t i) { return is_index(o) || (i && PyBool_Check(o)); }
-static PyObject *element(PyObject *o) { return PyBool_Check(o) ? PyLong_FromLong(o == Py_True) : PyNumber_Index(o); }
+static PyObject *element(PyObject *o) {
+  if (Py_TYPE(o) == &PyLong_Type) return Py_NewRef(o);
+  return PyBool_Check(o) ? PyLong_FromLong(o == Py_True) : PyNumber_Index(o);
+}
 static bool plain_sequence(PyObject *o) { return PyTuple_Check(o) || PyList_Check(o); }
 static bool type_named(PyObject *o, const char *name) {
   PyObject *n = PyObject_GetAttrString((PyObject *)Py_TYPE(o), "__name__");
@@ -117,7 +121,7 @@ static int check_ints(const Param *p, PyObject **v, PyObject **made) {
     return 1;
   }
   if (!plain_sequence(o)) return 0;
-  Py_ssize_t n = PyObject_Size(o);
+  Py_ssize_t n = seq_size(o);
   bool clean = PyTuple_Check(o);
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *x = seq_item(o, i);
@@ -142,7 +146,7 @@ static int check_ints(const Param *p, PyObject **v, PyObject **made) {
 static int check_tensors(const Param *p, PyObject **v, PyObject **made) {
   PyObject *o = *v;
   if (!plain_sequence(o)) return 0;
-  Py_ssize_t n = PyObject_Size(o);
+  Py_ssize_t n = seq_size(o);
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *x = seq_item(o, i);
     if (!TL_CHECK(x) && !(p->kind == K_OPT_TENSORS && x == Py_None)) return 0;
@@ -206,7 +210,7 @@ static int check(const Param *p, PyObject **v, PyObject **made) {
   case K_SCALARS:
   case K_BOOLS: {
     if (!plain_sequence(o)) return 0;
-    Py_ssize_t n = PyObject_Size(o);
+    Py_ssize_t n = seq_size(o);
     for (Py_ssize_t i = 0; i < n; i++)
       if (p->kind == K_BOOLS ? !PyBool_Check(seq_item(o, i)) : !is_number(seq_item(o, i))) return 0;
     return 1;

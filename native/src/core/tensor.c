@@ -197,8 +197,8 @@ static TlTensor *empty_strided(int device, tl_dtype dtype, int ndim, const int64
   }
   TlTensor *t = with_storage(device, dtype, ndim, n, extent);
   if (!t) return NULL;
-  memcpy(t->shape, shape, sizeof(int64_t) * (size_t)ndim);
-  memcpy(t->strides, strides, sizeof(int64_t) * (size_t)ndim);
+  tl_copy_dims(t->shape, shape, ndim);
+  tl_copy_dims(t->strides, strides, ndim);
   if (tl_strides_contiguous(ndim, shape, strides)) t->flags |= TL_CONTIGUOUS;
   return t;
 }
@@ -310,8 +310,8 @@ static TlTensor *alias_of(PyTypeObject *tp, TlTensor *t, int ndim, const int64_t
                 : 0; /* the offset of an empty tensor may have overflowed, so it is 0 */
   v->dtype = t->dtype;
   v->device = t->device;
-  memcpy(v->shape, shape, sizeof(int64_t) * (size_t)ndim);
-  memcpy(v->strides, strides, sizeof(int64_t) * (size_t)ndim);
+  tl_copy_dims(v->shape, shape, ndim);
+  tl_copy_dims(v->strides, strides, ndim);
   v->flags = (uint16_t)((tl_strides_contiguous(ndim, shape, strides) ? TL_CONTIGUOUS : 0) |
                         (t->flags & (TL_INFERENCE | TL_LAZY)) |
                         (t->storage->borrowed ? misaligned(t->storage, (tl_dtype)t->dtype) : 0));
@@ -353,15 +353,15 @@ int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const i
       PyErr_NoMemory();
       return -1;
     }
-    memcpy(dims, shape, sizeof(int64_t) * (size_t)ndim);
-    memcpy(dims + ndim, strides, sizeof(int64_t) * (size_t)ndim);
+    tl_copy_dims(dims, shape, ndim);
+    tl_copy_dims(dims + ndim, strides, ndim);
     if (t->shape != t->inline_dims) PyMem_Free(t->shape);
     t->shape = dims;
     t->strides = dims + ndim;
   } else {
     int64_t tmp[2 * TL_INLINE_DIMS];
-    memcpy(tmp, shape, sizeof(int64_t) * (size_t)ndim);
-    memcpy(tmp + TL_INLINE_DIMS, strides, sizeof(int64_t) * (size_t)ndim);
+    tl_copy_dims(tmp, shape, ndim);
+    tl_copy_dims(tmp + TL_INLINE_DIMS, strides, ndim);
     if (t->shape != t->inline_dims) PyMem_Free(t->shape);
     t->shape = t->inline_dims;
     t->strides = t->inline_dims + TL_INLINE_DIMS;

@@ -27,6 +27,18 @@ PyAPI_FUNC(PyObject *) PyObject_Vectorcall(PyObject *, PyObject *const *, size_t
 PyAPI_FUNC(PyObject *) PyObject_VectorcallMethod(PyObject *, PyObject *const *, size_t, PyObject *);
 PyAPI_FUNC(PyObject *) PyVectorcall_Call(PyObject *, PyObject *, PyObject *);
 #endif
+/* The limited API asks a class for its flags by a call. The exact class, which is what most arguments have, needs none.
+ */
+#define TL_IS(class, flag, o) (Py_TYPE(o) == &class || PyType_HasFeature(Py_TYPE(o), flag))
+#undef PyLong_Check
+#undef PyTuple_Check
+#undef PyList_Check
+#undef PyUnicode_Check
+#define PyLong_Check(o) TL_IS(PyLong_Type, Py_TPFLAGS_LONG_SUBCLASS, o)
+#define PyTuple_Check(o) TL_IS(PyTuple_Type, Py_TPFLAGS_TUPLE_SUBCLASS, o)
+#define PyList_Check(o) TL_IS(PyList_Type, Py_TPFLAGS_LIST_SUBCLASS, o)
+#define PyUnicode_Check(o) TL_IS(PyUnicode_Type, Py_TPFLAGS_UNICODE_SUBCLASS, o)
+
 /* The limited API takes PyObject * only. The macros below cast, so that tensors and storages can be passed as they are.
  * From 3.12 on it also counts references by calls. On WASM such a call leaves the module, so there the count is changed
  * in place: its position is part of the stable ABI, and every CPython from 3.12 keeps the counts of immortal objects at

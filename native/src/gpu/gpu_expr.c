@@ -100,7 +100,7 @@ TlLeaf *gpu_leaf(TlBuffer *b, int dtype, int ndim, const int64_t *strides, int64
   l->offset = offset;
   l->buffer = (TlBuffer *)Py_NewRef(b);
   b->readers++;
-  if (ndim > 0) memcpy(l->strides, strides, sizeof(int64_t) * (size_t)ndim);
+  if (ndim > 0) tl_copy_dims(l->strides, strides, ndim);
   return l;
 }
 TlNumber *gpu_number(PyObject *value, int dtype) {
@@ -221,7 +221,7 @@ TlNode *gpu_node(int op, PyObject *const *args, int nargs, int dtype, int comput
   n->nleaves = (uint8_t)nleaves;
   n->count = count_of(args, nargs);
   n->products = (uint8_t)products_in(args, nargs);
-  memcpy(n->shape, shape, sizeof(int64_t) * (size_t)ndim);
+  tl_copy_dims(n->shape, shape, ndim);
   for (int i = 0; i < nargs; i++) NODE_ARGS(n)[i] = Py_NewRef(args[i]);
   for (int i = 0; i < nleaves; i++) NODE_LEAVES(n)[i] = leaves[i]; /* the arguments own them */
   n->pins_much = pins_much(n);
@@ -282,10 +282,9 @@ PyObject *gpu_operand(TlTensor *t, int ndim, const int64_t *shape, const int *or
     return NULL;
   }
   int64_t own[TL_MAX_DIMS], strides[TL_MAX_DIMS];
-  bool same = gpu_geometry(t, ndim, order, own, strides) && !memcmp(own, shape, sizeof *own * (size_t)ndim);
+  bool same = gpu_geometry(t, ndim, order, own, strides) && tl_same_dims(own, shape, ndim);
   TlNode *n = b->pending;
-  if (n && same && t->offset == 0 && n->dtype == t->dtype && n->ndim == ndim &&
-      !memcmp(n->shape, shape, sizeof *own * (size_t)ndim))
+  if (n && same && t->offset == 0 && n->dtype == t->dtype && n->ndim == ndim && tl_same_dims(n->shape, shape, ndim))
     return Py_NewRef(n);
   if (n && !gpu_ready(b)) return NULL;
   if (same) return (PyObject *)gpu_leaf(b, t->dtype, -1, NULL, t->offset);

@@ -48,8 +48,8 @@ static bool is_copy_of_bytes(const TlTensor *dst, const TlTensor *src) {
   const TlBuffer *to = gpu_buffer_of(dst), *from = gpu_buffer_of(src);
   int64_t size = tl_itemsize[dst->dtype];
   return !to->pending && !from->pending && tl_is_contiguous(dst) && tl_is_contiguous(src) && dst->ndim == src->ndim &&
-         !memcmp(dst->shape, src->shape, sizeof *dst->shape * (size_t)dst->ndim) && !dst->offset &&
-         dst->numel * size == to->nbytes && src->offset * size % 4 == 0;
+         tl_same_dims(dst->shape, src->shape, dst->ndim) && !dst->offset && dst->numel * size == to->nbytes &&
+         src->offset * size % 4 == 0;
 }
 
 /* Python (torchlite/webgpu/tensors.py) would make of these the same command or expression, in five times as long. */
@@ -83,7 +83,7 @@ static bool result_layout(PyObject *const *a, int n, bool numbers_count, const t
     const TlTensor *t = (const TlTensor *)a[i];
     if (!TL_CHECK(t)) continue;
     ops[nops++] = t;
-    alike = alike && t->ndim == ndim && !memcmp(t->shape, shape, sizeof *shape * (size_t)ndim) && tl_is_contiguous(t);
+    alike = alike && t->ndim == ndim && tl_same_dims(t->shape, shape, ndim) && tl_is_contiguous(t);
   }
   if (alike && nops) return false;
   bool usual = pw_layout(nops, ops, !numbers_count || nops == n, common, ndim, shape, inner, strides);
@@ -218,7 +218,7 @@ int tl_gpu_op(const void *entries, PyObject *const *a, int n, bool inplace, PyOb
   int ndim;
   int64_t shape[TL_MAX_DIMS];
   if (!gpu_broadcast(ops, e->n, &ndim, shape) ||
-      (self && (self->ndim != ndim || memcmp(self->shape, shape, sizeof(int64_t) * (size_t)ndim) || !self->numel ||
+      (self && (self->ndim != ndim || !tl_same_dims(self->shape, shape, ndim) || !self->numel ||
                 !tl_can_cast(e->dtype, self->dtype) || Py_TYPE(self->storage->owner) != tl_Buffer)))
     return 0;
   *result = gpu_apply(e, ops, self, ndim, shape);
@@ -233,7 +233,7 @@ static PyObject *f_assign(PyObject *m, PyObject *const *a, Py_ssize_t n) {
     return NULL;
   }
   const TlNode *node = (TlNode *)a[1];
-  if (t->ndim != node->ndim || memcmp(t->shape, node->shape, sizeof *t->shape * (size_t)t->ndim)) {
+  if (t->ndim != node->ndim || !tl_same_dims(t->shape, node->shape, t->ndim)) {
     PyErr_SetString(PyExc_RuntimeError, "assign: an expression of another shape");
     return NULL;
   }

@@ -244,7 +244,7 @@ static int plan_of(Planned *p, const Wanted *w, Expr *x, bool fused, int ndim, c
 
 /* The same for the pending expression n of tensor t. Its shape may be another one if all elements are reduced. */
 static int plan_of_pending(Planned *p, const Wanted *w, const TlTensor *t, TlNode *n) {
-  bool same = n->ndim == t->ndim && !memcmp(n->shape, t->shape, sizeof *t->shape * (size_t)t->ndim);
+  bool same = n->ndim == t->ndim && tl_same_dims(n->shape, t->shape, t->ndim);
   int64_t numel = 1;
   if (same) return plan_of(p, w, (Expr *)n, true, n->ndim, n->shape);
   for (int i = 0; i < n->ndim; i++) numel *= n->shape[i];

@@ -154,8 +154,7 @@ static int remember(void **entries, const TlEntry *e) {
 
 /* Raises PyTorch's error unless an in-place op's `self` can take the result. */
 static int check_self(const TlTensor *self, int ndim, const int64_t *shape, tl_dtype dtype) {
-  if (self->ndim == ndim && !memcmp(self->shape, shape, sizeof *shape * (size_t)ndim))
-    return tl_check_cast(dtype, self->dtype);
+  if (self->ndim == ndim && tl_same_dims(self->shape, shape, ndim)) return tl_check_cast(dtype, self->dtype);
   return tl_output_shape_error(self, ndim, shape);
 }
 

@@ -170,7 +170,7 @@ static int find_producer(TlNode *n, TlNode **last) {
  * written, and nothing else may use the product, since that would compute it again. */
 static bool can_be_epilogue(const Run *r) {
   const TlNode *p = r->producer, *root = (const TlNode *)r->graph.order[r->graph.n - 1];
-  if (p->ndim != root->ndim || memcmp(p->shape, root->shape, sizeof *p->shape * (size_t)p->ndim) ||
+  if (p->ndim != root->ndim || !tl_same_dims(p->shape, root->shape, p->ndim) ||
       r->graph.nin + r->nout + p->product->nreads > MAX_BUFFERS)
     return false;
   for (int i = 0; i < r->graph.n - 1; i++) {

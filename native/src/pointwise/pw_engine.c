@@ -4,7 +4,7 @@
 #include "core/geometry.h"
 #include "core/rows.h"
 
-enum { CHUNK_BYTES = 4096, DIRECT_CHUNK = 1 << 18 };
+enum { CHUNK_BYTES = 4096, DIRECT_CHUNK = 1 << 18, FEW = 256 }; /* FEW elements of any dtype fit into a chunk */
 
 int pw_class(tl_dtype d) {
   static const uint8_t at[TL_NUM_DTYPES] = {[TL_I32] = PW_I32, [TL_I64] = PW_I64, [TL_F32] = PW_F32,
@@ -67,11 +67,12 @@ int pw_arg(PyObject *o, PwArg *a) {
 /* a number as one element of dtype `it`, rounded to `via` on the way */
 static void store_number(const PwArg *a, tl_dtype via, tl_dtype it, void *dst) {
   tl_c128 tmp;
+  void *o = it == via ? dst : &tmp;
   const bool beyond = a->i < 0 && a->c.re > 0 && !tl_is_integral(via); /* of int64 */
-  if (!beyond && (a->cat == TL_BOOL || a->cat == TL_I64)) tl_cast_contig(via, &tmp, TL_I64, &a->i, 1);
-  else if (a->cat >= TL_C64) tl_cast_contig(via, &tmp, TL_C128, &a->c, 1);
-  else tl_cast_contig(via, &tmp, TL_F64, &a->c.re, 1);
-  tl_cast_contig(it, dst, via, &tmp, 1);
+  if (!beyond && (a->cat == TL_BOOL || a->cat == TL_I64)) tl_cast_contig(via, o, TL_I64, &a->i, 1);
+  else if (a->cat >= TL_C64) tl_cast_contig(via, o, TL_C128, &a->c, 1);
+  else tl_cast_contig(via, o, TL_F64, &a->c.re, 1);
+  if (it != via) tl_cast_contig(it, dst, via, &tmp, 1);
 }
 
 static void repeat(void *buf, int size, int64_t n) {
@@ -271,6 +272,20 @@ typedef struct {
   int64_t count;
 } Operand;
 
+/* few elements, of dense tensors and of numbers */
+static void run_few(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it, const tl_dtype *via,
+                    void *out, int64_t n) {
+  _Alignas(16) char buf[PW_MAX_IN][FEW * sizeof(tl_c128)];
+  const void *q[PW_MAX_IN];
+  for (int k = 0; k < nin; k++) {
+    q[k] = in[k].t ? tl_data(in[k].t) : buf[k];
+    if (in[k].t) continue;
+    store_number(&in[k], via[k], it[k], buf[k]);
+    repeat(buf[k], tl_itemsize[it[k]], n);
+  }
+  loop(p, out, q, n);
+}
+
 static int run_direct(pw_loop loop, const PwParams *p, int nin, const char **ptr, const int *size, char *o, int osize,
                       int64_t n) {
   if (n <= DIRECT_CHUNK) {
@@ -424,23 +439,24 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   int ndim = 0, order[TL_MAX_DIMS], nt = 0, size[PW_MAX_IN];
   const TlTensor *first = NULL, *ops[PW_MAX_IN + 1];
   const char *ptr[PW_MAX_IN];
-  bool same_shape = true, contig = true, exact = true, numbers = false;
+  bool same_shape = true, contig = true, exact = true, numbers = false, all_tensors = true;
   TlTensor *res = NULL, *target = NULL;
   int over = out ? check_overlaps(out, nin, in) : 0;
   if (over < 0) return NULL;
   for (int k = 0; k < nin; k++) {
     const TlTensor *t = in[k].t;
-    exact = exact && t && t->dtype == it[k] && via[k] == it[k];
     if (!t) {
+      all_tensors = false;
       numbers = numbers || !in[k].param;
       continue;
     }
+    exact = exact && t->dtype == it[k] && via[k] == it[k];
     contig = contig && tl_is_contiguous(t);
     if (!first) {
       first = t;
       ndim = t->ndim;
-      memcpy(shape, t->shape, sizeof(int64_t) * ndim);
-    } else if (t->ndim != ndim || memcmp(shape, t->shape, sizeof(int64_t) * ndim)) {
+      tl_copy_dims(shape, t->shape, ndim);
+    } else if (t->ndim != ndim || !tl_same_dims(shape, t->shape, ndim)) {
       same_shape = false;
       if (tl_broadcast(ndim, shape, t->ndim, t->shape, &ndim, shape) < 0) return NULL;
     }
@@ -453,7 +469,7 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   }
   bool through = over > 0;
   if (out) {
-    if (out->ndim != ndim || memcmp(out->shape, shape, sizeof(int64_t) * ndim))
+    if (out->ndim != ndim || !tl_same_dims(out->shape, shape, ndim))
       return tl_output_shape_error(out, ndim, shape), NULL;
     if (tl_check_cast(result, (tl_dtype)out->dtype)) return NULL;
   }
@@ -467,7 +483,10 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   for (int k = 1; k < nin && common; k++)
     if (via[k] != via[0]) common = NULL;
   int64_t st[TL_MAX_DIMS];
-  bool usual = pw_layout(nt, ops, !numbers, common, ndim, shape, order, st);
+  bool usual = contig && same_shape && !numbers;
+  if (usual)
+    for (int d = 0; d < ndim; d++) order[d] = ndim - 1 - d;
+  else usual = pw_layout(nt, ops, !numbers, common, ndim, shape, order, st);
   if (!res) {
     tl_dtype rd = through ? (tl_dtype)out->dtype : result;
     res = usual ? tl_empty(rd, ndim, shape) : tl_empty_strided(rd, ndim, shape, st);
@@ -475,8 +494,10 @@ PyObject *pw_exec(pw_loop loop, const PwParams *p, int nin, const PwArg *in, con
   }
   target = res;
   if (res->numel == 0 || tl_meta) goto done;
-  int rc;
-  if (exact && contig && same_shape && res->dtype == lo && tl_is_contiguous(res)) {
+  int rc = 0;
+  const bool dense = exact && contig && same_shape && res->dtype == lo && tl_is_contiguous(res);
+  if (dense && !all_tensors && res->numel <= FEW) run_few(loop, p, nin, in, it, via, tl_data(res), res->numel);
+  else if (dense && all_tensors) {
     for (int k = 0; k < nin; k++) {
       ptr[k] = tl_data(in[k].t);
       size[k] = tl_itemsize[it[k]];

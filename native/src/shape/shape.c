@@ -27,29 +27,12 @@ static int copy_slice(TlTensor *dst, int dim, int64_t start, TlTensor *src, int6
 /* cat skips these, whatever the rank of the others */
 static bool legacy_empty(const TlTensor *t) { return t->ndim == 1 && t->shape[0] == 0; }
 
-/* Whether the result of cat is channels last: if all tensors suggest it. unsqueezed: a dim of size 1 is appended to
- * each before that. -1: an exception. */
-static int all_channels_last(PyObject *list, Py_ssize_t count, bool unsqueezed) {
-  int last = 1;
-  for (Py_ssize_t i = 0; i < count && last == 1; i++) {
-    TlTensor *t = (TlTensor *)PyTuple_GetItem(list, i), *v = t;
-    int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
-    if (unsqueezed) {
-      memcpy(shape, t->shape, (size_t)t->ndim * sizeof *shape);
-      memcpy(strides, t->strides, (size_t)t->ndim * sizeof *shape);
-      shape[t->ndim] = strides[t->ndim] = 1;
-      if (!(v = tl_view(t, t->ndim + 1, shape, strides, t->offset))) return -1;
-    }
-    last = tl_suggests_channels_last(v);
-    if (unsqueezed) TL_DEC(v);
-  }
-  return last;
-}
-
 /* A call of cat or stack. stack is a cat along that dim, which is then split in two, or one along a new last dim. */
 enum { CAT, STACK };
+enum { FEW = 8 }; /* tensors that are looked up once: a call of Python's for each look costs more than small copies */
 typedef struct {
   PyObject *list;
+  TlTensor *few[FEW];
   Py_ssize_t count;
   bool stack, unsqueezed; /* unsqueezed: a stack along a new last dim */
   tl_dtype dtype;
@@ -58,12 +41,34 @@ typedef struct {
   int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
 } Cat;
 
-static TlTensor *item(const Cat *c, Py_ssize_t i) { return (TlTensor *)PyTuple_GetItem(c->list, i); }
+static TlTensor *item(const Cat *c, Py_ssize_t i) {
+  return i < FEW ? c->few[i] : (TlTensor *)PyTuple_GetItem(c->list, i);
+}
 static bool skipped(const Cat *c, const TlTensor *t) { return !c->stack && legacy_empty(t); }
+
+/* Whether the result of cat is channels last: if all tensors suggest it, each with a dim of size 1 appended where
+ * unsqueezed. -1: an exception. */
+static int all_channels_last(const Cat *c) {
+  int last = 1;
+  for (Py_ssize_t i = 0; i < c->count && last == 1; i++) {
+    TlTensor *t = item(c, i), *v = t;
+    int64_t shape[TL_MAX_DIMS], strides[TL_MAX_DIMS];
+    if (c->unsqueezed) {
+      memcpy(shape, t->shape, (size_t)t->ndim * sizeof *shape);
+      memcpy(strides, t->strides, (size_t)t->ndim * sizeof *shape);
+      shape[t->ndim] = strides[t->ndim] = 1;
+      if (!(v = tl_view(t, t->ndim + 1, shape, strides, t->offset))) return -1;
+    }
+    last = tl_suggests_channels_last(v);
+    if (c->unsqueezed) TL_DEC(v);
+  }
+  return last;
+}
 
 static int cat_items(Cat *c) {
   for (Py_ssize_t i = 0; i < c->count; i++) {
-    TlTensor *t = item(c, i);
+    TlTensor *t = (TlTensor *)PyTuple_GetItem(c->list, i);
+    if (i < FEW) c->few[i] = t;
     if (!TL_CHECK(t)) {
       PyErr_Format(PyExc_TypeError, "expected Tensor as element %zd in argument 0", i);
       return -1;
@@ -186,22 +191,25 @@ static int join_copies(const Cat *c, TlTensor *r) {
 
 /* cat(tensors, dim), stack(tensors, dim) */
 static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  Cat c = {.count = PySequence_Size(a[0]), .stack = k->id == STACK};
   TlTensor *r = NULL;
+  Cat c; /* its arrays are a kilobyte, which would be zeroed */
+  c.stack = k->id == STACK;
+  c.first = NULL;
   int64_t dim;
   (void)n_;
   (void)out;
-  if (c.count < 0 || tl_int(a[1], &dim) < 0) return NULL;
-  if (!c.count) {
+  if (tl_int(a[1], &dim) < 0) return NULL;
+  if (!(c.list = PyTuple_Check(a[0]) ? Py_NewRef(a[0]) : PySequence_Tuple(a[0]))) return NULL;
+  if (!(c.count = PyTuple_Size(c.list))) {
+    Py_DECREF(c.list);
     if (c.stack) PyErr_SetString(PyExc_RuntimeError, "stack expects a non-empty TensorList");
     else PyErr_SetString(PyExc_ValueError, "torch.cat(): expected a non-empty list of Tensors");
     return NULL;
   }
-  if (!(c.list = PySequence_Tuple(a[0]))) return NULL;
   bool fits = cat_items(&c) == 0 && cat_dims(&c, dim) == 0;
   for (Py_ssize_t i = 0; i < c.count && fits; i++)
     fits = skipped(&c, item(&c, i)) || cat_sizes(&c, item(&c, i), i) == 0;
-  const int last = fits ? all_channels_last(c.list, c.count, c.unsqueezed) : -1;
+  const int last = fits ? all_channels_last(&c) : -1;
   if (last >= 0) {
     if (last) tl_channels_last_strides(c.ndim, c.shape, c.strides);
     else tl_natural_layout(c.ndim, c.shape, c.shape, c.strides);

@@ -1,6 +1,7 @@
 /* view.c: ops that only change geometry (results share memory), and basic indexing. */
 #include "core/core.h"
 #include "core/errors.h"
+#include "core/geometry.h"
 
 #define ARGS const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out
 #define UNUSED (void)k, (void)n, (void)out
@@ -657,8 +658,8 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
   const TlStorage *storage = t->storage;
   const int ndim = t->ndim;
   int64_t was[2 * TL_MAX_DIMS];
-  memcpy(was, t->shape, sizeof *was * (size_t)ndim);
-  memcpy(was + ndim, t->strides, sizeof *was * (size_t)ndim);
+  tl_copy_dims(was, t->shape, ndim);
+  tl_copy_dims(was + ndim, t->strides, ndim);
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *x = index_item(index, tuple, i);
     if (v.d > t->ndim || (v.d == t->ndim && x != Py_None && x != Py_Ellipsis)) break;
@@ -670,8 +671,8 @@ TlTensor *tl_basic_index(TlTensor *t, PyObject *index) {
   }
   keep_dims(&v, t, t->ndim - v.d);
   /* a slice's __index__ can do that */
-  if (t->storage != storage || t->ndim != ndim || memcmp(was, t->shape, sizeof *was * (size_t)ndim) ||
-      memcmp(was + ndim, t->strides, sizeof *was * (size_t)ndim) || !tl_within(t, v.nd, v.shape, v.strides, v.offset)) {
+  if (t->storage != storage || t->ndim != ndim || !tl_same_dims(was, t->shape, ndim) ||
+      !tl_same_dims(was + ndim, t->strides, ndim) || !tl_within(t, v.nd, v.shape, v.strides, v.offset)) {
     PyErr_SetString(PyExc_RuntimeError, "the tensor was changed while its index was read");
     return NULL;
   }
