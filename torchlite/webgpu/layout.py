@@ -20,18 +20,20 @@ from .tensors import empty, laid_back
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import Any
     from .._types import Overload
 
+    Order = tuple[int, ...]  # dims, from the outermost in memory to the innermost
+
 
 Tensor, natural = _C.TensorBase, _C.natural
-_orders: dict[Any, Any] = {}
-MOST = 4096
-ALL = 1 << 40
+_orders: dict[Any, tuple[Order | None, ...]] = {}  # of the results, by kernel, shapes and strides
+MOST = 4096  # entries of that, after which it is emptied
+ALL = 1 << 40  # images: more than there are
 
 
-def relaid(r: Any, order: Any) -> Any:
+def relaid(r: Any, order: Order) -> Any:
     """r, a new tensor in the usual order, with its dims in `order` in memory, from the outermost to the innermost."""
     if not r.numel() or all(d == i for i, d in enumerate(order)):
         return r
@@ -45,19 +47,19 @@ def relaid(r: Any, order: Any) -> Any:
     return laid_back(c, sorted(range(len(order)), key=order.__getitem__))
 
 
-def channels_last(ndim: Any) -> Any:
+def channels_last(ndim: int) -> Order:
     """The order of dims of that format; of 3 dims as of an image of height 1."""
     return (0, *range(2, ndim), 1)
 
 
-def order_of(shape: Any, strides: Any) -> Any:
+def order_of(shape: Sequence[int], strides: Sequence[int]) -> Order | None:
     """The dims from the outermost in memory to the innermost; None for the usual order."""
     order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
     held = [d for d in order if shape[d] != 1]
     return None if held == sorted(held) else tuple(order)
 
 
-def _few(a: Any, images: Any) -> Any:
+def _few(a: Any, images: int | None) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(shape, strides) of what stands for a tensor: `images` of its images at the most; else two elements along each
     dim, whose strides are in the same order."""
     shape, strides = tuple(a.shape), a.stride()
@@ -71,7 +73,7 @@ def _few(a: Any, images: Any) -> Any:
     return shape, tuple(small)
 
 
-def _key(a: Any, images: Any) -> Any:
+def _key(a: Any, images: int | None) -> Any:
     if isinstance(a, Tensor):
         return (*_few(a, images), a.dtype)
     return tuple([_key(x, images) for x in a]) if type(a) in (list, tuple) else a
@@ -84,7 +86,9 @@ def _stand_in(a: Any, key: Any) -> Any:
     return type(a)(map(_stand_in, a, key)) if type(a) in (list, tuple) else a
 
 
-def as_on_cpu(images: Any = None, shape: Any = None, last: Any = None, always: bool = False) -> Any:
+def as_on_cpu(
+    images: int | None = None, shape: int | None = None, last: int | None = None, always: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """For planners of rows with a CPU kernel: lays out what they return as the CPU does. `images`: their tensors are
     images, of which the kernel has to see so many whole ones; `shape`: the position of an argument that is a shape of
     such; `last`: of one that asks for channels last; `always`: the usual arguments have an unusual result, too."""

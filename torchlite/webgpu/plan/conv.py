@@ -69,7 +69,7 @@ def _convolution(ov: Any, a: Any) -> Tensor:
     if not last:
         return r
     order = channels_last(w.dim())
-    return relaid(r, [d - 1 for d in order[1:]] if len(shape) < w.dim() else order)
+    return relaid(r, tuple([d - 1 for d in order[1:]]) if len(shape) < w.dim() else order)
 
 
 # ---- gradients -------------------------------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from ..._types import DType, Overload, Tensor
 
 
-_shapes: dict[Any, tuple[int, ...]] = {}
-MOST = 4096
+_shapes: dict[Any, tuple[int, ...]] = {}  # the spatial sizes of results
+MOST = 4096  # entries of that, after which it is emptied
 
 
 def _spatial(ov: Any, args: Any, x: Any, n: Any) -> tuple[int, ...]:
