@@ -77,6 +77,7 @@ SMALL = {
     "core/check.c",
     "core/data.c",
     "core/dlpack.c",
+    "core/engine.c",
     "core/float8.c",
     "core/geometry.c",
     "core/grad_mode.c",

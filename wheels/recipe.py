@@ -280,10 +280,11 @@ def packed(files: dict[str, bytes]) -> dict[str, bytes]:
 RARE = (
     ("distributions",),
     ("fx",),
-    """_core/c_autograd _core/c_profiler _core/c_switches _core/mkldnn _core/self_test _core/sobol _custom_op _dynamo
-    _functorch _higher_order_ops _library _lobpcg _prims_common _subclasses autograd/_gradcheck
+    """_core/c_autograd _core/c_profiler _core/c_switches _core/mkldnn _core/self_test _core/sobol _core/traced_graph
+    _custom_op _dynamo _functorch _higher_order_ops _library _lobpcg _prims_common _subclasses autograd/_gradcheck
     autograd/_profiler_table autograd/profiler_util distributed hub jit library masked multiprocessing nested
-    nn/attention profiler quasirandom signal sparse testing utils/flop_counter utils/tensorboard utils/weak""".split(),
+    nn/attention nn/utils/_expanded_weights nn/utils/_per_sample_grad nn/utils/prune optim/_adafactor optim/swa_utils
+    profiler quasirandom signal sparse testing utils/flop_counter utils/tensorboard utils/weak""".split(),
 )
 
 

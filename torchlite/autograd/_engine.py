@@ -1,14 +1,13 @@
-"""The backward pass: pending nodes are taken in falling order of creation, so every consumer comes first."""
+"""The backward pass: how it begins and ends, and what its loop (native/src/core/engine.c) leaves to Python."""
 
 from __future__ import annotations
 
 
-import heapq
 from sys import getrefcount
 
 from .. import _C
 from . import _grad_dtype
-from ._node import anomaly, eager
+from ._node import FREED, anomaly, eager, reduced, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,83 +33,52 @@ def run(
     inputs: None to accumulate into every leaf, else a dict edge-key -> position whose gradients are collected; see
     `key_of`. Returns the collected list (None without inputs).
     """
-    pending: dict[Node, Any] = {}
-    heap: list[tuple[int, Node]] = []
     ready: dict[int, Any] = {}
-    g: Any  # the gradient of one edge, or those of all outputs of a node
-    result: Any
     collected: Any = None if inputs is None else [None] * len(inputs)
-    needed: Any = None if inputs is None else _reachable(roots, inputs)
-    for e, g in zip(roots, grads):
-        _send(e, g, pending, heap, ready)
-    waiting = _leaf_edges(roots) if inputs is None and eager[0] else None
+    partial: Any = None
+    needed: Any = None
+    targets: dict[Node, list[tuple[int, int]]] | None = None  # their outputs, and places among `collected`
+    settle: Any = None
     traced, begin, end = profiled or (None, None, None)
     if traced is None and anomaly[0]:
         traced = _apply_traced
+    if inputs is None and eager[0]:
+        waiting = _leaf_edges(roots)
+
+        def settle(edges: list[Any]) -> None:
+            """Finishes the leaves that these edges were the last to lead to."""
+            for e in edges:
+                if e is not None and id(e[0]) in waiting:
+                    waiting[id(e[0])] -= 1
+                    if waiting[id(e[0])] == 0 and ready.get(id(e[0])) is not None:
+                        entry = ready[id(e[0])]  # kept, so that references are as many as below
+                        t, value = entry
+                        ready[id(t)] = None
+                        finish(t, value, create_graph, begin, end)
+                        entry = value = None
+
+    if inputs is not None:
+        needed, targets = _reachable(roots, inputs), {}
+        for (node, nr), at in inputs.items():
+            if nr >= 0:
+                targets.setdefault(node, []).append((nr, at))
+
+        def partial(node: Node, g: list[Tensor]) -> Any:
+            return node.apply(g, [e is not None and _wanted(e, inputs, needed) for e in node.next])
+
     with _C.GradMode(create_graph):
-        while heap:
-            node = heapq.heappop(heap)[1]
-            g = pending.pop(node)
-            outs = node.outs
-            many = outs.__class__ is list
-            given = g
-            if node.pre_hooks:
-                g = _tensor_hooks(node, g)
-            if node.retain:
-                for nr, ref in node.retain.items():
-                    t = ref()
-                    if t is not None and g[nr] is not None:
-                        t._raw_grad = g[nr].clone() if t._raw_grad is None else t._raw_grad + g[nr]
-            if inputs is not None:
-                for nr, value in enumerate(
-                    given if node in needed else g
-                ):  # without the tensor's hooks where the pass goes on, as in PyTorch
-                    at = inputs.get((node, nr))
-                    if at is not None:
-                        collected[at] = value
-                if node not in needed:
-                    continue
-            if node.pre_hooks:
-                g = _pre_hooks(node, g)
-            if many and any(x is None for x in g):
-                g = _fill(g, outs, node)
-            if node.pre_hooks and all(x is None for x in g):  # a hook took the gradient away
-                result = [None] * len(node.next)
-            elif inputs is not None and getattr(node, "rec", None) is not None and node.rec.partial:
-                result = node.apply(g, [e is not None and _wanted(e, inputs, needed) for e in node.next])
-            else:
-                result = node.apply(g) if traced is None else traced(node, g)
-            if node.post_hooks:
-                result = _post_hooks(node, result, g)
-            if not retain_graph:
-                node.release()
-            nxt = node.next
-            g = given = None
-            for i, value in enumerate(result):
-                if value is not None:
-                    e = nxt[i]
-                    if e is not None:
-                        target, nr = e
-                        if target.__class__ is _leaf_class or isinstance(target, TensorBase):
-                            _leaf(target, value, ready)
-                        elif inputs is None or target in needed or (target, nr) in inputs:
-                            have = pending.get(target)  # _push, without its call
-                            if have is None:
-                                outs = target.outs
-                                pending[target] = have = [None] * (1 if outs.__class__ is int else len(outs))
-                                heapq.heappush(heap, (-target.seq, target))
-                            have[nr] = value if have[nr] is None else _sum(have[nr], value)
-            result = value = have = None
-            if waiting is not None:
-                for e in nxt:
-                    if e is not None and id(e[0]) in waiting:
-                        waiting[id(e[0])] -= 1
-                        if waiting[id(e[0])] == 0 and ready.get(id(e[0])) is not None:
-                            entry = ready[id(e[0])]  # kept, so that references are as many as below
-                            t, value = entry
-                            ready[id(t)] = None
-                            finish(t, value, create_graph, begin, end)
-                            entry = value = None
+        _C.run_nodes(
+            list(roots),
+            list(grads),
+            ready,
+            retain_graph,
+            traced,
+            settle,
+            partial,
+            targets,
+            needed,
+            collected,
+        )
         for entry in list(ready.values()):
             if entry is None:
                 continue
@@ -119,9 +87,9 @@ def run(
                 ready[id(t)] = None
                 finish(t, value, create_graph, begin, end)
             else:
-                at = inputs.get((id(t), -1))
-                if at is not None:
-                    collected[at] = _leaf_hooks(t, value)
+                place = inputs.get((id(t), -1))
+                if place is not None:
+                    collected[place] = _leaf_hooks(t, value)
     return collected
 
 
@@ -180,9 +148,6 @@ def _leaf_edges(roots: list[tuple[Node, int]]) -> dict[int, int]:
     return counts
 
 
-_leaf_class = None  # set to Tensor by torchlite.autograd: an exact class test is the common case
-
-
 graph_edge: Any = None  # (tensor or GradientEdge) -> (node, output number); set by torchlite.autograd.graph
 
 
@@ -227,29 +192,6 @@ def _reachable(roots: list[tuple[Any, int]], inputs: dict[tuple[Any, int], int])
     return needed
 
 
-def _send(e: tuple[Any, ...], g: Tensor, pending: dict[Any, Any], heap: list[Any], ready: dict[Any, Any]) -> None:
-    if isinstance(e[0], TensorBase):
-        _leaf(e[0], g, ready)
-    else:
-        _push(e[0], e[1], g, pending, heap)
-
-
-def _leaf(t: Any, g: Tensor, ready: dict[int, tuple[Tensor, Tensor] | None]) -> None:
-    old = ready.get(id(t))
-    ready[id(t)] = (t, g if old is None else _sum(old[1], g))
-
-
-def _push(
-    node: Node, nr: int, g: Tensor, pending: dict[Node, list[Tensor | None]], heap: list[tuple[int, Node]]
-) -> None:
-    have = pending.get(node)
-    if have is None:
-        outs = node.outs
-        pending[node] = have = [None] * (1 if outs.__class__ is int else len(outs))
-        heapq.heappush(heap, (-node.seq, node))
-    have[nr] = g if have[nr] is None else _sum(have[nr], g)
-
-
 def _fill(g: list[Tensor | None], outs: list[tuple[Size, DType] | None], node: Node) -> list[Tensor | None]:
     if not getattr(node, "materialize", True):
         return g
@@ -265,15 +207,19 @@ def _fill(g: list[Tensor | None], outs: list[tuple[Size, DType] | None], node: N
     return [torch.zeros(m[0], dtype=m[1], device=device) if x is None and m is not None else x for x, m in zip(g, outs)]
 
 
-def _tensor_hooks(node: Node, g: list[Tensor]) -> list[Tensor]:
-    """Hooks of the tensors that the node made."""
-    for nr, hook in list(node.pre_hooks.values()):
+def _before(node: Node, g: list[Tensor]) -> list[Tensor]:
+    """Hooks of the tensors that the node made, and the gradients of those that retain theirs."""
+    for nr, hook in list((node.pre_hooks or {}).values()):
         if nr is not None and g[nr] is not None:
             new = hook(g[nr])
             if new is not None:
                 _check_hooked(hook, g[nr], new)
                 g = list(g)
                 g[nr] = new
+    for nr, ref in (node.retain or {}).items():
+        t = ref()
+        if t is not None and g[nr] is not None:
+            t._raw_grad = g[nr].clone() if t._raw_grad is None else t._raw_grad + g[nr]
     return g
 
 
@@ -394,6 +340,10 @@ def _lies_so(g: Tensor, strides: Any) -> bool:
     return (
         g.is_contiguous() if strides is None else all(a == b or n == 1 for a, b, n in zip(g.stride(), strides, g.shape))
     )
+
+
+# what the loop in C calls, in the order of native/src/core/engine.c
+_C.engine_helpers((_before, _pre_hooks, _fill, _post_hooks, _sum, unpack, reduced, FREED))
 
 
 class _Leaf:

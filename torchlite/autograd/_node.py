@@ -298,6 +298,17 @@ def unpack(item: tuple[Any, ...], node: Node, output: int | None = None) -> Tens
     return value
 
 
+def reduced(v: Any, shape: Any, dtype: Any) -> Any:
+    """A gradient as its input needs it."""
+    if v.dtype is not dtype and v.is_complex() and not dtype.is_complex:
+        v = v.real
+    if v.shape != shape:
+        v = v.sum_to_size(shape)
+    if v.dtype is not dtype:
+        v = v.to(dtype)
+    return v
+
+
 def maker(node: Node, output: int) -> tuple[Node, int]:
     """The history of a saved result: node, or where node changed a view in place, the view of the base that followed
     from it, with the view's hooks while the view has that history.

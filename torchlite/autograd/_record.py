@@ -6,7 +6,7 @@ from __future__ import annotations
 from .. import _C
 from ..ops import _schema
 from ..ops._declare import refuse_gradient
-from ._node import FREED, Node, edge, freed_error, pack, saved_hooks, set_view_base, unpack
+from ._node import FREED, Node, edge, freed_error, pack, reduced, saved_hooks, set_view_base, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from .._types import Overload, Tensor
 
 _call_below, _alias, TensorBase = _C.call_below_autograd, _C.alias, _C.TensorBase
-_init_node, _edges, _inputs_meta, _is_like, _saved, _kept = (
+_init_node, _edges, _inputs_meta, _saved, _kept = (
     _C.NodeBase.__init__,
     _C.edges,
     _C.inputs_meta,
-    _C.is_like,
     _C.saved,
     _C.kept,
 )
@@ -127,7 +126,7 @@ class Recorder:
         "plain_names",
         "kept_names",
         "outputs",
-        "each",
+        "plan",
     )
 
     def __init__(self, ov: Overload) -> None:
@@ -219,8 +218,12 @@ class Recorder:
         self.outputs = [None] * len(self.saved) + [i for _, i, _ in self.results]
         # the gradients by input, where each has one and nothing else is to be found out
         alone = self.joint is None and self.at is not None and not (self.needs or self.formal or self.partial)
-        self.each = [found[n] for _, _, n in self.inputs] if alone and found and not refused else None
         self.context = type("Context", (), {"__slots__": tuple(names)})
+        self.plan = None
+        if alone and found and not refused and not self.lists:  # for native/src/core/engine.c
+            each = tuple([found[n] for _, _, n in self.inputs])
+            kept = tuple(self.kept_names), tuple(self.outputs)
+            self.plan = (each, self.nresults == 1, self.context, *kept, tuple(self.plain_names), bool(self.holds))
         self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
         if refused:
             self.node_type = _refusing(spec, [(self.params[n], n) for n in refused], self.node_type)
@@ -233,10 +236,10 @@ def _field(arg: Any, name: str) -> Any:
     return getattr(arg, name, None)
 
 
-class OpNode(Node):
-    """A node made by a declared op."""
+class OpNode(Node, _C.OpNodeBase):
+    """A node made by a declared op: `rec`, and what it keeps, `kept`, `plain` and `input_meta`."""
 
-    __slots__ = ("rec", "kept", "plain", "input_meta")
+    __slots__ = ("__weakref__",)
 
     @property
     def rec_nondiff(self) -> tuple[int, ...]:
@@ -335,8 +338,8 @@ class OpNode(Node):
     def apply(self, grads: Any, wanted: Any = None) -> Any:
         """`wanted`: which edges lead to something, where not all do and some argument has no derivative."""
         rec = self.rec
-        if rec.each is not None:
-            return self._apply_each(rec, grads)
+        if rec.plan is not None and self.kept is not FREED and self.plain is not FREED:
+            return _C.apply_node(self, grads)
         if rec.joint is None and not rec.grad:
             name = rec.spec.name
             if name in _REFUSED:
@@ -384,28 +387,12 @@ class OpNode(Node):
                 result.extend(v if v is not None else (None,) * size)
                 continue
             if v is not None and needs[name] and metas is not None and (wanted := metas[n]) is not None:
-                v = _reduced(v, *wanted)
+                v = reduced(v, *wanted)
             result.append(v if needs[name] else None)
         if rec.formal and _C.is_grad_enabled():
             from ._formal import depend_in_form
 
             return depend_in_form(self, result)
-        return result
-
-    def _apply_each(self, rec: Recorder, grads: Any) -> Any:
-        """`apply` where each argument's gradient is a function of its own."""
-        c, metas = self.make_context({}), self.input_meta
-        g = grads[0] if rec.nresults == 1 else grads
-        result: list[Tensor | None] = []
-        each: Any = rec.each
-        for n, fn in enumerate(each):
-            if self.next[n] is None:
-                result.append(None)
-                continue
-            v = fn(c, g)
-            if v is not None and metas is not None and (meta := metas[n]) is not None and not _is_like(v, meta):
-                v = _reduced(v, *meta)
-            result.append(v)
         return result
 
     def list_lengths(self) -> dict[int, int]:
@@ -429,17 +416,6 @@ class OpNode(Node):
 
             return get(self, name)
         raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
-
-
-def _reduced(v: Any, shape: Any, dtype: Any) -> Any:
-    """A gradient as its input needs it."""
-    if v.dtype is not dtype and v.is_complex() and not dtype.is_complex:
-        v = v.real
-    if v.shape != shape:
-        v = v.sum_to_size(shape)
-    if v.dtype is not dtype:
-        v = v.to(dtype)
-    return v
 
 
 def _groups(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> list[tuple[Any, int] | None]:

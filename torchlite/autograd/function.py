@@ -124,10 +124,10 @@ class BackwardCFunction(FunctionCtx, Node):
         import torchlite as torch
 
         with _C.GradMode(True):
-            at = [meta is not None and (meta[1].is_floating_point or meta[1].is_complex) for meta in self.input_meta]
+            at = [meta is not None and (meta[1].is_floating_point or meta[1].is_complex) for meta in self._input_meta]
             tangents = [
                 _node.as_leaf(torch.zeros(meta[0], dtype=meta[1], device=grads[0].device)) if here else None
-                for here, meta in zip(at, self.input_meta)
+                for here, meta in zip(at, self._input_meta)
             ]
             self.saved_for_forward = self._unpacked(self.ahead)
             try:
@@ -178,8 +178,8 @@ class BackwardCFunction(FunctionCtx, Node):
             if is_tensor:
                 if r is not None and not isinstance(r, TensorBase):
                     raise RuntimeError("expected Variable or None (got %s)" % type(r).__name__)
-                if r is not None and self.input_meta[i] is not None:
-                    shape, dtype = self.input_meta[i]
+                if r is not None and self._input_meta[i] is not None:
+                    shape, dtype = self._input_meta[i]
                     if r.shape != shape:
                         try:
                             r = r.sum_to_size(shape)
@@ -296,7 +296,7 @@ class Function:
         Node.__init__(ctx, edges)
         ctx.kinds = kinds
         ctx.needs_input_grad = tuple(k and _C.requires_grad(a) for a, k in zip(args, kinds))
-        ctx.input_meta = [(a.shape, a.dtype) if k else None for a, k in zip(args, kinds)]
+        ctx._input_meta = [(a.shape, a.dtype) if k else None for a, k in zip(args, kinds)]
         forward_ad = _C.forward_ad(None)
         with _C.GradMode(False, None, asks, False):
             if apart:

@@ -93,10 +93,10 @@ bool tl_overrides(PyObject *o);
 int tl_override_init(PyObject *mod);
 uint64_t tl_bytes_live(void); /* in CPU storages */
 void tl_drop(PyObject *o);    /* lets a link of a graph go without recursion; steals the reference */
-int tl_graph_init(PyObject *mod), tl_grad_mode_init(PyObject *mod), tl_size_init(PyObject *mod),
-  tl_module_type_init(PyObject *mod), tl_storage_init(PyObject *mod), tl_tensor_init(PyObject *mod),
-  tl_geometry_init(PyObject *mod), tl_parallel_init(void), tl_op_init(PyObject *mod), tl_data_init(PyObject *mod),
-  tl_view_init(PyObject *mod);
+int tl_graph_init(PyObject *mod), tl_engine_init(PyObject *mod), tl_grad_mode_init(PyObject *mod),
+  tl_size_init(PyObject *mod), tl_module_type_init(PyObject *mod), tl_storage_init(PyObject *mod),
+  tl_tensor_init(PyObject *mod), tl_geometry_init(PyObject *mod), tl_parallel_init(void), tl_op_init(PyObject *mod),
+  tl_data_init(PyObject *mod), tl_view_init(PyObject *mod);
 
 /* tables that the module and the types are made of */
 extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions[], tl_number_functions[],

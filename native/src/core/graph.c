@@ -5,6 +5,7 @@
  * holds. Every chain goes through two links, a tensor's grad_fn and a node's edges. tl_drop() releases these: it goes a
  * few levels deep, and leaves the rest to its outermost call. */
 #include "core/core.h"
+#include "core/graph.h"
 
 static PyObject **pending;
 static size_t npending, room;
@@ -40,15 +41,6 @@ void tl_drop(PyObject *o) {
   }
   depth--;
 }
-
-/* What every node has. `outs`: shapes and dtypes of the outputs when there are several, else 1. `seq` grows with
- * creation. The other fields are None until somebody sets them. */
-enum { OUTS, METADATA, PRE_HOOKS, POST_HOOKS, RETAIN, TRACE, FACES, NUM_FIELDS };
-typedef struct {
-  PyObject_HEAD PyObject *next;
-  PyObject *field[NUM_FIELDS];
-  unsigned long long seq;
-} Node;
 
 static unsigned long long last_seq;
 static PyObject *on_node; /* called with each new node; NULL: nobody asks */
@@ -95,6 +87,14 @@ static int node_clear(Node *n) {
   tl_drop(old);
   return 0;
 }
+static int op_node_traverse(OpNode *n, visitproc visit, void *arg) {
+  for (int i = 0; i < NUM_OP_FIELDS; i++) Py_VISIT(n->of_op[i]);
+  return node_traverse(&n->base, visit, arg);
+}
+static int op_node_clear(OpNode *n) {
+  for (int i = 0; i < NUM_OP_FIELDS; i++) Py_XSETREF_(n->of_op[i], NULL);
+  return node_clear(&n->base);
+}
 static void node_dealloc(Node *n) {
   PyTypeObject *tp = Py_TYPE(n);
   PyObject_GC_UnTrack(n);
@@ -104,6 +104,11 @@ static void node_dealloc(Node *n) {
   PyObject_GC_Del(n);
   Py_DECREF(tp);
   tl_drop(old);
+}
+static void op_node_dealloc(OpNode *n) {
+  PyObject_GC_UnTrack(n);
+  for (int i = 0; i < NUM_OP_FIELDS; i++) Py_XSETREF_(n->of_op[i], NULL);
+  node_dealloc(&n->base);
 }
 
 static PyGetSetDef node_fields[] = {{"next", (getter)node_get_next, (setter)node_set_next,
@@ -129,6 +134,19 @@ static PyType_Slot node_slots[] = {{Py_tp_dealloc, node_dealloc},
                                    {0, NULL}};
 static PyType_Spec node_spec = {"torchlite._C.NodeBase", sizeof(Node), 0,
                                 Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, node_slots};
+#undef FIELD
+#define FIELD(name, at) {name, _Py_T_OBJECT, offsetof(OpNode, of_op) + (at) * sizeof(PyObject *), 0, NULL}
+static PyMemberDef op_node_members[] = {
+  FIELD("rec", REC), FIELD("kept", KEPT), FIELD("plain", PLAIN), FIELD("input_meta", INPUT_META), {0}};
+static PyType_Slot op_node_slots[] = {{Py_tp_dealloc, op_node_dealloc},
+                                      {Py_tp_members, op_node_members},
+                                      {Py_tp_traverse, op_node_traverse},
+                                      {Py_tp_clear, op_node_clear},
+                                      {Py_tp_doc, "What the node of a declared op has besides."},
+                                      {0, NULL}};
+static PyType_Spec op_node_spec = {"torchlite._C.OpNodeBase", sizeof(OpNode), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, op_node_slots};
+PyTypeObject *tl_node_type, *tl_op_node_type;
 
 /* ---- edges: (node or leaf, output number), or None of what takes no gradient ---- */
 static PyObject *edge(PyObject *m, PyObject *o) {
@@ -181,26 +199,23 @@ static PyObject *inputs_meta(PyObject *m, PyObject *const *args, Py_ssize_t narg
   return list;
 }
 
-/* is_like(t, (shape, dtype)): false too where a class must be asked */
-static PyObject *is_like(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
-  (void)m;
-  if (nargs != 2 || !PyTuple_Check(args[1]) || PyTuple_Size(args[1]) != 2 ||
-      !PyTuple_Check(PyTuple_GetItem(args[1], 0)))
-    return PyErr_Format(PyExc_TypeError, "is_like() takes a tensor, and a tuple of shape and dtype");
-  const TlTensor *t = (TlTensor *)args[0];
-  PyObject *shape = PyTuple_GetItem(args[1], 0), *dtype;
-  if (!TL_CHECK(args[0]) || t->flags & (TL_DISPATCHES | TL_ASKS_SIZES) || PyTuple_Size(shape) != t->ndim)
-    Py_RETURN_FALSE;
+int tl_graph_like(PyObject *o, PyObject *meta) {
+  if (!PyTuple_Check(meta) || PyTuple_Size(meta) != 2 || !PyTuple_Check(PyTuple_GetItem(meta, 0))) {
+    PyErr_SetString(PyExc_TypeError, "the shape and dtype of an input are a tuple of two");
+    return -1;
+  }
+  const TlTensor *t = (TlTensor *)o;
+  PyObject *shape = PyTuple_GetItem(meta, 0), *dtype;
+  if (!TL_CHECK(o) || t->flags & (TL_DISPATCHES | TL_ASKS_SIZES) || PyTuple_Size(shape) != t->ndim) return 0;
   for (int i = 0; i < t->ndim; i++) {
     const long long n = PyLong_AsLongLong(PyTuple_GetItem(shape, i));
     if (n == -1 && PyErr_Occurred()) PyErr_Clear(); /* a symbol */
-    if (n != t->shape[i]) Py_RETURN_FALSE;
+    if (n != t->shape[i]) return 0;
   }
-  if (!(dtype = tl_dtype_object((tl_dtype)t->dtype))) return NULL;
+  if (!(dtype = tl_dtype_object((tl_dtype)t->dtype))) return -1;
   Py_DECREF(dtype);
-  return PyBool_FromLong(dtype == PyTuple_GetItem(args[1], 1));
+  return dtype == PyTuple_GetItem(meta, 1);
 }
-
 static long long version_of(const TlTensor *t) { return t->version ? t->version->value : 0; }
 /* saved(t): (t, its version), and kept(pair): t, where nothing has to be asked or said; else None */
 static PyObject *saved(PyObject *m, PyObject *o) {
@@ -208,7 +223,7 @@ static PyObject *saved(PyObject *m, PyObject *o) {
   if (!TL_CHECK(o) || ((TlTensor *)o)->flags & TL_INFERENCE) Py_RETURN_NONE;
   return Py_BuildValue("(OL)", o, version_of((TlTensor *)o));
 }
-static PyObject *kept(PyObject *m, PyObject *pair) {
+PyObject *tl_graph_kept(PyObject *m, PyObject *pair) {
   (void)m;
   if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) Py_RETURN_NONE;
   PyObject *o = PyTuple_GetItem(pair, 0), *version = PyTuple_GetItem(pair, 1);
@@ -244,10 +259,8 @@ static PyMethodDef functions[] = {
   {"edges", (PyCFunction)(void (*)(void))edges, METH_FASTCALL, "edges(positions, args): those of arguments, in a list"},
   {"inputs_meta", (PyCFunction)(void (*)(void))inputs_meta, METH_FASTCALL,
    "inputs_meta(positions, args, edges): (shape, dtype) of arguments that have an edge, in a list"},
-  {"is_like", (PyCFunction)(void (*)(void))is_like, METH_FASTCALL,
-   "is_like(t, meta): whether a tensor has this shape and dtype; False too where its class must be asked"},
   {"saved", saved, METH_O, "saved(t): (t, version), None where there is more to it"},
-  {"kept", kept, METH_O, "kept(pair): the tensor of saved(), None where there is more to it"},
+  {"kept", tl_graph_kept, METH_O, "kept(pair): the tensor of saved(), None where there is more to it"},
   {"conjugate", conjugate, METH_O, "conjugate(x): of a tensor or a number; a real one is its own"},
   {"last_node", last_node, METH_NOARGS, "last_node(): the number of the newest node"},
   {"on_node", set_on_node, METH_O, "on_node(fn): fn is called with each new node; None ends that"},
@@ -255,7 +268,13 @@ static PyMethodDef functions[] = {
 
 int tl_graph_init(PyObject *mod) {
   PyObject *type = PyType_FromSpec(&node_spec);
+  tl_node_type = (PyTypeObject *)type;
   int r = type ? PyModule_AddObjectRef(mod, "NodeBase", type) : -1;
-  Py_XDECREF(type);
+  if (r == 0) {
+    PyObject *bases = PyTuple_Pack(1, type);
+    tl_op_node_type = bases ? (PyTypeObject *)PyType_FromSpecWithBases(&op_node_spec, bases) : NULL;
+    r = tl_op_node_type ? PyModule_AddObjectRef(mod, "OpNodeBase", (PyObject *)tl_op_node_type) : -1;
+    Py_XDECREF(bases);
+  }
   return r < 0 ? r : PyModule_AddFunctions(mod, functions);
 }

@@ -86,9 +86,9 @@ PyMODINIT_FUNC PyInit__C(void) {
                                              tl_kernels_index, tl_kernels_shape,     tl_kernels_matmul, tl_kernels_conv,
                                              tl_kernels_pool,  tl_kernels_norm,      tl_kernels_random, tl_kernels_sort,
                                              tl_kernels_optim, tl_kernels_linalg,    tl_kernels_fft};
-  if (tl_graph_init(m) < 0 || tl_grad_mode_init(m) < 0 || tl_size_init(m) < 0 || tl_module_type_init(m) < 0 ||
-      tl_storage_init(m) < 0 || tl_tensor_init(m) < 0 || tl_geometry_init(m) < 0 || tl_op_init(m) < 0 ||
-      tl_profile_init(m) < 0 || tl_override_init(m) < 0 || tl_parallel_init() < 0 ||
+  if (tl_graph_init(m) < 0 || tl_engine_init(m) < 0 || tl_grad_mode_init(m) < 0 || tl_size_init(m) < 0 ||
+      tl_module_type_init(m) < 0 || tl_storage_init(m) < 0 || tl_tensor_init(m) < 0 || tl_geometry_init(m) < 0 ||
+      tl_op_init(m) < 0 || tl_profile_init(m) < 0 || tl_override_init(m) < 0 || tl_parallel_init() < 0 ||
       PyModule_AddFunctions(m, tl_args_functions) < 0 || PyModule_AddFunctions(m, tl_data_functions) < 0 ||
       PyModule_AddFunctions(m, tl_device_functions) < 0 || PyModule_AddFunctions(m, tl_number_functions) < 0 ||
       PyModule_AddFunctions(m, tl_create_functions) < 0 || PyModule_AddFunctions(m, tl_dlpack_functions) < 0 ||

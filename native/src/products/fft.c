@@ -433,7 +433,7 @@ static PyObject *k_fft(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   double scale = 1;
   if (mode) scale /= mode == 1 ? sqrt(size) : size;
   const tl_dtype complex = tl_complex_of(tl_real_of(t->dtype));
-  const bool real = k->id == C2C && flag && nd > 1 && is_real(t);
+  const bool real = k->id == C2C && flag && nd > 1 && t->numel && is_real(t);
   if (k->id == C2C && !real) {
     r = arranged_copy(t, dims, nd, -1);
     ok = r ? 0 : -1;

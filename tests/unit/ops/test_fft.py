@@ -84,6 +84,7 @@ def test_other_inputs():
         for name in ("fft", "rfft", "irfft", "hfft", "fftn", "rfft2", "irfftn"):
             check(call(name), x, tol=TOL)
     assert tl.fft.fft(tl.zeros(0, 4)).shape == (0, 4)
+    assert tl._fft_c2c(tl.zeros(3, 0, dtype=tl.complex64), [0, 1], 0, True).shape == (3, 0)  # no last dim to halve
     check(lambda lib, x: lib.fft.fft(x, out=lib.empty(0, dtype=lib.complex128)), torch.randn(4), grad=False, tol=TOL)
 
 
