@@ -510,4 +510,6 @@ def polar(abs, angle):
             f"Expected object of scalar type {abs.dtype._scalar_type} but got scalar type "
             f"{angle.dtype._scalar_type} for second argument"
         )
+    if abs.dtype is torch.float16:
+        raise not_implemented("polar_cpu", abs.dtype)
     return torch.complex(abs * angle.cos(), abs * angle.sin())
