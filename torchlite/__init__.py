@@ -446,7 +446,7 @@ def __getattr__(name):
     from importlib import import_module
 
     if name == "Storage":
-        return getattr(import_module(".storage", __package__), get_default_dtype()._scalar_type + name)
+        return getattr(import_module(".storage", __package__), _C.get_default_dtype()._scalar_type + name)
     if name in _LAZY_NAMES:
         value = getattr(import_module("." + _LAZY_NAMES[name], __package__), name)
     elif name == "Tag":

@@ -6,7 +6,7 @@ from __future__ import annotations
 from .. import _C
 from ..ops import _schema
 from ..ops._declare import refuse_gradient
-from ._node import FREED, Node, edge, freed_error, pack, saved_hooks, set_view_base, unpack
+from ._node import FREED, Node, edge, freed_error, pack, part, saved_hooks, set_view_base, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def _node_name(spec: Any, schema: str) -> str:
     return "".join(p.title() for p in base.split("_")) + "Backward%d" % min(index, 1)
 
 
-def _node_class(name: str) -> type:
+def _node_class(name: Any) -> type:
+    if not isinstance(name, str):
+        return type(name.name, (OpsNode,), {"__slots__": (), "__module__": "torch.autograd", "trees": name.trees})
     if name == "NotImplemented":  # PyTorch's name of it is another one
         fields = {
             "__slots__": (),
@@ -67,7 +69,7 @@ def _node_class(name: str) -> type:
 
 def _choose(name_of: Callable[..., Any]) -> Callable[..., Any]:
     """For ops whose node is named by their arguments (matmul of matrices is MmBackward0)."""
-    classes = {}
+    classes: dict[Any, type] = {}
 
     def make(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> Any:
         name = name_of(args)
@@ -429,6 +431,20 @@ class OpNode(Node):
 
             return get(self, name)
         raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
+
+
+class OpsNode(OpNode):
+    """A node for which PyTorch has several."""
+
+    __slots__ = ("parts",)
+    trees: tuple[Any, ...] = ()
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        if not hasattr(self, "parts"):
+            edges = self.edges()
+            self.parts = tuple(part(tree, edges) for tree in self.trees)
+        return self.parts
 
 
 def _reduced(v: Any, shape: Any, dtype: Any) -> Any:

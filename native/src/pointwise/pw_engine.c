@@ -554,7 +554,8 @@ static bool result_dtype(const PwRow *row, tl_dtype given, tl_dtype *d, tl_dtype
   bool integral = tl_is_integral(*d), half = *d == TL_F16 || *d == TL_BF16;
   int cls = pw_class(*d);
   return !(given == TL_BOOL && row->flags & PW_NO_BOOL) && !(integral && row->flags & PW_NO_INT) &&
-         !(!integral && row->flags & PW_NO_FLOAT) && !(half && row->flags & PW_NO_HALF) && !(given == TL_C32 && row->flags & PW_NO_C32) &&
+         !(!integral && row->flags & PW_NO_FLOAT) && !(half && row->flags & PW_NO_HALF) &&
+         !(given == TL_C32 && row->flags & PW_NO_C32) &&
          ((row->flags & PW_INT_ID && integral) || find_loop(row, &cls));
 }
 

@@ -1,0 +1,49 @@
+"""The graph that products and linear layers show: PyTorch's nodes, also where one node here stands for several."""
+
+import pytest
+from alike import alike
+
+import torchlite
+
+HEAD = """
+def names(g):
+    return None if g is None else (g.name(), type(g).__name__, [(names(n), i) for n, i in g.next_functions])
+def linear(s, b, w, x): return nn.Linear(3, 2, bias=b).requires_grad_(w)(r(*s).requires_grad_(x)).grad_fn
+def model(s): return nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))(torch.ones(*s)).sum().grad_fn
+def r(*shape): return torch.ones(shape, requires_grad=True)
+shapes = ((3,), (4, 3), (2, 4, 3), (0, 3), (2, 0, 3), (5, 2, 4, 3))
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    """
+[names(linear(s, b, w, x)) for s in shapes for b in (0, 1) for w in (0, 1) for x in (0, 1)]
+[names(F.linear(r(*s).mT, r(5, 2), bias).grad_fn) for s in ((2, 4), (3, 2, 4), (6, 3, 2, 4)) for bias in (None, r(5))]
+[names(F.linear(r(*s)[..., 1:], r(5, 2), bias).grad_fn) for s in shapes[1:] for bias in (None, r(5))]
+[names(F.linear(r(*s), r(3)).grad_fn) for s in shapes[:3]]
+[names((r(*a) @ r(*b)).grad_fn) for a in shapes for b in ((3,), (3, 2))]
+[names((r(*a) @ r(*a).mT).grad_fn) for a in shapes[2:] if 0 not in a]
+x = r(2, 5, 3, 4).transpose(1, 2); names((x @ x.mT).grad_fn)
+[names((r(2, 3, 4).movedim(i, 0) @ r(2, 3, 4).movedim(i, 0).mT).grad_fn) for i in (0, 1, 2)]
+names((torch.ones(2, 4, 3) @ r(3, 5)).grad_fn)
+[names(model(s)) for s in shapes]
+""".strip().split("\n"),
+)
+def test_names(line):
+    alike(HEAD + line)
+
+
+def test_parts_stay_and_lead_on():
+    layer = torchlite.nn.Linear(3, 2)
+    y = layer(torchlite.ones(4, 5, 3)).sum()
+    top = y.grad_fn.next_functions[0][0]
+    inner = top.next_functions[0][0]
+    assert top.next_functions[0][0] is inner
+    assert inner.next_functions[0][0].variable is layer.bias
+    turned = inner.next_functions[2][0]
+    assert turned.next_functions[0][0].variable is layer.weight
+    with pytest.raises(NotImplementedError, match="TBackward0 runs as a part of the node before it"):
+        turned.register_hook(print)
+    y.backward()
+    assert top.next_functions[0][0] is inner
