@@ -358,6 +358,7 @@ _PRIVATE = {
     "_weights_only_unpickler",
 }
 _STORAGES = {
+    "Storage",
     "FloatStorage",
     "DoubleStorage",
     "HalfStorage",

@@ -200,7 +200,6 @@ _Number = _int | _float | _complex
 
 class AcceleratorError(RuntimeError): ...
 class OutOfMemoryError(RuntimeError): ...
-Storage: Any
 __version__: Any
 _publish: Any
 adaptive_avg_pool1d: Any
