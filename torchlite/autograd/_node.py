@@ -167,40 +167,6 @@ class AccumulateGrad(Node):
 eager = [False]  # whether a leaf ever got a hook that runs after its gradient was added
 
 
-class Part(Node):
-    """An op that PyTorch records and that is part of another node here, as programs which walk the graph see it."""
-
-    __slots__ = ("shown",)
-
-    def __init__(self, shown: tuple[tuple[Node | None, int], ...]) -> None:
-        self.shown, self.next, self.outs, self.seq = shown, [], 1, 0
-
-    @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        return self.shown
-
-    def register_hook(self, fn: Any) -> Any:
-        raise NotImplementedError("%s runs as a part of the node before it: hooks go there" % self.name())
-
-    register_prehook = register_hook
-
-
-_parts: dict[str, type[Part]] = {}
-
-
-def part(tree: Any, edges: tuple[tuple[Node | None, int], ...]) -> tuple[Node | None, int]:
-    """The edge to what a tree says: the number of an edge, or a name and the trees of what follows."""
-    if isinstance(tree, int):
-        return edges[tree]
-    name, *following = tree
-    shown = tuple(part(t, edges) for t in following)
-    if not any(node for node, _ in shown):
-        return None, 0
-    if name not in _parts:
-        _parts[name] = type(name, (Part,), {"__slots__": (), "__module__": "torch.autograd"})
-    return _parts[name](shown), 0
-
-
 def leaf_node(t: Any) -> Node:
     """The AccumulateGrad of a leaf: the same object while somebody holds it."""
     m = meta(t)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from .. import _C
 from ..ops import _schema
 from ..ops._declare import refuse_gradient
-from ._node import FREED, Node, edge, freed_error, pack, part, saved_hooks, set_view_base, unpack
+from ._node import FREED, Node, edge, freed_error, pack, saved_hooks, set_view_base, unpack
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -442,9 +442,16 @@ class OpsNode(OpNode):
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
         if not hasattr(self, "parts"):
+            from ._parts import edge
+
             edges = self.edges()
-            self.parts = tuple(part(tree, edges) for tree in self.trees)
+            self.parts = tuple(edge(self, tree, edges) for tree in self.trees)
         return self.parts
+
+    def register_hook(self, fn: Callable[..., Any]) -> Any:
+        from ._parts import hooked
+
+        return hooked(self, ("", *self.trees), fn)
 
 
 def _reduced(v: Any, shape: Any, dtype: Any) -> Any:

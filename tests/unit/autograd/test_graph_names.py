@@ -34,6 +34,40 @@ def test_names(line):
     alike(HEAD + line)
 
 
+@pytest.mark.parametrize(
+    "line",
+    """
+seen(F.linear(r(4, 3), r(5, 3), r(5)))
+seen(F.linear(r(2, 4, 3), r(5, 3), r(5)))
+seen(F.linear(r(2, 4, 3), r(5, 3)))
+seen(F.linear(r(2, 3, 4).mT, r(5, 3), r(5)))
+seen(F.linear(r(3), r(5, 3)))
+seen(F.linear(torch.ones(2, 4, 3), r(3)))
+seen(r(2, 4, 3) @ r(2, 3, 5))
+seen(r(2, 4, 3) @ r(3))
+""".strip().split("\n"),
+)
+def test_hooks_of_all_nodes(line):
+    """As programs that look for the node of a NaN do."""
+    alike(
+        HEAD
+        + """
+def shapes_of(gs): return [None if g is None else (tuple(g.shape), g.sum().item()) for g in gs]
+def seen(y):
+    found, todo = {}, [y.grad_fn]
+    while todo:
+        node = todo.pop(0)
+        def hook(into, out, name=node.name()): found.setdefault(name, []).append((shapes_of(into), shapes_of(out)))
+        node.register_hook(hook)
+        node.register_prehook(lambda out, name=node.name(): found.setdefault('pre' + name, []).append(shapes_of(out)))
+        todo += [n for n, _ in node.next_functions if n is not None]
+    (y * torch.arange(1., 1 + y.numel()).reshape(y.shape)).sum().backward()
+    return sorted((k, sorted(map(str, v))) for k, v in found.items() if 'Accumulate' not in k)
+"""
+        + line
+    )
+
+
 def test_parts_stay_and_lead_on():
     layer = torchlite.nn.Linear(3, 2)
     y = layer(torchlite.ones(4, 5, 3)).sum()
@@ -43,7 +77,12 @@ def test_parts_stay_and_lead_on():
     assert inner.next_functions[0][0].variable is layer.bias
     turned = inner.next_functions[2][0]
     assert turned.next_functions[0][0].variable is layer.weight
-    with pytest.raises(NotImplementedError, match="TBackward0 runs as a part of the node before it"):
-        turned.register_hook(print)
+    handle = top.register_hook(lambda into, out: (2 * into[0],))
+    with pytest.raises(NotImplementedError, match="hooks of ViewBackward0 cannot change gradients"):
+        y.backward(retain_graph=True)
+    handle.remove()
+    inner.register_hook(lambda into, out: (into[0], into[1], into[2] + 1))
+    turned.register_hook(lambda into, out: (2 * into[0],))
     y.backward()
     assert top.next_functions[0][0] is inner
+    assert layer.weight.grad.tolist() == [[42.0] * 3] * 2 and layer.bias.grad.tolist() == [20.0, 20.0]
