@@ -47,14 +47,18 @@ def hooked(owner: Any, tree: Any, fn: Any) -> Any:
             elif t[0] == "TBackward0" and isinstance(t[1], int):
                 inward[t[1]] = g.t()
             else:
-                raise NotImplementedError("hooks of %s cannot change gradients: hook the tensors" % (tree[0] or owner.name()))
+                name = tree[0] or owner.name()
+                raise NotImplementedError("hooks of %s cannot change gradients: hook the tensors" % name)
         return tuple(inward)
 
     return Node.register_hook(owner, hook)
 
 
 def edge(owner: Any, tree: Any, edges: tuple[tuple[Node | None, int], ...]) -> tuple[Node | None, int]:
-    """The edge to what a tree says: the number of an edge, or a name and the trees of what follows."""
+    """The edge to what a tree says: the number of an edge, None for an edge to nothing, or a name and the
+    trees of what follows."""
+    if tree is None:
+        return None, 0
     if isinstance(tree, int):
         return edges[tree]
     shown = tuple(edge(owner, t, edges) for t in tree[1:])
@@ -68,6 +72,8 @@ def edge(owner: Any, tree: Any, edges: tuple[tuple[Node | None, int], ...]) -> t
 
 def _gradient(tree: Any, inward: Any, outward: Any) -> Any:
     """The gradient that comes to a node, from those that its owner gives to its edges and the one that it got."""
+    if tree is None:
+        return None
     if isinstance(tree, int):
         return inward[tree]
     kind, first = tree[0].partition("Backward")[0], tree[1]

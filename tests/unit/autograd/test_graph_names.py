@@ -27,6 +27,9 @@ shapes = ((3,), (4, 3), (2, 4, 3), (0, 3), (2, 0, 3), (5, 2, 4, 3))
 x = r(2, 5, 3, 4).transpose(1, 2); names((x @ x.mT).grad_fn)
 [names((r(2, 3, 4).movedim(i, 0) @ r(2, 3, 4).movedim(i, 0).mT).grad_fn) for i in (0, 1, 2)]
 names((torch.ones(2, 4, 3) @ r(3, 5)).grad_fn)
+x = r(3); [names(y.grad_fn) for y in (x * 2, 2 * x, x + 2, x - 2, 2 - x, x / 2, 2 / x, x.clone().mul_(2), x ** 2)]
+x, y = r(3), r(2, 3); [names(torch.where(y > 0, a, b).grad_fn) for a in (x, y, 0.) for b in (x, y, torch.ones(3))[:2]]
+x, y = r(3), torch.ones(2, 3); [names(z.grad_fn) for z in (x * y, y * x, x + y, x - y, y / x, x * torch.tensor(2.))]
 [names(model(s)) for s in shapes]
 """.strip().split("\n"),
 )
