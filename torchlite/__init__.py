@@ -358,6 +358,7 @@ _PRIVATE = {
     "_weights_only_unpickler",
 }
 _STORAGES = {
+    "Storage",
     "FloatStorage",
     "DoubleStorage",
     "HalfStorage",
@@ -416,7 +417,6 @@ _LAZY_NAMES = {
     "Future": "_core.future",
     **dict.fromkeys("eig lstsq matrix_rank solve symeig".split(), "_core.removed"),
     **dict.fromkeys("_disable_dynamo set_vital read_vitals vitals_enabled".split(), "_core.lazy_names"),
-    "Storage": "storage",
     "_storage_classes": "storage",
     **dict.fromkeys(
         """_check _check_index _check_is_size _check_not_implemented _check_tensor_all _check_tensor_all_with
@@ -446,6 +446,8 @@ _LAZY_NAMES = {
 def __getattr__(name):
     from importlib import import_module
 
+    if name == "Storage":
+        return getattr(import_module(".storage", __package__), _C.get_default_dtype()._scalar_type + name)
     if name in _LAZY_NAMES:
         value = getattr(import_module("." + _LAZY_NAMES[name], __package__), name)
     elif name == "Tag":

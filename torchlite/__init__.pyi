@@ -55,6 +55,8 @@ from ._files.file_reader import PyTorchFileReader as PyTorchFileReader
 from ._files.file_reader import PyTorchFileWriter as PyTorchFileWriter
 from ._core.sym_functions import SymInt as SymInt
 from ._core.tensor import Tensor as Tensor
+from .storage import TypedStorage as TypedStorage
+from .storage import UntypedStorage as UntypedStorage
 from ._core.settings import are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled
 from ._core.from_data import as_tensor as as_tensor
 from ._core.from_data import asarray as asarray
@@ -199,8 +201,19 @@ from ._higher_order_ops.while_loop import while_loop as while_loop
 _Number = _int | _float | _complex
 
 class AcceleratorError(RuntimeError): ...
+BFloat16Storage: Any
+BoolStorage: Any
+ByteStorage: Any
+CharStorage: Any
+ComplexDoubleStorage: Any
+ComplexFloatStorage: Any
+DoubleStorage: Any
+FloatStorage: Any
+HalfStorage: Any
+IntStorage: Any
+LongStorage: Any
 class OutOfMemoryError(RuntimeError): ...
-Storage: Any
+ShortStorage: Any
 __version__: Any
 _publish: Any
 adaptive_avg_pool1d: Any

@@ -489,7 +489,6 @@ def _legacy(name: str, dtype_: DType) -> type:
 # torch.FloatStorage ... (calling one makes a TypedStorage)
 LEGACY_CLASSES = {name: _legacy(name, d) for name, d in _PICKLE_DTYPES.items()}
 globals().update(LEGACY_CLASSES)
-Storage = LEGACY_CLASSES["FloatStorage"]
 _storage_classes = {UntypedStorage, TypedStorage, *LEGACY_CLASSES.values()}
 
 

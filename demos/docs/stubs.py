@@ -226,7 +226,7 @@ def package() -> str:
     for name in sorted(torchlite._SUBMODULES | {"nn", "optim", "utils", "ops", "autograd"}):
         importlib.import_module("torchlite." + name)
         modules.append(name)
-    for name in torchlite._LAZY_NAMES:  # names that the package reads at their first use
+    for name in (*torchlite._LAZY_NAMES, *sorted(torchlite._STORAGES)):  # names read at their first use
         getattr(torchlite, name)
     for name, value in sorted(vars(torchlite).items()):
         private = name.startswith("_") and name != "__version__" and not is_op(value) and name != "_publish"

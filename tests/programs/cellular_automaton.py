@@ -91,5 +91,5 @@ for it in range(6):
     print(f"iter {it} loss {loss.item():.5f} alive {model.get_living_mask(x).sum().item()} "
           f"lr {optimizer.param_groups[0]['lr']:.6f}")  # fmt: skip
 rgba = x[:, :4].clamp(0, 1)
-image = (rgba[:, :3] * rgba[:, 3:] + 1 - rgba[:, 3:]).permute(0, 2, 3, 1).detach().numpy()
+image = (rgba[:, :3] * rgba[:, 3:] + 1 - rgba[:, 3:]).permute(0, 2, 3, 1).detach().cpu().numpy()
 print(image.shape, image.dtype, "%.4f" % image.mean(), sorted(model.state_dict()))

@@ -75,7 +75,7 @@ print(
 with torch.device("meta"):
     empty = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
 source = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
-print(empty[0].weight.device, empty.load_state_dict(source.state_dict(), assign=True), empty[0].weight.device)
+print(empty[0].weight.is_meta, empty.load_state_dict(source.state_dict(), assign=True), empty[0].weight.is_meta)
 print(empty[0].weight.data_ptr() == source[0].weight.data_ptr(), type(empty[0].weight).__name__)
 try:
     nn.Linear(2, 2, device="meta").to("cpu")

@@ -25,6 +25,8 @@ ELSEWHERE = {  # why a program cannot run, or does something else, with another 
         annotated_transformer char_transformer fast_neural_style graph_attention name_classification""",
     "lengths of sequences are on the CPU": "lstm_language_model natural_language_inference translation_beam",
     "autocast of the CPU": "mixed_precision",
+    "attention with a mask and is_causal, kernels of the program's own, a device that is printed": """attention_masks
+        own_operators recomputing""",
     "shuffles where there is an accelerator": "mnist_digits",
 }
 LEFT_OUT = {name: why for why, names in ELSEWHERE.items() for name in names.split()}

@@ -68,7 +68,7 @@ def _current_graph_task_execution_order() -> list[Any]:
     waits: dict[Any, int] = {}  # node -> how many edges lead to it
     todo = list(dict.fromkeys(roots))
     while todo:
-        for after, _ in todo.pop().next_functions:
+        for after, _ in todo.pop().edges():
             if after is not None and task.executes(after):
                 if after not in waits:
                     todo.append(after)
@@ -81,7 +81,7 @@ def _current_graph_task_execution_order() -> list[Any]:
     while ready:
         node: Any = heapq.heappop(ready)[2]
         order.append(node)
-        for after, _ in node.next_functions:
+        for after, _ in node.edges():
             if after is not None and after in waits:
                 waits[after] -= 1
                 if not waits[after]:

@@ -200,6 +200,13 @@ def _reduces_nothing(t: Tensor, dims: Any) -> bool:
     return all(t.shape[d] == 1 for d in ((dims,) if isinstance(dims, int) else dims or range(t.dim())))
 
 
+def _is_trivial(base: Any, exponent: Any) -> bool:
+    """Whether a power needs no computation."""
+    if isinstance(exponent, torch.Tensor):
+        return not isinstance(base, torch.Tensor) and base == 1
+    return exponent in (0, 1)
+
+
 def _letter(kernel: str, dtype: DType, args: Any) -> str:
     if dtype in _UNSIGNED:
         if kernel == "round" and len(args) > 1 and args[1]:
@@ -215,6 +222,8 @@ def _letter(kernel: str, dtype: DType, args: Any) -> str:
         return "w"
     if kernel == "linalg_vector_norm" and how == "-" and dtype is not _E8M0 and _reduces_nothing(*args[:3:2]):
         return "w"  # abs
+    if kernel == "pow" and dtype.is_complex and _is_trivial(*args[:2]):
+        return "n"
     if kernel in _SELECTIONS and dtype in _UNSIGNED and not args[0].dim():
         return "o"  # one element: nothing is compared
     if not dtype.is_floating_point:

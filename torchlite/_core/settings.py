@@ -65,6 +65,8 @@ def set_default_tensor_type(t: Any) -> None:
     )
     from .legacy_types import type_to_dtype
 
+    if isinstance(t, _dtypes.dtype):
+        raise TypeError("invalid type object: only floating-point types are supported as the default type")
     set_default_dtype(type_to_dtype(t))
 
 

@@ -409,7 +409,7 @@ def _undefined_everywhere(outputs: tuple[Tensor, ...]) -> list[Any]:
                 for g in _tuple(node(*[None] * (node.outs if isinstance(node.outs, int) else len(node.outs))))
                 if g is not None
             ]
-        for following, _ in node.next_functions:
+        for following, _ in node.edges():
             if following is not None and following not in seen and hasattr(following, "_sequence_nr"):
                 seen.add(following)
                 todo.add(following)

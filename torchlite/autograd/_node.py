@@ -98,6 +98,10 @@ class Node(_C.NodeBase):
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        return self.edges()
+
+    def edges(self) -> tuple[tuple[Node | None, int], ...]:
+        """What the engine goes to next."""
         shown = tuple(map(_shown_edge, self.next))
         self.faces = [
             n for n, _ in shown if type(n) is AccumulateGrad

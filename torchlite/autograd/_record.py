@@ -53,7 +53,9 @@ def _node_name(spec: Any, schema: str) -> str:
     return "".join(p.title() for p in base.split("_")) + "Backward%d" % min(index, 1)
 
 
-def _node_class(name: str) -> type:
+def _node_class(name: Any) -> type:
+    if not isinstance(name, str):
+        return type(name.name, (OpsNode,), {"__slots__": (), "__module__": "torch.autograd", "trees": name.trees})
     if name == "NotImplemented":  # PyTorch's name of it is another one
         fields = {
             "__slots__": (),
@@ -66,7 +68,7 @@ def _node_class(name: str) -> type:
 
 def _choose(name_of: Callable[..., Any]) -> Callable[..., Any]:
     """For ops whose node is named by their arguments (matmul of matrices is MmBackward0)."""
-    classes = {}
+    classes: dict[Any, type] = {}
 
     def make(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> Any:
         name = name_of(args)
@@ -416,6 +418,27 @@ class OpNode(Node, _C.OpNodeBase):
 
             return get(self, name)
         raise AttributeError("'%s' object has no attribute '%s'" % (type(self).__name__, name))
+
+
+class OpsNode(OpNode):
+    """A node for which PyTorch has several."""
+
+    __slots__ = ("parts",)
+    trees: tuple[Any, ...] = ()
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        if not hasattr(self, "parts"):
+            from ._parts import edge
+
+            edges = self.edges()
+            self.parts = tuple(edge(self, tree, edges) for tree in self.trees)
+        return self.parts
+
+    def register_hook(self, fn: Callable[..., Any]) -> Any:
+        from ._parts import hooked
+
+        return hooked(self, ("", *self.trees), fn)
 
 
 def _groups(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> list[tuple[Any, int] | None]:

@@ -64,12 +64,12 @@ class Task:
             node = todo.pop()
             if node not in seen:
                 seen.add(node)
-                todo.extend(following for following, _ in node.next_functions if following is not None)
+                todo.extend(following for following, _ in node.edges() if following is not None)
         if self.inputs is None:
             return seen
         wanted = {_face(edge_of(t)) for t in self.inputs} & seen
         for node in sorted((n for n in seen if n.next), key=lambda n: n._sequence_nr()):
-            if any(following in wanted for following, _ in node.next_functions):
+            if any(following in wanted for following, _ in node.edges()):
                 wanted.add(node)
         return wanted
 

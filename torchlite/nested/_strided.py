@@ -11,7 +11,7 @@ import torchlite as torch
 
 from .._core.errors import invalid_shape, several_inferred
 from . import _tensor as _t
-from ._ops import STRIDED, name_of, op, refused, sizes_in
+from ._ops import STRIDED, name_of, op, pointwise, refused, sizes_in
 
 _op = functools.partial(op, STRIDED)
 _PLEASE = "if you need this feature, please open an issue on github describing your use case."
@@ -50,6 +50,14 @@ def _transpose(func: Any, x: Any, dim0: int, dim1: int) -> Any:
     if 0 in (a, b):
         raise RuntimeError("Nested tensor dimension 0 cannot be transposed")
     return _t.from_views(x, [p.transpose(a - 1, b - 1) for p in x._parts()])
+
+
+@_op("max", "min")
+def _extreme(func: Any, x: Any, other: Any = None, *args: Any, **kwargs: Any) -> Any:
+    name = name_of(func)
+    if isinstance(other, torch.Tensor):
+        return pointwise(func, name, (x, other, *args), kwargs)
+    raise refused(func, name if other is None and not kwargs else name + ".dim", x)
 
 
 @_op("mT")

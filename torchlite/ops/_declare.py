@@ -50,6 +50,14 @@ _methods: dict[str, Any] = {}  # name -> Op
 specs: list[Spec] = []  # every declaration, in order
 
 
+class Nodes:
+    """What `node` is where PyTorch's graph has several nodes: the name of the last one, and for each of its edges the
+    number of an edge of the node here, None, or a tuple of a name and the same again."""
+
+    def __init__(self, name: str, *trees: Any) -> None:
+        self.name, self.trees = name, trees
+
+
 class Spec:
     """One declaration."""
 

@@ -5,7 +5,7 @@ import math
 import torchlite as torch
 from .. import _C
 from .._core.errors import not_implemented
-from ._declare import formulas, op
+from ._declare import Nodes, formulas, op
 from ._out import Out
 
 
@@ -44,6 +44,11 @@ def _times(g, alpha):
     return g if isinstance(alpha, int) and alpha == 1 else g * _conj(alpha)
 
 
+def _of_two(name):
+    """The node of an op of two tensors: PyTorch has an edge for a number too."""
+    return name, Nodes(name, 0, None)
+
+
 @op(
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
@@ -51,6 +56,7 @@ def _times(g, alpha):
     inplace=True,
     out=True,
     tags="pointwise arithmetic",
+    node=_of_two("AddBackward0"),
     grad={"self": lambda c, g: g, "other": lambda c, g: _times(g, c.alpha)},
     samples=lambda t: _pair(t) + [(t(3), t(3), {"alpha": 2})],
 )
@@ -66,6 +72,7 @@ def add(self, other, alpha=1):
     out=True,
     tags="pointwise arithmetic",
     alias=("subtract",),
+    node=_of_two("SubBackward0"),
     grad={"self": lambda c, g: g, "other": lambda c, g: -_times(g, c.alpha)},
     samples=lambda t: _pair(t) + [(t(3), t(3), {"alpha": 2})],
 )
@@ -97,6 +104,7 @@ def rsub(self, other, alpha=1):
     out=True,
     tags="pointwise arithmetic",
     alias=("multiply",),
+    node=_of_two("MulBackward0"),
     grad={"self": lambda c, g: g * _conj(c.other), "other": lambda c, g: g * _conj(c.self)},
     samples=_pair,
 )
@@ -125,6 +133,7 @@ def _scaled(self, other):
     out=True,
     tags="pointwise arithmetic",
     alias=("divide", "true_divide"),
+    node=_of_two("DivBackward0"),
     grad={"self": lambda c, g: g / _conj(c.other), "other": lambda c, g: -g * ((c.self / c.other) / c.other).conj()},
     samples=_nonzero,
 )
@@ -510,4 +519,6 @@ def polar(abs, angle):
             f"Expected object of scalar type {abs.dtype._scalar_type} but got scalar type "
             f"{angle.dtype._scalar_type} for second argument"
         )
+    if abs.dtype is torch.float16:
+        raise not_implemented("polar_cpu", abs.dtype)
     return torch.complex(abs * angle.cos(), abs * angle.sin())

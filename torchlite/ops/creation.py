@@ -93,6 +93,8 @@ def empty_strided(size, stride, dtype, layout, device, pin_memory, requires_grad
             "as_strided: Negative strides are not supported at the moment, got strides: " + str(list(stride))
         )
     span = 0 if 0 in size else 1 + sum((n - 1) * s for n, s in zip(size, stride))
+    if span * (dtype or torch.get_default_dtype()).itemsize >= 1 << 63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     return torch.empty((span,), dtype=dtype, device=device).as_strided(size, stride).detach()  # a view of nothing
 
 

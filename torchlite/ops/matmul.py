@@ -6,7 +6,7 @@ import torchlite as torch
 
 from .._core.errors import not_implemented, repeated_dim
 from .. import _C
-from ._declare import _functions, bodies, op, reference
+from ._declare import Nodes, _functions, bodies, op, reference
 from ._out import ADDMV, EXACT, INPUT_DTYPE, Out
 from .einsum import einsum
 
@@ -188,11 +188,38 @@ def _is_matrix(shape, strides):
     return 0 in shape or all(strides[i] == strides[i + 1] * shape[i + 1] for i in range(len(shape) - 2))
 
 
+def _flat(edge):
+    """How PyTorch makes one dim of several: by a copy, a view with strides, or a view."""
+    return ("UnsafeViewBackward0", ("CloneBackward0", edge)), ("ReshapeAliasBackward0", edge), ("ViewBackward0", edge)
+
+
+def _flattens(x, matrices):
+    """Which of these: for the rows of matrices as rows of one, or for a batch of them as one dim."""
+    if x.is_contiguous():
+        return 2
+    return _is_matrix(x.shape[: x.dim() - matrices], x.stride()[: x.dim() - matrices])
+
+
+_PRODUCTS = {1: "MvBackward0", 2: "MmBackward0"}
+_ROW_PRODUCT = Nodes("SqueezeBackward4", ("MmBackward0", ("UnsqueezeBackward0", 0), 1))
+_ROWS_PRODUCT = {m: [Nodes("UnsafeViewBackward0", (name, x, 1)) for x in _flat(0)] for m, name in _PRODUCTS.items()}
+_BATCHES = [_flat(("ExpandBackward0", i)) for i in (0, 1)]
+_BATCH_PRODUCT = [[Nodes("UnsafeViewBackward0", ("BmmBackward0", x, y)) for y in _BATCHES[1]] for x in _BATCHES[0]]
+
+
 def _matmul_node(args):
-    """PyTorch's matmul is made of these."""
-    return {(2, 2): "MmBackward0", (2, 1): "MvBackward0", (1, 1): "DotBackward0"}.get(
-        (args[0].dim(), args[1].dim()), "UnsafeViewBackward0"
-    )
+    """The ops of which PyTorch's matmul is made."""
+    x, y = args
+    n, m = x.dim(), y.dim()
+    if n > 2 and m > 2:
+        return _BATCH_PRODUCT[_flattens(x, 1)][_flattens(y, 1)]
+    if n > 2:
+        return _ROWS_PRODUCT[m][_flattens(x, 0)]
+    if n == 1 and m == 2:
+        return _ROW_PRODUCT
+    if n == 2 and m < 3:
+        return _PRODUCTS[m]
+    return "DotBackward0" if m == 1 else "UnsafeViewBackward0"
 
 
 def _product_dtype(args, result, out, i):
@@ -309,11 +336,30 @@ def _row_matrix(x):
     return x.unsqueeze(0) if x.dim() == 1 else _rows(x)
 
 
+_TURNED = "TBackward0", 2  # of the edges 0 (bias), 1 (input), 2 (weight)
+_LINEAR = Nodes("MmBackward0", 1, _TURNED)
+_LINEAR_BIAS = Nodes("AddmmBackward0", 0, 1, _TURNED)
+_LINEAR_ROWS = Nodes("ViewBackward0", ("AddmmBackward0", 0, ("ViewBackward0", 1), _TURNED))
+_LINEAR_ROW = Nodes("SqueezeBackward4", ("MmBackward0", ("UnsqueezeBackward0", 1), _TURNED))
+_LINEAR_PRODUCT = {}
+for _m, _name in _PRODUCTS.items():
+    _parts = [("UnsafeViewBackward0", (_name, rows, _TURNED)) for rows in _flat(1)]
+    _LINEAR_PRODUCT[_m, False] = [Nodes(*part) for part in _parts]
+    _LINEAR_PRODUCT[_m, True] = [Nodes("AddBackward0", part, 0) for part in _parts]
+_LINEAR_VECTOR = [Nodes(name, 1, _TURNED) for name in ("DotBackward0", "MvBackward0")]
+
+
 def _linear_node(args):
-    """The last op of PyTorch's linear."""
-    if args[0].dim() == 2:
-        return "MmBackward0" if args[2] is None else "AddmmBackward0"
-    return "ViewBackward0" if args[2] is not None and args[0].dim() > 2 else "UnsafeViewBackward0"
+    """The ops of which PyTorch's linear is made."""
+    x, weight, bias = args
+    n, m = x.dim(), weight.dim()
+    if n == 2 and m == 2:
+        return _LINEAR if bias is None else _LINEAR_BIAS
+    if n < 3 and m == 1:
+        return _LINEAR_VECTOR[n - 1]
+    if bias is not None and x.is_contiguous():
+        return _LINEAR_ROWS
+    return _LINEAR_ROW if n == 1 else _LINEAR_PRODUCT[m, bias is not None][_flattens(x, 0)]
 
 
 @op(

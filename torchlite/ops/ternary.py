@@ -3,7 +3,7 @@
 import torchlite as torch
 from .. import _C
 from .._core.dispatch_modes import is_mapped
-from ._declare import op
+from ._declare import Nodes, op
 from ._out import FOUND, Out
 from .binary import _as_tensor, _in_dtype
 
@@ -17,6 +17,7 @@ _conj = _C.conjugate
     out=Out("Expected out type to be {r} but got {o}", "ordered"),
     tags="pointwise",
     variants="function",
+    node=Nodes("WhereBackward0", 1, 2),
     grad={"self": lambda c, g: torch.where(c.condition, g, 0), "other": lambda c, g: torch.where(c.condition, 0, g)},
     samples=lambda t: [(t(3, 4) > 0, t(3, 4), t(4))],
 )

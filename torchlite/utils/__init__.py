@@ -1,6 +1,7 @@
 """Utilities: hooks, data loading, checkpointing."""
 
 _SUBMODULES = {
+    "benchmark",
     "hooks",
     "weak",
     "data",

@@ -159,8 +159,8 @@ static TlTensor *with_storage(int device, tl_dtype dtype, int ndim, int64_t n, i
 static TlTensor *empty_dense(int device, tl_dtype dtype, int ndim, const int64_t *shape) {
   if (tl_is_limited(dtype) && note_limited(dtype) < 0) return NULL;
   if (device && check_device_dtype(device, dtype) < 0) return NULL;
-  int64_t n = tl_count(ndim, shape), nbytes;
-  if (n < 0) return NULL;
+  int64_t n = tl_count(ndim, shape), nbytes, strides[TL_MAX_DIMS];
+  if (n < 0 || (n == 0 && tl_dense_strides(ndim, shape, strides) < 0)) return NULL; /* other sizes may be that large */
   if (__builtin_mul_overflow(n, (int64_t)tl_itemsize[dtype], &nbytes)) {
     tl_shape_overflow(ndim, shape);
     return NULL;

@@ -38,6 +38,7 @@ enum {
   PW_NO_HALF = 32,
   PW_PARAM = 64,    /* numbers among the operands are parameters of PyTorch's kernel and say nothing of the layout */
   PW_LEADS = 128,   /* of two operands, the second one's layout goes first */
+  PW_NO_C32 = 512,  /* "not implemented for 'ComplexHalf'", the result type of a half and a complex number */
   PW_DOUBLES = 256, /* numbers beside the operands are doubles, which may exceed the dtype's range */
 };
 typedef struct {

@@ -419,6 +419,7 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
       return NULL;
     }
     if (tl_is_integral(d) && check_room(args + 1, 1, d)) return NULL;
+    if (d == TL_C32 && (a.c.im != 0 || (a.c.re != 0 && a.c.re != 1))) return pw_not_implemented("pow", d);
     if (d == TL_BOOL) { /* two bools: the base itself, or all true */
       PyObject *pair[2] = {base, a.i ? Py_False : Py_True};
       return pw_run(&pw_row_logical_or, NULL, 2, pair, (int)d, out);

@@ -555,7 +555,7 @@ static bool result_dtype(const PwRow *row, tl_dtype given, tl_dtype *d, tl_dtype
   int cls = pw_class(*d);
   return !(given == TL_BOOL && row->flags & PW_NO_BOOL) && !(integral && row->flags & PW_NO_INT) &&
          !(!integral && row->flags & PW_NO_FLOAT) && !(half && row->flags & PW_NO_HALF) &&
-         ((row->flags & PW_INT_ID && integral) || find_loop(row, &cls));
+         !(given == TL_C32 && row->flags & PW_NO_C32) && ((row->flags & PW_INT_ID && integral) || find_loop(row, &cls));
 }
 
 bool pw_result(const PwRow *row, int nin, PyObject *const *args, tl_dtype *result) {

@@ -55,14 +55,20 @@ typedef struct {
   const char *p;
   tl_dtype d;
   int64_t m;
+  bool few;
 } Slices;
+/* -1, 0, 1; NaN counts as large. Among few slices it is passed over, and 2 says that nothing else differs. */
 static int slice_cmp(const Slices *s, int64_t a, int64_t b) {
 #define CMP(T, KEY) \
   { \
     const T *x = (const T *)s->p + a * s->m, *y = (const T *)s->p + b * s->m; \
-    for (int64_t i = 0; i < s->m; i++) \
-      if (x[i] != y[i]) return KEY(x[i]) < KEY(y[i]) ? -1 : 1; \
-    return 0; \
+    int unlike = 0; \
+    for (int64_t i = 0; i < s->m; i++) { \
+      if (x[i] == y[i]) continue; \
+      if (!s->few || (x[i] == x[i] && y[i] == y[i])) return KEY(x[i]) < KEY(y[i]) ? -1 : 1; \
+      unlike = 2; \
+    } \
+    return unlike; \
   }
   switch (s->d) {
   case TL_I32: CMP(int32_t, )
@@ -73,6 +79,16 @@ static int slice_cmp(const Slices *s, int64_t a, int64_t b) {
 }
 static void slice_sort(const Slices *s, int64_t *a, int64_t *tmp, int64_t n) {
   if (n < 2) return;
+  if (s->few) { /* as std::sort: where NaN compares with nothing, the places of all depend on the steps */
+    for (int64_t i = 1; i < n; i++) {
+      int64_t x = a[i], at = i;
+      if (slice_cmp(s, x, a[0]) < 0) at = 0;
+      while (at && slice_cmp(s, x, a[at - 1]) < 0) at--;
+      memmove(a + at + 1, a + at, (i - at) * sizeof *a);
+      a[at] = x;
+    }
+    return;
+  }
   int64_t h = n / 2, l = 0, r = h;
   slice_sort(s, a, tmp, h);
   slice_sort(s, a + h, tmp, n - h);
@@ -133,7 +149,7 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   x = flat ? tl_contiguous_as(t, loop) : slices_along(t, dim, loop, shape);
   if (!x) return NULL;
   if (!flat) n = nd ? shape[0] : 1;
-  Slices s = {tl_data(x), loop, 1};
+  Slices s = {tl_data(x), loop, 1, !consecutive && n <= 16};
   if (!flat) s.m = n ? t->numel / n : 0;
   if (!(order = tl_malloc((3 * n + 2) * sizeof *order))) goto done;
   starts = order + n;

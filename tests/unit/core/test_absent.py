@@ -101,7 +101,7 @@ def test_what_to_do_instead():
     for use, text in (
         (datapipes.MapDataPipe, "use Dataset"),
         (importlib.import_module("torchlite.monitor").Event, "use torch.profiler"),
-        (importlib.import_module("torchlite.utils.benchmark").Timer, "timeit"),
+        (importlib.import_module("torchlite.utils.benchmark").Fuzzer, "timeit"),
         (torch.sparse.spsolve, "this part of torch.sparse"),
     ):
         with pytest.raises(NotImplementedError, match=text):

@@ -77,3 +77,39 @@ torch.distributions.kl._kl_expfamily_expfamily(torch.distributions.Gamma(1., 2.)
 """)
 def test_lazy_clones_libraries_and_schemas(line):
     alike(line)
+
+
+@cases("""
+n = math.nan; x = torch.tensor([[1, n], [1, n], [2, 0], [1, n]]); [torch.unique(x, dim=d) for d in (0, 1)]
+n = math.nan; torch.unique(torch.tensor([n, 0, 0, n, n, 1]), dim=0, return_inverse=True, return_counts=True)
+n = math.nan; x = torch.tensor([[n, 1], [0, 2], [n, 0], [0, 2], [0, 1], [2, n]] * 2, dtype=torch.float16);
+    torch.unique(x, dim=0, return_inverse=True, return_counts=True)
+torch.unique(torch.arange(40).flip(0).fmod(7).reshape(20, 2), dim=0, return_inverse=True, return_counts=True)
+torch.empty([0, 4, 2**61])
+torch.zeros(0, 4, 2**62, dtype=torch.int8)
+torch.empty(2**62, 0, 2**62).shape
+torch.empty_strided((2, 2), (2**62, 2**62))
+torch.empty_strided([8, 8], [2**61, 1], dtype=torch.float64)
+torch.set_default_dtype(torch.float64); s = torch.Storage; torch.set_default_dtype(torch.float32);
+    s is torch.DoubleStorage, torch.Storage is torch.FloatStorage
+""")
+def test_nan_rows_and_large_sizes(line):
+    alike(line)
+
+
+@cases("""
+(1 + 1j) ** torch.ones(2, dtype=torch.float16)
+torch.ones(2, dtype=torch.float16) ** 1j
+torch.ones(2, dtype=torch.float16) ** (2 + 0j)
+torch.ones(2, dtype=torch.float16) ** torch.tensor(1j)
+h = torch.ones(2, dtype=torch.float16); [repr(x) for x in (h ** (1 + 0j), h ** 0j, (1 + 0j) ** h, h * 1j, h + 1j)]
+c = torch.tensor([1 + 2j]).to(torch.complex32); [repr(x) for x in (c ** 1, c ** 0, 1 ** c)]
+c = torch.tensor([1 + 2j]).to(torch.complex32); c ** c
+c = torch.tensor([1 + 2j]).to(torch.complex32); 2 ** c
+torch.ones(2, dtype=torch.float16) / 1j
+1j / torch.ones(2, dtype=torch.float16)
+torch.ones(2, dtype=torch.float16) / torch.tensor(1j)
+torch.polar(torch.ones(2, dtype=torch.float16), torch.ones(2, dtype=torch.float16))
+""")
+def test_half_and_complex_numbers(line):
+    alike("import warnings; warnings.simplefilter('ignore'); " + line)  # of complex32: an experiment

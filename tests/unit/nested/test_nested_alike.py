@@ -334,3 +334,12 @@ def test_gradcheck_of_a_chain():
             return y.unsqueeze(-1).squeeze(-1).to_padded_tensor(0.5)
 
         assert torchlite.autograd.gradcheck(chain, (*parts, weight))
+
+
+def test_extremes_of_a_strided_one():
+    """PyTorch has none of one tensor; of two parts it is element-wise."""
+    n = torchlite.nested.nested_tensor([torchlite.ones(2, 3), torchlite.ones(2, 2)])
+    for name, args in (("max", ()), ("min", ()), ("max.dim", (1,)), ("min.dim", (-1,))):
+        with pytest.raises(NotImplementedError, match=f"Could not run 'aten::{name}' with arguments"):
+            getattr(n, name[:3])(*args)
+    assert n.max(n).unbind()[1].shape == (2, 2)
