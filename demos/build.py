@@ -33,7 +33,7 @@ WHEELS = HERE.parent / "wheels" / "dist"
 DOWNLOADS = HERE.parent / ".cache" / "demo-wheels"
 
 PAGES = [
-    *("sw.js", "index.html", "home.js", "snippet.py", "home.css", "style.css", "icon.svg"),
+    *("sw.js", "index.html", "home.js", "home.css", "style.css", "icon.svg"),
     *("shared", "digits", "pyscript", "javascript", "playground"),
     *("gpt", "search", "picture", "diffusion", "balance", "camera", "pitch", "speed"),
 ]
@@ -92,7 +92,9 @@ def main():
     first = html.escape((examples / "tensors.py").read_text(), quote=False)
     # in the page itself: a file more would delay what one sees first
     preview = (HERE / "playground" / "preview.js").read_text().rstrip()
-    fill_in(folders | {"wheel": folders["torchlite"] + wheel.name, "first_example": first, "preview": preview})
+    snippet = html.escape((HERE / "snippet.py").read_text().rstrip(), quote=False)
+    texts = {"first_example": first, "preview": preview, "snippet": snippet}
+    fill_in(folders | {"wheel": folders["torchlite"] + wheel.name} | texts)
     (SITE / "playground" / "names.json").write_text(json.dumps(names.table(), separators=(",", ":")))
     note = build_docs()
     write_list(folders, wheel.name)
@@ -117,7 +119,7 @@ def copy_pyodide(target):
     for name in PYODIDE:
         shutil.copy(MODULES / "pyodide" / name, target)
     lock = json.loads((MODULES / "pyodide" / "pyodide-lock.json").read_text())
-    version = json.loads((MODULES / "pyodide" / "package.json").read_text())["version"]
+    version = pyodide_version()
     packages = {name: package for name, package in lock["packages"].items() if not name.endswith("-tests")}
     for name, package in packages.items():
         if name not in TOOL_WHEELS:
@@ -129,6 +131,10 @@ def copy_pyodide(target):
         package["sha256"] = hashlib.sha256(wheel.read_bytes()).hexdigest()
     lock["packages"] = packages
     (target / "pyodide-lock.json").write_text(json.dumps(lock))
+
+
+def pyodide_version():
+    return json.loads((MODULES / "pyodide" / "package.json").read_text())["version"]
 
 
 def download(name, version):
@@ -270,7 +276,8 @@ def build_docs():
 
 
 def write_list(folders, wheel):
-    """files.json: what the service worker stores, where the worker finds Python, and how much there is to download."""
+    """files.json: what the service worker stores, where the worker finds Python, here and in public, and how much there
+    is to download."""
     files = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file())
     # The docs are stored page by page, as they are visited; weights by torch.hub, when a demo asks for them.
     pages = [path for path in files if not path.startswith(("runtime/", "docs/", "weights/")) and path != "sw.js"]
@@ -281,6 +288,7 @@ def write_list(folders, wheel):
     ]
     contents = {
         "pyodide": folders["pyodide"],
+        "public": PACKAGES.format(pyodide_version()).rstrip("/"),
         "wheel": folders["torchlite"] + wheel,
         "sizes": {path: (SITE / path).stat().st_size for path in counted},
         "pages": [*pages, "files.json"],

@@ -3,13 +3,15 @@
 import { Console } from "./shared/console.js";
 import { createEditor } from "./shared/editor.js";
 import { Engine } from "./shared/engine.js";
+import { download } from "./shared/own_page.js";
 import { keepAll, keptOverReload, prepareOffline } from "./shared/offline.js";
 
 const $ = (id) => document.getElementById(id);
 const engine = new Engine();
 const output = new Console($("console"));
-const snippet = await (await fetch("snippet.py")).text();
+const snippet = $("preview").textContent;
 const kept = keptOverReload();
+$("preview").remove();
 const editor = createEditor($("editor"), { text: kept?.text ?? snippet, label: "Snippet", onRun: run });
 let starting = false; // Run was pressed, Python is not there yet
 globalThis.demo = { engine, editor }; // for the browser's console
@@ -33,6 +35,9 @@ engine.addEventListener("progress", ({ detail: { stage, done, total } }) => {
   else $("progress").removeAttribute("value");
 });
 $("run").addEventListener("click", run);
+$("take").addEventListener("click", () => {
+  download({ name: "my-network.py", text: editor.text }, (text) => ($("taken").textContent = text));
+});
 $("stop").addEventListener("click", () => engine.stop());
 if (kept?.run) run();
 

@@ -1,8 +1,19 @@
 import torch
+from torch import nn
 
-x = torch.linspace(0, 1, 5, requires_grad=True)
-y = (x**3).sum()
-y.backward()
+torch.manual_seed(0)
+x = torch.linspace(-3, 3, 64).unsqueeze(1)
+y = torch.sin(x)
 
-print(x.grad)  # 3 x^2
-print(torch.eye(2) @ torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+model = nn.Sequential(nn.Linear(1, 32), nn.Tanh(), nn.Linear(32, 1))
+optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
+for step in range(1, 501):
+    loss = nn.functional.mse_loss(model(x), y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 100 == 0:
+        print(f"step {step}  loss {loss.item():.5f}")
+
+one = torch.ones(1)
+print(f"sin(1): the network {model(one).item():.3f}, in truth {one.sin().item():.3f}")

@@ -9,6 +9,7 @@ const WEIGHTS = "weights/list.json";
 const PATIENCE = 4000; // ms after which a slow network counts as none
 
 const root = new URL("./", location).href;
+const storing = new Map(); // what is on its way into the cache, by address
 
 self.addEventListener("install", (event) => {
   const store = async () => {
@@ -57,12 +58,18 @@ async function fetchAndStore(event, url) {
     const cache = await caches.open(CACHE);
     if (url === root + LIST) await tidy(cache, await response.clone().json());
     // While the page already reads it; a full disk is no reason to fail.
-    event.waitUntil(cache.put(url, response.clone()).catch(() => {}));
+    const put = cache
+      .put(url, response.clone())
+      .catch(() => {})
+      .finally(() => storing.delete(url));
+    storing.set(url, put);
+    event.waitUntil(put);
   }
   return response;
 }
 
 async function fromCache(event, url) {
+  await storing.get(url);
   return (await caches.match(url)) ?? fetchAndStore(event, url);
 }
 

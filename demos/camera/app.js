@@ -3,6 +3,7 @@
 import { openDemo, progress, say } from "../shared/demo.js";
 import { openWeights } from "../shared/weights.js";
 import { Classes, pixelsOf, SIZE, square } from "./classes.js";
+import { Store } from "./store.js";
 
 const $ = (id) => document.getElementById(id);
 const video = $("video");
@@ -10,10 +11,18 @@ let stream = null;
 let names = null; // of the classes that the layer was trained on
 let shown = ""; // the class that the page names
 
-const classes = new Classes($("classes"), () => (stream ? square(video) : null));
+const store = new Store();
+const classes = new Classes($("classes"), () => (stream ? square(video) : null), store, await store.all());
 classes.addEventListener("say", ({ detail }) => verdict(detail));
+classes.addEventListener("count", showKept);
+store.addEventListener("lost", showKept);
+showKept();
+verdict(hint());
 $("add").addEventListener("click", () => classes.add().focus());
 $("start-over").addEventListener("click", () => {
+  const { count } = classes;
+  const pictures = count === 1 ? "the picture" : `all ${count} pictures`;
+  if (count && !confirm(`Delete ${pictures}, here and in this browser?`)) return;
   classes.clear();
   forgetLayer();
 });
@@ -53,7 +62,25 @@ function forgetLayer() {
   $("bars").replaceChildren();
   $("speed").textContent = "";
   $("download").disabled = true;
-  verdict("Take pictures of two things, then press Run.");
+  verdict(hint());
+}
+
+/** What comes next, before there is a layer. */
+function hint() {
+  return classes.filled.length < 2
+    ? "Take pictures of two things, then press Run."
+    : "Press Run: it learns from the pictures below.";
+}
+
+/** Where the pictures are. */
+function showKept() {
+  const { count } = classes;
+  const size = `${((count * 3 * SIZE * SIZE) / 1e6).toFixed(1)} MB`;
+  const pictures = count === 1 ? "The picture stays" : `The ${count} pictures stay`;
+  if (!store.kept) $("kept").textContent = "This browser keeps no pictures: they are gone when the page is closed.";
+  else if (!count) $("kept").textContent = "Pictures stay in this browser until you delete them.";
+  else $("kept").textContent = `${pictures} in this browser, ${size}, until you delete ${count === 1 ? "it" : "them"}.`;
+  if (!names) verdict(hint());
 }
 
 function seen({ done, all, step, loss, right }) {
@@ -102,7 +129,7 @@ async function startCamera() {
   video.hidden = false;
   $("camera").textContent = "Stop camera";
   $("camera").setAttribute("aria-pressed", "true");
-  if (!names) verdict("Take pictures of two things, then press Run.");
+  if (!names) verdict(hint());
   watch(stream);
 }
 

@@ -1,4 +1,5 @@
 // The classes of the camera page: names, pictures, thumbnails. Record takes pictures, files and drops bring them.
+// A store keeps them for the next visit.
 
 export const SIZE = 224; // pixels of a picture's sides, as the network was trained
 const EVERY = 125; // ms between two pictures while Record is held
@@ -27,27 +28,53 @@ export function pixelsOf(canvas) {
   return bytes;
 }
 
+/** pixelsOf() the other way round. */
+function canvasOf(pixels) {
+  const image = new ImageData(SIZE, SIZE);
+  for (let from = 0, to = 0; from < pixels.length; from += 3, to += 4) {
+    image.data.set(pixels.subarray(from, from + 3), to);
+    image.data[to + 3] = 255;
+  }
+  const canvas = new OffscreenCanvas(SIZE, SIZE);
+  canvas.getContext("2d").putImageData(image, 0, 0);
+  return canvas;
+}
+
 export class Classes extends EventTarget {
   #list;
   #take;
+  #store;
   #all = [];
   #made = 0;
 
-  /** `list`: the element that shows them. `take()`: a canvas with what the camera sees, or null.
-   * "say" events have something to tell the visitor. */
-  constructor(list, take) {
+  /** `list`: the element that shows them. `take()`: a canvas with what the camera sees, or null. `store`: a Store,
+   * `kept`: what it has. "say" events have something to tell the visitor, "count" events that pictures came or went. */
+  constructor(list, take, store, kept) {
     super();
     this.#list = list;
     this.#take = take;
-    this.clear();
+    this.#store = store;
+    for (const { number, name, pictures } of kept) {
+      this.#made = number - 1;
+      const entry = this.#make(name);
+      entry.kept = true;
+      for (const { key, pixels } of pictures) this.#show(entry, canvasOf(pixels), pixels, Promise.resolve(key));
+    }
+    while (this.#all.length < 2) this.#make();
   }
 
   clear() {
     this.#all = [];
     this.#made = 0;
     this.#list.replaceChildren();
+    this.#store.clear();
     this.add();
     this.add();
+  }
+
+  /** How many pictures there are. */
+  get count() {
+    return this.#all.reduce((sum, { pictures }) => sum + pictures.length, 0);
   }
 
   /** Those that have pictures, as {name, pictures}; two of the same name get numbers. */
@@ -64,7 +91,12 @@ export class Classes extends EventTarget {
       });
   }
 
+  /** One more class, empty; returns the field of its name. */
   add() {
+    return this.#make().input;
+  }
+
+  #make(name = "") {
     const number = ++this.#made;
     const item = document.createElement("li");
     item.innerHTML = `<div class="row"><input type="text" maxlength="40" aria-label="Name of class ${number}"
@@ -73,13 +105,15 @@ export class Classes extends EventTarget {
       <input type="file" accept="image/*" multiple hidden></div><p class="soft count" role="status"></p>
       <div class="thumbs" role="group" aria-label="Pictures of class ${number}"></div>`;
     const find = (selector) => item.querySelector(selector);
-    const entry = { input: find("input"), item, pictures: [], thumbs: find(".thumbs"), count: find(".count") };
+    const entry = { number, input: find("input"), item, pictures: [], thumbs: find(".thumbs"), count: find(".count") };
+    entry.input.value = name;
     const named = () => entry.input.value.trim() || entry.input.placeholder;
     for (const [name, word] of Object.entries({ record: "Record", files: "Files for", remove: "Delete" })) {
       const label = () => find(`.${name}`).setAttribute("aria-label", `${word} ${named()}`);
       entry.input.addEventListener("input", label);
       label();
     }
+    entry.input.addEventListener("input", () => this.#keep(entry));
     this.#records(find(".record"), entry);
     const file = find("input[type=file]");
     find(".files").addEventListener("click", () => file.click());
@@ -101,15 +135,23 @@ export class Classes extends EventTarget {
     this.#all.push(entry);
     this.#list.append(item);
     this.#count(entry);
-    return entry.input;
+    return entry;
+  }
+
+  /** Keeps the class: once it has a picture or a name, and again under each new name. */
+  #keep(entry) {
+    entry.kept = true;
+    this.#store.name(entry.number, entry.input.value);
   }
 
   #remove(entry) {
+    this.#store.remove(entry.number);
     const index = this.#all.indexOf(entry);
     this.#all.splice(index, 1);
     entry.item.remove();
     const next = this.#all[index] ?? this.#all.at(-1);
     (next ? next.item.querySelector(".remove") : this.add()).focus();
+    this.dispatchEvent(new CustomEvent("count"));
   }
 
   /** One picture at a press, one after the other while it is held. */
@@ -160,6 +202,11 @@ export class Classes extends EventTarget {
 
   #put(entry, canvas) {
     const pixels = pixelsOf(canvas);
+    if (!entry.kept) this.#keep(entry);
+    this.#show(entry, canvas, pixels, this.#store.add(entry.number, pixels));
+  }
+
+  #show(entry, canvas, pixels, key) {
     const thumb = document.createElement("button");
     const small = document.createElement("canvas");
     small.width = small.height = 112;
@@ -170,6 +217,7 @@ export class Classes extends EventTarget {
       const next = thumb.nextElementSibling ?? thumb.previousElementSibling;
       entry.pictures.splice(entry.pictures.indexOf(pixels), 1);
       thumb.remove();
+      key.then((kept) => kept && this.#store.forget(kept));
       this.#count(entry);
       (next ?? entry.input).focus();
     });
@@ -182,6 +230,7 @@ export class Classes extends EventTarget {
   #count({ pictures, thumbs, count }) {
     count.textContent = `${pictures.length} ${pictures.length === 1 ? "picture" : "pictures"}`;
     [...thumbs.children].forEach((thumb, index) => thumb.setAttribute("aria-label", `Remove picture ${index + 1}`));
+    this.dispatchEvent(new CustomEvent("count"));
   }
 
   #say(text) {

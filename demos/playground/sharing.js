@@ -1,5 +1,6 @@
-// The dialog with the link to a script, and the script that the page was opened with.
+// The dialog with the link to a script and the script as a page; the script that the page was opened with.
 
+import { download } from "../shared/own_page.js";
 import { fromFragment, toFragment } from "./share.js";
 
 const LONG = 8000; // characters; beyond, some programs cut links off
@@ -16,6 +17,7 @@ export function setUpSharing(script, open, tell) {
       link.href.length > LONG
         ? `The link has ${link.href.length.toLocaleString("en")} characters: some programs cut such links off.`
         : "";
+    $("taken").textContent = "";
     $("share-dialog").showModal();
     $("link").select();
   });
@@ -28,6 +30,7 @@ export function setUpSharing(script, open, tell) {
       $("share-note").textContent = "The browser did not let the page copy: the link is selected, press Ctrl+C.";
     }
   });
+  $("take").addEventListener("click", () => download(script(), (text) => ($("taken").textContent = text)));
   // a link pasted into the address of the open page
   addEventListener("hashchange", async () => {
     const found = await sharedScript(tell);

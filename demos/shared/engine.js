@@ -52,7 +52,8 @@ export class Engine extends EventTarget {
     // The fast way to interrupt Python; only a cross-origin isolated page may share memory.
     this.#shared = globalThis.crossOriginIsolated ? new SharedArrayBuffer(1) : null;
     this.#worker = new Worker(SCRIPT, { type: "module", name: "Python" });
-    const given = { extend: this.#extend, runtime: this.#runtime };
+    const keeps = Boolean(navigator.serviceWorker?.controller);
+    const given = { extend: this.#extend, runtime: this.#runtime, keeps };
     this.#worker.postMessage({ type: "start", files: this.#files, shared: this.#shared, ...given });
     return new Promise((resolve, reject) => {
       const fail = (text) => {

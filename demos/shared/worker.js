@@ -83,8 +83,9 @@ function answerAll() {
 }
 
 // Counts the bytes of every download while Python starts. What the browser has stored is handed on as it is: a response
-// made anew has lost the compiled code that the browser keeps with the stored one.
-function countDownloads(sizes) {
+// made anew has lost the compiled code that the browser keeps with the stored one. So a first visit, too, compiles the
+// WebAssembly that the service worker has stored, if there is one (`keeps`), and the second finds the code.
+function countDownloads(sizes, keeps) {
   const plain = self.fetch;
   const total = Object.values(sizes).reduce((sum, size) => sum + size, 0);
   const done = {};
@@ -109,6 +110,10 @@ function countDownloads(sizes) {
         controller.enqueue(chunk);
       },
     });
+    if (keeps && name.endsWith(".wasm")) {
+      await response.body.pipeThrough(counter).pipeTo(new WritableStream());
+      return plain(input, options);
+    }
     const { status, statusText, headers } = response;
     return new Response(response.body.pipeThrough(counter), { status, statusText, headers });
   };
@@ -120,10 +125,10 @@ async function stored(url) {
   return Boolean(await globalThis.caches?.match(url).catch(() => undefined));
 }
 
-async function start({ files, shared, extend, runtime }) {
+async function start({ files, shared, extend, runtime, keeps }) {
   const began = performance.now();
   const list = runtime ?? (await (await fetch(new URL("files.json", root))).json());
-  const restoreFetch = countDownloads(list.sizes ?? {});
+  const restoreFetch = countDownloads(list.sizes ?? {}, keeps);
   post("progress", { stage: "download", done: 0, total: 1 });
 
   const indexURL = new URL(list.pyodide, root).href;

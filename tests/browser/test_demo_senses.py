@@ -11,7 +11,7 @@ import wave
 import pytest
 import torchlite
 from test_demo import CONSOLE, KINDS, MAINLY_CHROMIUM, READY, pytestmark  # noqa: F401
-from test_demos import SITE, shoot, start
+from test_demos import SITE, set_text, shoot, start
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +34,9 @@ const input = document.querySelector(SELECTOR); input.files = box.files;
 input.dispatchEvent(new Event('change')); return 1 })()"""
 
 
+COUNTS = "[...document.querySelectorAll('.classes .count')].map((count) => count.textContent).join()"
+
+
 @pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
 def test_camera(visit, weights, kind):
     weights("efficientnet-lite0.pth")
@@ -54,7 +57,7 @@ def test_camera(visit, weights, kind):
     page.wait(f"{count} === 5", 5)
     page.eval(FILES.replace("SELECTOR", "'.classes li:nth-child(2) input[type=file]'"))
     page.wait("document.querySelector('.classes li:nth-child(2) .count').textContent === '6 pictures'", 5)
-    page.eval("(document.querySelector('.classes li:nth-child(2) input').value = 'Ring', 1)")
+    set_text(page, ".classes li:nth-child(2) input", "Ring")
     page.click("#run")
     page.wait("document.querySelector('#verdict').textContent === 'It sees Class 1'", 60)
     assert page.eval("document.querySelector('#right').textContent") == "100%"
@@ -67,11 +70,23 @@ def test_camera(visit, weights, kind):
     saved = torchlite.load(io.BytesIO(bytes(head)), weights_only=True)
     assert saved["classes"] == ["Class 1", "Ring"] and saved["head"]["weight"].shape == (2, 1280)
     shoot(page, "camera")
+    page.click(".classes li:nth-child(2) .thumbs button")
+    page.wait("document.querySelector('#kept').textContent.startsWith('The 10 pictures stay in this browser')", 5)
+    # the next visit has the pictures, and learns from them
+    page.open(page.eval("location.href"))
+    page.wait(f"{COUNTS} === '5 pictures,5 pictures'", 20)
+    assert page.eval("document.querySelector('.classes li:nth-child(2) input').value") == "Ring"
+    page.wait(READY, 90)
+    page.click("#run")
+    page.wait("document.querySelector('#status').textContent.startsWith('Finished')", 60)
     page.click(".classes li:nth-child(1) .remove")
-    page.wait("document.querySelectorAll('.classes > li').length === 1", 5)
+    page.wait(f"{COUNTS} === '5 pictures'", 5)
+    page.eval("((window.confirm = () => true), 1)")
     page.click("#start-over")
-    page.wait("document.querySelectorAll('.classes > li').length === 2", 5)
+    page.wait(f"{COUNTS} === '0 pictures,0 pictures'", 5)
     assert page.eval("document.querySelector('#download').disabled && !document.querySelector('#bars').children.length")
+    page.open(page.eval("location.href"))
+    page.wait(f"{COUNTS} === '0 pictures,0 pictures'", 20)
 
 
 @pytest.fixture

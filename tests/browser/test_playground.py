@@ -9,6 +9,7 @@ import time
 import pages
 import pytest
 from test_demo import CONSOLE, KINDS, READY, RUNNING, SHOTS, text
+from test_own_page import CAUGHT
 
 # The site carries one Pyodide, whatever generation the other browser tests run on.
 pytestmark = pytest.mark.skipif(
@@ -133,6 +134,10 @@ def test_files_drafts_and_links(playground, kind):
     page.click("#share")
     page.wait("document.querySelector('#share-dialog').open && document.querySelector('#link').value.includes('#')", 5)
     link = page.eval("document.querySelector('#link').value")
+    page.eval(CAUGHT)
+    page.click("#take")
+    page.wait("window.saved?.[0] === 'note.html'", 10)
+    assert "été 🔥" in page.eval("fetch(saved[1]).then((answer) => answer.text())")
     page.keys("{Escape}")
     write(page, "import torch\nprint(torch.load('made.pt'))\n")
     time.sleep(1)  # it is saved at a pause
