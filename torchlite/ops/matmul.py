@@ -1,5 +1,6 @@
 """Products of vectors, matrices and batches, and what is built from them: linear, tensordot, attention and the like."""
 
+import functools
 import math
 
 import torchlite as torch
@@ -202,9 +203,17 @@ def _flattens(x, matrices):
 
 _PRODUCTS = {1: "MvBackward0", 2: "MmBackward0"}
 _ROW_PRODUCT = Nodes("SqueezeBackward4", ("MmBackward0", ("UnsqueezeBackward0", 0), 1))
-_ROWS_PRODUCT = {m: [Nodes("UnsafeViewBackward0", (name, x, 1)) for x in _flat(0)] for m, name in _PRODUCTS.items()}
-_BATCHES = [_flat(("ExpandBackward0", i)) for i in (0, 1)]
-_BATCH_PRODUCT = [[Nodes("UnsafeViewBackward0", ("BmmBackward0", x, y)) for y in _BATCHES[1]] for x in _BATCHES[0]]
+
+
+@functools.cache
+def _rows_product(m, how):
+    return Nodes("UnsafeViewBackward0", (_PRODUCTS[m], _flat(0)[how], 1))
+
+
+@functools.cache
+def _batch_product(left, right):
+    x, y = _flat(("ExpandBackward0", 0))[left], _flat(("ExpandBackward0", 1))[right]
+    return Nodes("UnsafeViewBackward0", ("BmmBackward0", x, y))
 
 
 def _matmul_node(args):
@@ -212,9 +221,9 @@ def _matmul_node(args):
     x, y = args
     n, m = x.dim(), y.dim()
     if n > 2 and m > 2:
-        return _BATCH_PRODUCT[_flattens(x, 1)][_flattens(y, 1)]
+        return _batch_product(_flattens(x, 1), _flattens(y, 1))
     if n > 2:
-        return _ROWS_PRODUCT[m][_flattens(x, 0)]
+        return _rows_product(m, _flattens(x, 0))
     if n == 1 and m == 2:
         return _ROW_PRODUCT
     if n == 2 and m < 3:
@@ -341,12 +350,13 @@ _LINEAR = Nodes("MmBackward0", 1, _TURNED)
 _LINEAR_BIAS = Nodes("AddmmBackward0", 0, 1, _TURNED)
 _LINEAR_ROWS = Nodes("ViewBackward0", ("AddmmBackward0", 0, ("ViewBackward0", 1), _TURNED))
 _LINEAR_ROW = Nodes("SqueezeBackward4", ("MmBackward0", ("UnsqueezeBackward0", 1), _TURNED))
-_LINEAR_PRODUCT = {}
-for _m, _name in _PRODUCTS.items():
-    _parts = [("UnsafeViewBackward0", (_name, rows, _TURNED)) for rows in _flat(1)]
-    _LINEAR_PRODUCT[_m, False] = [Nodes(*part) for part in _parts]
-    _LINEAR_PRODUCT[_m, True] = [Nodes("AddBackward0", part, 0) for part in _parts]
 _LINEAR_VECTOR = [Nodes(name, 1, _TURNED) for name in ("DotBackward0", "MvBackward0")]
+
+
+@functools.cache
+def _linear_product(m, bias, how):
+    product = "UnsafeViewBackward0", (_PRODUCTS[m], _flat(1)[how], _TURNED)
+    return Nodes("AddBackward0", product, 0) if bias else Nodes(*product)
 
 
 def _linear_node(args):
@@ -359,7 +369,7 @@ def _linear_node(args):
         return _LINEAR_VECTOR[n - 1]
     if bias is not None and x.is_contiguous():
         return _LINEAR_ROWS
-    return _LINEAR_ROW if n == 1 else _LINEAR_PRODUCT[m, bias is not None][_flattens(x, 0)]
+    return _LINEAR_ROW if n == 1 else _linear_product(m, bias is not None, _flattens(x, 0))
 
 
 @op(
