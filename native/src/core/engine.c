@@ -24,16 +24,25 @@ typedef struct Pass {
   bool retain;
   PyObject *partial, *settle, *traced;    /* functions, or NULL */
   PyObject *targets, *needed, *collected; /* NULL where all leaves get their gradients */
-  PyObject *node;                         /* the one that runs */
-  struct Pass *outer;
 } Pass;
 
-static TL_THREAD Pass *running;
+/* The node whose gradients are computed, owned: passes of stacks that take turns may end in any order. */
+static TL_THREAD PyObject *running;
+static PyObject *helpers; /* what engine_helpers() got */
 static PyObject *s_plan, *s_apply, *s_rec, *s_partial;
 
-static PyObject *helpers; /* what engine_helpers() got */
-
 static PyObject *given(PyObject *o) { return o == Py_None ? NULL : o; }
+static void replace(PyObject **at, PyObject *o) {
+  PyObject *old = *at;
+  *at = o;
+  Py_XDECREF(old);
+}
+/* a list of n times None */
+static PyObject *nothing(Py_ssize_t n) {
+  PyObject *list = PyList_New(n);
+  for (Py_ssize_t i = 0; list && i < n; i++) PyList_SetItem(list, i, Py_NewRef(Py_None));
+  return list;
+}
 /* Whether there are any hooks of a kind. */
 static bool has(const Node *n, int field) {
   return n->field[field] && PyDict_Check(n->field[field]) && PyDict_Size(n->field[field]) > 0;
@@ -67,7 +76,7 @@ static PyObject *heap_pop(Pass *p) {
   return top;
 }
 
-/* have + g, where both are tensors of memory; else Python says which comes first */
+/* have + g. Python orders the operands where `have` is a wrapper: sparse + dense is an error. */
 static PyObject *sum(const Pass *p, PyObject *have, PyObject *g) {
   if (TL_CHECK(have) && !(((TlTensor *)have)->flags & TL_DISPATCHES)) return PyNumber_Add(have, g);
   return PyObject_CallFunctionObjArgs(p->helper[SUM], have, g, NULL);
@@ -91,9 +100,7 @@ static int send_to_node(Pass *p, PyObject *node, Py_ssize_t at, PyObject *g) {
   if (!have) {
     if (PyErr_Occurred()) return -1;
     PyObject *outs = ((Node *)node)->field[OUTS];
-    const Py_ssize_t n = outs && PyList_Check(outs) ? PyList_Size(outs) : 1;
-    PyObject *list = PyList_New(n);
-    for (Py_ssize_t i = 0; list && i < n; i++) PyList_SetItem(list, i, Py_NewRef(Py_None));
+    PyObject *list = nothing(outs && PyList_Check(outs) ? PyList_Size(outs) : 1);
     const int rc = list ? PyDict_SetItem(p->pending, node, list) : -1;
     have = list; /* `pending` owns it */
     Py_XDECREF(list);
@@ -135,7 +142,9 @@ static int send(Pass *p, PyObject *edge, PyObject *g, bool root) {
 /* ---- the gradients of a node ------------------------------------------------------------------------------------ */
 /* The values that gradient functions ask for: what was saved, after the checks of versions, and plain arguments. */
 static PyObject *context_of(const Pass *p, OpNode *n, PyObject *plan) {
-  PyObject *c = PyObject_CallNoArgs(PyTuple_GetItem(plan, CONTEXT)), *kept = n->of_op[KEPT], *plain = n->of_op[PLAIN];
+  /* references of its own: an unpack hook may run a pass that releases this node */
+  PyObject *kept = Py_NewRef(n->of_op[KEPT]), *plain = Py_NewRef(n->of_op[PLAIN]);
+  PyObject *c = PyObject_CallNoArgs(PyTuple_GetItem(plan, CONTEXT));
   PyObject *names = PyTuple_GetItem(plan, KEPT_NAMES), *output_of = PyTuple_GetItem(plan, OUTPUT_OF);
   for (Py_ssize_t i = 0, count = PyList_Size(kept); c && i < count; i++) {
     PyObject *item = Py_XNewRef(PyList_GetItem(kept, i)), *output = PyTuple_GetItem(output_of, i), *value = NULL;
@@ -157,6 +166,8 @@ static PyObject *context_of(const Pass *p, OpNode *n, PyObject *plan) {
     PyObject *name = PyTuple_GetItem(names, i);
     if (!name || PyObject_SetAttr(c, name, PyList_GetItem(plain, i)) < 0) Py_CLEAR(c);
   }
+  Py_DECREF(kept);
+  Py_DECREF(plain);
   return c;
 }
 
@@ -174,8 +185,8 @@ static PyObject *fitted(const Pass *p, PyObject *v, PyObject *meta) {
 
 /* The gradients of a node of a declared op whose plan has a function for each input. */
 static PyObject *apply_each(const Pass *p, OpNode *n, PyObject *plan, PyObject *grads) {
-  PyObject *c = context_of(p, n, plan), *each = PyTuple_GetItem(plan, EACH), *metas = n->of_op[INPUT_META];
-  PyObject *g = PyTuple_GetItem(plan, ONE_RESULT) == Py_True ? PyList_GetItem(grads, 0) : grads;
+  PyObject *c = context_of(p, n, plan), *each = PyTuple_GetItem(plan, EACH), *metas = Py_XNewRef(n->of_op[INPUT_META]);
+  PyObject *g = Py_XNewRef(PyTuple_GetItem(plan, ONE_RESULT) == Py_True ? PyList_GetItem(grads, 0) : grads);
   const Py_ssize_t count = PyTuple_Size(each);
   PyObject *result = c && g ? PyList_New(count) : NULL;
   for (Py_ssize_t i = 0; result && i < count; i++) {
@@ -187,10 +198,12 @@ static PyObject *apply_each(const Pass *p, OpNode *n, PyObject *plan, PyObject *
     else Py_CLEAR(result);
   }
   Py_XDECREF(c);
+  Py_XDECREF(g);
+  Py_XDECREF(metas);
   return result;
 }
 
-/* The plan of a node, NULL where Python has to apply it; an exception is none. */
+/* The plan of a node; NULL, without an exception, where Python has to apply the node. */
 static PyObject *plan_of(PyObject *node) {
   OpNode *n = (OpNode *)node;
   if (!PyObject_TypeCheck(node, tl_op_node_type) || !n->of_op[REC] || !n->of_op[KEPT] || !n->of_op[PLAIN]) return NULL;
@@ -203,12 +216,6 @@ static PyObject *plan_of(PyObject *node) {
   if (!plan) PyErr_Clear();
   else if (!whole) Py_CLEAR(plan);
   return plan;
-}
-
-static void replace(PyObject **at, PyObject *o) {
-  PyObject *old = *at;
-  *at = o;
-  Py_XDECREF(old);
 }
 
 /* Drops what was saved. */
@@ -235,12 +242,6 @@ static bool none_in(PyObject *list, bool all) {
   return all ? found == n : found > 0;
 }
 
-static PyObject *nothing(Py_ssize_t n) {
-  PyObject *list = PyList_New(n);
-  for (Py_ssize_t i = 0; list && i < n; i++) PyList_SetItem(list, i, Py_NewRef(Py_None));
-  return list;
-}
-
 /* Whether only some arguments of the op have a derivative, so that it must know which are wanted. */
 static int is_partial(PyObject *node) {
   PyObject *rec = PyObject_GetAttr(node, s_rec), *said = rec ? PyObject_GetAttr(rec, s_partial) : NULL;
@@ -262,7 +263,8 @@ static PyObject *apply(const Pass *p, PyObject *node, PyObject *plan, PyObject *
   return PyObject_VectorcallMethod(s_apply, args, 2, NULL);
 }
 
-/* Notes what was asked for. With hooks, `g` is what they made of `first`; the pass itself goes on with that. */
+/* Stores the gradients that the caller asked for. `g` is what the tensors' hooks made of `first`. As in PyTorch the
+ * caller gets `first` where the pass goes on from this node. */
 static int collect(const Pass *p, PyObject *node, PyObject *first, PyObject *g, int needed) {
   PyObject *places = PyDict_GetItemWithError(p->targets, node);
   if (!places) return PyErr_Occurred() ? -1 : 0;
@@ -274,8 +276,8 @@ static int collect(const Pass *p, PyObject *node, PyObject *first, PyObject *g, 
   return 0;
 }
 
-/* The gradients along the edges of a node; NULL without an exception where the pass does not go on. `grads` is owned.
- */
+/* The gradients along the edges of a node, with all its hooks. Steals `grads`. NULL, without an exception, where nobody
+ * asked for a gradient beyond this node. */
 static PyObject *results_of(Pass *p, PyObject *node, PyObject *grads) {
   Node *n = (Node *)node;
   PyObject *g = grads, *result = NULL, *plan = NULL;
@@ -307,13 +309,14 @@ static PyObject *results_of(Pass *p, PyObject *node, PyObject *grads) {
 static int run_node(Pass *p, PyObject *node, PyObject *grads) {
   PyObject *result = results_of(p, node, grads), *next = Py_XNewRef(((Node *)node)->next);
   int rc = 0;
-  if (!result) rc = PyErr_Occurred() ? -1 : 1; /* 1: the pass ends here */
+  if (!result) rc = PyErr_Occurred() ? -1 : 1; /* 1: nothing to send */
   for (Py_ssize_t i = 0, n = result ? seq_size(result) : 0; i < n && rc == 0; i++) {
     PyObject *g = seq_item(result, i);
     if (g == Py_None) continue;
-    PyObject *edge = next ? PyList_GetItem(next, i) : NULL;
+    PyObject *edge = next ? Py_XNewRef(PyList_GetItem(next, i)) : NULL;
     if (!edge) rc = -1;
     else if (edge != Py_None) rc = send(p, edge, g, false);
+    Py_XDECREF(edge);
   }
   Py_XDECREF(result);
   if (rc == 0 && p->settle) {
@@ -336,17 +339,19 @@ static int take_helpers(Pass *p) {
 
 /* Runs the nodes that wait, the newest first. */
 static int run_all(Pass *p) {
+  PyObject *outer = running;
   int rc = 0;
+  running = NULL;
   while (p->waiting && rc == 0) {
     PyObject *node = Py_NewRef(heap_pop(p)), *grads = Py_XNewRef(PyDict_GetItemWithError(p->pending, node));
-    p->node = node;
+    replace(&running, Py_NewRef(node));
     if (!grads || PyDict_DelItem(p->pending, node) < 0) {
       Py_XDECREF(grads);
       rc = -1;
     } else rc = run_node(p, node, grads);
-    p->node = NULL;
     tl_drop(node);
   }
+  replace(&running, outer);
   return rc;
 }
 
@@ -363,32 +368,29 @@ static PyObject *run_nodes(PyObject *m, PyObject *const *args, Py_ssize_t nargs)
             .partial = given(args[6]),
             .targets = given(args[7]),
             .needed = given(args[8]),
-            .collected = given(args[9]),
-            .outer = running};
+            .collected = given(args[9])};
   int rc = take_helpers(&p);
   if (rc < 0 || !(p.pending = PyDict_New())) return NULL;
   for (Py_ssize_t i = 0; rc == 0 && i < PyList_Size(args[0]) && i < PyList_Size(args[1]); i++)
     rc = send(&p, PyList_GetItem(args[0], i), PyList_GetItem(args[1], i), true);
-  running = &p;
   if (rc == 0) rc = run_all(&p);
-  running = p.outer;
   Py_DECREF(p.pending);
   PyMem_Free(p.heap);
   return rc < 0 ? NULL : Py_NewRef(Py_None);
 }
 
 /* engine_helpers(functions): what the loop leaves to Python */
-static PyObject *engine_helpers(PyObject *m, PyObject *given) {
+static PyObject *engine_helpers(PyObject *m, PyObject *functions_of) {
   (void)m;
-  if (!PyTuple_Check(given) || PyTuple_Size(given) != NUM_HELPERS)
+  if (!PyTuple_Check(functions_of) || PyTuple_Size(functions_of) != NUM_HELPERS)
     return PyErr_Format(PyExc_TypeError, "engine_helpers() takes a tuple of %d", (int)NUM_HELPERS);
-  replace(&helpers, Py_NewRef(given));
+  replace(&helpers, Py_NewRef(functions_of));
   Py_RETURN_NONE;
 }
 
 static PyObject *running_node(PyObject *m, PyObject *unused) {
   (void)m, (void)unused;
-  return Py_NewRef(running && running->node ? running->node : Py_None);
+  return Py_NewRef(running ? running : Py_None);
 }
 
 /* apply_node(node, grads): of a node whose recorder has a plan */

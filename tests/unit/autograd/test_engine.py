@@ -131,6 +131,23 @@ test_running = both(the_node_that_runs)
 test_forms = both(several_gradients_in_every_form)
 
 
+def test_an_unpack_hook_that_releases_the_node():
+    """PyTorch waits without end there."""
+    x = torchlite.ones(3, requires_grad=True)
+    inner = []
+
+    def unpack(t):
+        if inner:
+            inner.pop().backward()
+        return t
+
+    with torchlite.autograd.graph.saved_tensors_hooks(lambda t: t, unpack):
+        y = (x * x.sin() * x).sum()
+    inner.append(y)
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        y.backward()
+
+
 def test_private_functions_check_their_arguments():
     x = torchlite.ones(2, requires_grad=True)
     node = (x * x).grad_fn
