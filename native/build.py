@@ -67,26 +67,31 @@ WARNINGS = [
 ]
 
 # Folders and files of little inner loop, below native/src: compiled for size, they are read over the network more often
-# than they are waited for. Files that only plan go further in WASM (-Oz), and the GPU's own: programs on the CPU never
-# enter them. Each op on the GPU runs two of those, which are left out.
+# than they are waited for. Files that plan, check or describe go further in WASM (-Oz), and the GPU's own: programs on
+# the CPU never enter them. Each op on the GPU runs two of those, which are left out.
 EACH_OP = {"gpu/gpu_expr.c", "gpu/gpu_op.c"}
-SMALLEST = {"gpu", "core/parallel.c", "products/gemm_page.c", "products/gemm_split.c"}
+SMALLEST = {
+    "gpu",
+    "core/check.c",
+    "core/dlpack.c",
+    "core/module.c",
+    "core/op_types.c",
+    "core/parallel.c",
+    "core/profile.c",
+    "products/gemm_page.c",
+    "products/gemm_split.c",
+}
 SMALL = {
     "core/args.c",
     "core/attr.c",
-    "core/check.c",
     "core/data.c",
-    "core/dlpack.c",
     "core/engine.c",
     "core/float8.c",
     "core/geometry.c",
     "core/grad_mode.c",
     "core/device.c",
-    "core/module.c",
     "core/number.c",
-    "core/op_types.c",
     "core/override.c",
-    "core/profile.c",
     "core/storage.c",
     "conv/conv.c",
     "conv/pool.c",
