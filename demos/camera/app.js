@@ -14,8 +14,11 @@ let shown = ""; // the class that the page names
 const store = new Store();
 const classes = new Classes($("classes"), () => (stream ? square(video) : null), store, await store.all());
 classes.addEventListener("say", ({ detail }) => verdict(detail));
-classes.addEventListener("count", showKept);
-store.addEventListener("lost", showKept);
+classes.addEventListener("count", () => {
+  showKept();
+  if (!names) verdict(hint());
+});
+store.addEventListener("kept", showKept);
 showKept();
 verdict(hint());
 $("add").addEventListener("click", () => classes.add().focus());
@@ -72,15 +75,16 @@ function hint() {
     : "Press Run: it learns from the pictures below.";
 }
 
-/** Where the pictures are. */
+/** Where the pictures are. It promises to have them at the next visit only once they are written. */
 function showKept() {
   const { count } = classes;
   const size = `${((count * 3 * SIZE * SIZE) / 1e6).toFixed(1)} MB`;
   const pictures = count === 1 ? "The picture stays" : `The ${count} pictures stay`;
-  if (!store.kept) $("kept").textContent = "This browser keeps no pictures: they are gone when the page is closed.";
-  else if (!count) $("kept").textContent = "Pictures stay in this browser until you delete them.";
-  else $("kept").textContent = `${pictures} in this browser, ${size}, until you delete ${count === 1 ? "it" : "them"}.`;
-  if (!names) verdict(hint());
+  let text = `${pictures} in this browser, ${size}, until you delete ${count === 1 ? "it" : "them"}.`;
+  if (!store.kept) text = "This browser keeps no pictures: they are gone when the page is closed.";
+  else if (store.saving) text = "Saving the pictures …";
+  else if (!count) text = "Pictures stay in this browser until you delete them.";
+  $("kept").textContent = text;
 }
 
 function seen({ done, all, step, loss, right }) {

@@ -1,6 +1,6 @@
 // The classes and pictures of the camera page, in this browser's IndexedDB: they are there at the next visit.
-// Where the browser keeps nothing (storage is off, or full), every function still works, `kept` is false, and there
-// is a "lost" event.
+// Where the browser keeps nothing (storage is off, or full), every function still works and `kept` is false. A "kept"
+// event comes whenever `kept` or `saving` has changed.
 
 const NAME = "torchlite camera";
 
@@ -13,6 +13,8 @@ const done = (request) =>
 export class Store extends EventTarget {
   /** Whether everything so far was kept. */
   kept = true;
+  /** How many changes are not written yet: a page that is left now may lose them. */
+  saving = 0;
   #opened;
 
   constructor() {
@@ -69,6 +71,7 @@ export class Store extends EventTarget {
   }
 
   async #use(mode, action) {
+    this.#saves(mode === "readonly" ? 0 : 1);
     try {
       const transaction = (await this.#opened).transaction(["classes", "pictures"], mode);
       const ended = new Promise((resolve, reject) => {
@@ -81,8 +84,14 @@ export class Store extends EventTarget {
     } catch (error) {
       console.warn(`Not kept in this browser: ${error?.message}`);
       this.kept = false;
-      this.dispatchEvent(new CustomEvent("lost"));
       return undefined;
+    } finally {
+      this.#saves(mode === "readonly" ? 0 : -1);
     }
+  }
+
+  #saves(change) {
+    this.saving += change;
+    this.dispatchEvent(new CustomEvent("kept"));
   }
 }

@@ -71,7 +71,7 @@ def test_camera(visit, weights, kind):
     assert saved["classes"] == ["Class 1", "Ring"] and saved["head"]["weight"].shape == (2, 1280)
     shoot(page, "camera")
     page.click(".classes li:nth-child(2) .thumbs button")
-    page.wait("document.querySelector('#kept').textContent.startsWith('The 10 pictures stay in this browser')", 5)
+    page.wait("document.querySelector('#kept').textContent.startsWith('The 10 pictures stay in this browser')", 20)
     # the next visit has the pictures, and learns from them
     page.open(page.eval("location.href"))
     page.wait(f"{COUNTS} === '5 pictures,5 pictures'", 20)
@@ -84,6 +84,7 @@ def test_camera(visit, weights, kind):
     page.eval("((window.confirm = () => true), 1)")
     page.click("#start-over")
     page.wait(f"{COUNTS} === '0 pictures,0 pictures'", 5)
+    page.wait("document.querySelector('#kept').textContent.startsWith('Pictures stay in this browser')", 20)
     assert page.eval("document.querySelector('#download').disabled && !document.querySelector('#bars').children.length")
     page.open(page.eval("location.href"))
     page.wait(f"{COUNTS} === '0 pictures,0 pictures'", 20)
