@@ -342,6 +342,7 @@ _SUBMODULES = {
 _PRIVATE = {
     "__config__",
     "_VF",
+    "_classes",
     "_dynamo",
     "_export",
     "_guards",
@@ -375,6 +376,7 @@ _STORAGES = {
     "UntypedStorage",
 }
 _LAZY_NAMES = {
+    "classes": "_classes",
     "_assert": "functional",
     "_assert_async": "functional",
     "save": "serialization",
@@ -446,6 +448,8 @@ _LAZY_NAMES = {
 def __getattr__(name):
     from importlib import import_module
 
+    if name == "__all__":  # `from torch import *` takes no modules
+        return [n for n in _absent.of(__package__)(name) if n not in _SUBMODULES]
     if name == "Storage":
         return getattr(import_module(".storage", __package__), _C.get_default_dtype()._scalar_type + name)
     if name in _LAZY_NAMES:
@@ -485,7 +489,8 @@ def _foreach():
 def __dir__():
     ops.load_all()
     each = ("_foreach_" + n for n in _foreach().NAMES)
-    return sorted({*globals(), *_SUBMODULES, *_LAZY_NAMES, *_STORAGES, *each, *_absent.names(__package__)})
+    made = (*_SUBMODULES, *_LAZY_NAMES, *_STORAGES, *_legacy_types()._TYPES, "Tag")
+    return sorted({*globals(), *made, *each, *_absent.names(__package__)})
 
 
 def install_as_torch():

@@ -30,33 +30,6 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from typing import Any, TextIO
 
-# why, and what to do, by the beginning of the path; the longest that fits counts
-_REASONS = {
-    "": "torchlite does not have it",
-    "torch.ao": "torchlite has no quantized tensors; use float16 or bfloat16 weights to save memory",
-    "torch.quantization": "torchlite has no quantized tensors; use float16 or bfloat16 weights to save memory",
-    "torch.nn.quantized": "torchlite has no quantized tensors; use float16 or bfloat16 weights to save memory",
-    "torch.distributed": "torchlite runs in one process, a world of one (torch.distributed.init_process_group)",
-    "torch.multiprocessing": "torchlite has one process; torch.multiprocessing.spawn runs functions in it",
-    "torch.fx": "torchlite does not have this part of torch.fx",
-    "torch.export": "torchlite does not export programs; save the state_dict and the Python code",
-    "torch.onnx": "torchlite does not write ONNX; load the state_dict in PyTorch and export there",
-    "torch.jit": "torchlite does not compile TorchScript; call the model itself",
-    "torch.package": "torchlite does not read packages; save the state_dict and the Python code",
-    "torch._dynamo": "torchlite runs everything eagerly; torch.compile runs the model as it is",
-    "torch.compiler": "torchlite runs everything eagerly; torch.compile runs the model as it is",
-    "torch.sparse": "torchlite does not have this part of torch.sparse; x.to_dense() makes a dense tensor",
-    "torch.cuda": "there is no CUDA; the GPU of a page is device 'webgpu' (torch.webgpu.use_as_cuda())",
-    "torch.backends.cuda": "there is no CUDA; the GPU of a page is device 'webgpu'",
-    "torch.utils.data": "torchlite has no data pipes; use Dataset, IterableDataset, samplers and DataLoader",
-    "torch.utils.benchmark": "torchlite does not have it; take times with timeit or torch.profiler",
-    "torch.monitor": "torchlite counts no events; use torch.profiler or logging",
-    "torch.mps": "there is no MPS; the GPU of a page is device 'webgpu'",
-    "torch.xpu": "there is no XPU; the GPU of a page is device 'webgpu'",
-    "torch.mtia": "there is no MTIA; the GPU of a page is device 'webgpu'",
-}
-
-
 # those of the table that belong to torch.Tensor, known before the table is read
 METHODS = """
     _autocast_to_full_precision _autocast_to_reduced_precision
@@ -68,9 +41,6 @@ METHODS = """
 """.split()
 
 
-_QUANTIZED = ("torch.Tensor.q_", "torch.Tensor.qscheme", "torch.Tensor.int_repr", "torch.q_", "torch.int_repr")
-
-
 class AbsentError(NotImplementedError, AttributeError):
     """A name of PyTorch was used that torchlite does not have."""
 
@@ -79,10 +49,9 @@ class AbsentError(NotImplementedError, AttributeError):
 
 def error(path: str) -> AbsentError:
     """The error for a name with its module, "torch.jit.script"; it has the reason, and what to do instead."""
-    if "quant" in path or path.startswith(_QUANTIZED):
-        return AbsentError("%s: %s" % (path, _REASONS["torch.quantization"]))
-    reason = max((r for r in _REASONS if path == r or path.startswith(r + ".") or not r), key=len)
-    return AbsentError("%s: %s" % (path, _REASONS[reason]))
+    from .absent_reasons import reason
+
+    return AbsentError("%s: %s" % (path, reason(path)))
 
 
 def _importing() -> bool:
@@ -298,8 +267,10 @@ def of(module: str, whole: bool = False) -> Callable[[str], Any]:
     path = "torch" + module[len("torchlite") :]
 
     def __getattr__(name: str) -> Any:
-        if name == "__all__" and whole and _on:
-            return names(module)
+        if name == "__all__" and _on:
+            from .star_names import of as star_names
+
+            return star_names(sys.modules[module])
         found = table() if _on and not name.startswith("__") else {}
         line = found.get(path, {}).get(name)
         if line is None and path == "torch" and name.startswith("_"):  # the core's functions are there too

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import torchlite as torch
-from torchlite._core import absent
+from torchlite._core import absent, absent_reasons
 
 ROOT = pathlib.Path(torch.__file__).parent.parent
 
@@ -121,7 +121,7 @@ def test_no_name_of_the_table_is_there_without_it():
     program = """
 import importlib
 import torchlite
-from torchlite._core import absent
+from torchlite._core import absent, absent_reasons
 absent.table()
 absent.uninstall(torchlite.Tensor)
 for path, names in absent.table().items():
@@ -194,7 +194,7 @@ def test_a_class_is_no_module():
 
 
 def test_what_the_reasons_recommend_is_there():
-    named = {path for text in absent._REASONS.values() for path in re.findall(r"torch\.[\w.]*\w", text)}
+    named = {path for text in absent_reasons._REASONS.values() for path in re.findall(r"torch\.[\w.]*\w", text)}
     assert len(named) > 4
     for path in named:
         module, _, name = path.rpartition(".")
