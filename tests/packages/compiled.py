@@ -1,7 +1,7 @@
-"""torchvision's compiled operators beside a PyTorch without CUDA.
+"""The compiled operators of torchvision and torchaudio beside a PyTorch without CUDA.
 
-torchvision's wheel is linked with CUDA's libraries, and is not loaded where these are missing. It calls them for
-tensors on a GPU only, so libraries of the same names whose functions return 0 are enough for the CPU.
+Their wheels are linked with CUDA's libraries, and are not loaded where these are missing. They call them for tensors
+on a GPU only, so libraries of the same names whose functions return 0 are enough for the CPU.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ import re
 import subprocess
 import sys
 
-NAMES = re.compile(rb"(?<=\0)(?:_ZNK?(?:2at|3c10)4cuda\w+|(?:__)?cuda[A-Z]\w+)(?=\0)")
+NAMES = re.compile(rb"(?<=\0)(?:_ZNK?(?:2at|3c10)4cuda\w+|(?:__)?cuda[A-Z]\w+|(?:aoti_torch_get|torch)_\w*cuda\w*)(?=\0)")
 RUNTIME = re.compile(rb"libcudart\.so\.\d+(?=\0)")
 
 
-def make(library: pathlib.Path, folder: pathlib.Path) -> None:
-    """Writes the libraries that torchvision's _C.so is linked with into a folder."""
-    text = library.read_bytes()
+def make(libraries: list[pathlib.Path], folder: pathlib.Path) -> None:
+    """Writes CUDA's libraries that these are linked with into a folder."""
+    text = b"".join(library.read_bytes() for library in libraries)
     names, runtime = {name.decode() for name in NAMES.findall(text)}, RUNTIME.search(text)
-    assert runtime, "torchvision's library is not linked with CUDA's runtime"
+    assert runtime, "no library is linked with CUDA's runtime"
     folder.mkdir(exist_ok=True)
     version = folder / "version"
     version.write_text("%s { global: *; };\n" % runtime[0].decode())
@@ -38,6 +38,6 @@ def make(library: pathlib.Path, folder: pathlib.Path) -> None:
 
 
 def load(folder: str) -> None:
-    """Loads them, so that torchvision finds them by name."""
+    """Loads them, so that the operators' libraries find them by name."""
     for file in sorted(pathlib.Path(folder).glob("lib*.so*")):
         ctypes.CDLL(str(file), mode=ctypes.RTLD_GLOBAL)

@@ -69,8 +69,9 @@ def pytorch_env(folder: pathlib.Path) -> dict[str, str]:
 
 
 def cuda_libraries(folder: pathlib.Path) -> dict[str, str]:
-    """The variables with which torchvision finds the libraries that it is linked with."""
-    compiled.make(site(folder) / "torchvision" / "_C.so", folder / "cuda")
+    """The variables with which torchvision and torchaudio find the libraries that they are linked with."""
+    audio = sorted((site(folder) / "torchaudio" / "lib").glob("*.so"))
+    compiled.make([site(folder) / "torchvision" / "_C.so", *audio], folder / "cuda")
     return {"LD_PRELOAD": ":".join(map(str, sorted((folder / "cuda").glob("lib*.so*"))))}
 
 
