@@ -3,14 +3,15 @@
     .venv/bin/python tests/packages/run.py [--pyodide] [--imports] [--write] [--cache FOLDER] [PACKAGE ...]
 
 PACKAGE is a file of `cases`; without one, all. The first run installs the packages into FOLDER (.cache/packages), some
-2 GB and five minutes. `--pyodide` runs the cases inside Pyodide on node as well, with the wheels of pure.txt and what
-else is Python only; `--imports` measures the import of each package beside PyTorch's, in seconds of the processor,
+2 GB and five minutes. `--pyodide` runs the cases inside Pyodide on node as well, with those installed packages that
+hold nothing compiled, and numpy; `--imports` measures the import of each package beside PyTorch's, in seconds of the processor,
 the least of three. `--write` writes what came out to demos/docs/packages.md: with PACKAGEs, their rows only.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.metadata
 import json
 import math
 import os
@@ -19,7 +20,9 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import venv
+import zipfile
 
 import compiled
 
@@ -82,20 +85,33 @@ def results(python: str, package: str, env: dict[str, str]) -> dict[str, dict]:
     return {line["case"]: line for line in lines} or {"all": {"error": out.stderr[-300:]}}
 
 
-COPIED = ("torchvision", "yaml")  # compiled wheels whose Python part is enough
+COPIED = ("yaml",)  # of compiled distributions whose Python part is enough
+COMPILED = (".so", ".pyd")
 
 
 def pure(folder: pathlib.Path) -> pathlib.Path:
-    """A folder with the wheels of pure.txt, which Pyodide mounts."""
+    """A folder that Pyodide mounts: what is installed here and holds nothing compiled, by links to the same files, and
+    the portable wheels of torchvision and torchaudio."""
     made = folder / "pure"
     if not (made / "done").exists():
-        options = ["--only-binary=:all:", "--platform", "any", "--python-version", "3.13", "--abi", "none"]
-        pip = [str(folder / "bin" / "pip"), "install", "-q", "--no-deps", "--target", str(made), *options]
-        for line in (HERE / "pure.txt").read_text().splitlines():
-            if line and not line.startswith("#"):
-                subprocess.run([*pip, "--implementation", "py", *line.split()], check=False)
-        for name in COPIED:
-            shutil.copytree(site(folder) / name, made / name, ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        shutil.rmtree(made, ignore_errors=True)
+        here = site(folder)
+
+        def link(name: str) -> None:
+            (made / name).parent.mkdir(parents=True, exist_ok=True)
+            (made / name).exists() or os.link(here / name, made / name)
+
+        for info in importlib.metadata.distributions(path=[str(here)]):
+            names = [str(f) for f in info.files or () if not str(f).startswith("..") and (here / str(f)).is_file()]
+            copied = not {name.partition("/")[0] for name in names}.isdisjoint(COPIED)
+            if copied or not any(name.endswith(COMPILED) for name in names):
+                for name in names:
+                    name.endswith((*COMPILED, ".pyc", ".pth")) or link(name)
+        with tempfile.TemporaryDirectory() as wheels:
+            command = [sys.executable, str(ROOT / "wheels" / "portable.py"), "--out", wheels]
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            for wheel in pathlib.Path(wheels).glob("*.whl"):
+                zipfile.ZipFile(wheel).extractall(made)
         (made / "done").touch()
     return made
 
