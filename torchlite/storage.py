@@ -49,14 +49,22 @@ def _storage_repr(storage: Any) -> str:
 
 
 def _storage_getitem(storage: Any, index: Any) -> Any:
+    """A byte, or a slice: a storage over the same memory, which cannot be resized."""
     if _device_of(storage).type == "meta":
         raise NotImplementedError("Not available for 'meta' device type")
-    item = _as_tensor(storage, _dtypes.uint8)[index]
-    if item.dim() and not len(item):
-        return item.untyped_storage()
-    if item.dim():
-        return item.clone().untyped_storage()
-    return item.item()
+    size = storage.nbytes()
+    if isinstance(index, slice):
+        start, stop, step = index.indices(size)
+        if step != 1:
+            raise RuntimeError("Trying to slice with a step of %d, but only a step of 1 is supported" % step)
+        if _device_of(storage).type == "cpu":
+            return _C.storage_from_buffer(memoryview(storage)[start : max(start, stop)])
+        return _as_tensor(storage, _dtypes.uint8)[start : max(start, stop)].clone().untyped_storage()
+    if not isinstance(index, int):
+        raise TypeError("can't index a torch.UntypedStorage with %s" % type(index).__name__)
+    if not -size <= index < size:
+        raise IndexError("index %d out of range for storage of size %d" % (index, size))
+    return _as_tensor(storage, _dtypes.uint8)[index].item()
 
 
 def map_file(filename: Any, shared: Any, nbytes: int) -> Any:

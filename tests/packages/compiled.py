@@ -12,7 +12,9 @@ import re
 import subprocess
 import sys
 
-NAMES = re.compile(rb"(?<=\0)(?:_ZNK?(?:2at|3c10)4cuda\w+|(?:__)?cuda[A-Z]\w+|(?:aoti_torch_get|torch)_\w*cuda\w*)(?=\0)")
+NAMES = re.compile(
+    rb"(?<=\0)(?:_ZNK?(?:2at|3c10)4cuda\w+|(?:__)?cuda[A-Z]\w+|(?:aoti_torch_get|torch)_\w*cuda\w*)(?=\0)"
+)
 RUNTIME = re.compile(rb"libcudart\.so\.\d+(?=\0)")
 
 

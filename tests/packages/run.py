@@ -4,8 +4,8 @@
 
 PACKAGE is a file of `cases`; without one, all. The first run installs the packages into FOLDER (.cache/packages), some
 2 GB and five minutes. `--pyodide` runs the cases inside Pyodide on node as well, with those installed packages that
-hold nothing compiled, and numpy; `--imports` measures the import of each package beside PyTorch's, in seconds of the processor,
-the least of three. `--write` writes what came out to demos/docs/packages.md: with PACKAGEs, their rows only.
+hold nothing compiled, and numpy; `--imports` measures the import of each package beside PyTorch's, in seconds of the
+processor, the least of three. `--write` writes what came out to demos/docs/packages.md: with PACKAGEs, their rows only.
 """
 
 from __future__ import annotations
@@ -44,15 +44,17 @@ def site(folder: pathlib.Path) -> pathlib.Path:
 
 def install(folder: pathlib.Path) -> None:
     """An environment in which `import torch` is this tree; nothing in it is PyTorch's."""
+    if not (folder / "done").exists():
+        venv.create(folder, with_pip=True)
+    # each time: another clone may have made the folder
+    (site(folder) / "torchlite.pth").write_text(f"{ROOT}\nimport torchlite; torchlite.install_as_torch()\n")
     if (folder / "done").exists():
         return
-    venv.create(folder, with_pip=True)
     info = site(folder) / f"torch-{TORCH}.dist-info"
     info.mkdir(exist_ok=True)
     (info / "METADATA").write_text(STUB)
     (info / "INSTALLER").write_text("pip")
     (info / "RECORD").write_text(f"{info.name}/METADATA,,\n")
-    (site(folder) / "torchlite.pth").write_text(f"{ROOT}\nimport torchlite; torchlite.install_as_torch()\n")
     (folder / "constraints.txt").write_text(f"torch=={TORCH}\n")
     pip = [str(folder / "bin" / "pip"), "install", "-q", "-c", str(folder / "constraints.txt")]
     for line in (HERE / "requirements.txt").read_text().splitlines():  # one by one: one may fail
@@ -87,11 +89,12 @@ def results(python: str, package: str, env: dict[str, str]) -> dict[str, dict]:
 
 COPIED = ("yaml",)  # of compiled distributions whose Python part is enough
 COMPILED = (".so", ".pyd")
+LEFT_OUT = ("transformers",)  # it wants compiled ones, and others use it where it is found
 
 
 def pure(folder: pathlib.Path) -> pathlib.Path:
     """A folder that Pyodide mounts: what is installed here and holds nothing compiled, by links to the same files, and
-    the portable wheels of torchvision and torchaudio."""
+    torchaudio's portable wheel. torchvision wants Pillow, and others use it where it is found."""
     made = folder / "pure"
     if not (made / "done").exists():
         shutil.rmtree(made, ignore_errors=True)
@@ -104,11 +107,12 @@ def pure(folder: pathlib.Path) -> pathlib.Path:
         for info in importlib.metadata.distributions(path=[str(here)]):
             names = [str(f) for f in info.files or () if not str(f).startswith("..") and (here / str(f)).is_file()]
             copied = not {name.partition("/")[0] for name in names}.isdisjoint(COPIED)
-            if copied or not any(name.endswith(COMPILED) for name in names):
+            left_out = info.metadata["Name"] in LEFT_OUT or any(name.endswith(COMPILED) for name in names)
+            if copied or not left_out:
                 for name in names:
                     name.endswith((*COMPILED, ".pyc", ".pth")) or link(name)
         with tempfile.TemporaryDirectory() as wheels:
-            command = [sys.executable, str(ROOT / "wheels" / "portable.py"), "--out", wheels]
+            command = [sys.executable, str(ROOT / "wheels" / "portable.py"), "--out", wheels, "torchaudio==2.11.0"]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
             for wheel in pathlib.Path(wheels).glob("*.whl"):
                 zipfile.ZipFile(wheel).extractall(made)

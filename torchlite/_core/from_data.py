@@ -192,6 +192,8 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Any:
         t = _from_array(data, True)
     elif _exported(data):
         t = from_dlpack(data)
+    elif type(data) not in _PLAIN and is_storage(data):
+        return place(_of_storage(data, dtype), device, False)
     else:
         return place(_C.tensor_from_data(data, dtype), device, False)
     return place(t if dtype is None else t.to(dtype), device, False)
@@ -242,7 +244,8 @@ def asarray(
     else:
         if copy is False:
             raise ValueError("can't alias arbitrary sequence into a tensor.")
-        t = _C.tensor_from_data(obj, dtype)
+        stored = type(obj) not in _PLAIN and is_storage(obj)
+        t = _of_storage(obj, dtype) if stored else _C.tensor_from_data(obj, dtype)
     return place(t, device, bool(requires_grad))
 
 

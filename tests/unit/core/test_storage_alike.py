@@ -12,6 +12,20 @@ torch = pytest.importorskip("torch")
 
 @cases("""
 s = torch.FloatStorage([1., 2.]); t = torch.FloatTensor(s); t[0] = 5; s[0], t
+x = torch.arange(6.); u = x.untyped_storage(); t = torch.asarray(u[4:12], dtype=torch.uint8); t[3] = 64; (t, x)
+x = torch.arange(6.); t = torch.asarray(x.untyped_storage()[8:], dtype=torch.float32); t.fill_(3); x
+x = torch.arange(6.); t = torch.as_tensor(x.untyped_storage(), dtype=torch.float32); t.fill_(3); x
+x = torch.arange(6.); t = torch.asarray(x.storage()); t.fill_(3); x
+torch.asarray(torch.arange(3.).storage(), dtype=torch.float64)
+torch.asarray(torch.arange(6.).untyped_storage())
+torch.asarray(torch.arange(6.).untyped_storage(), dtype=torch.uint8, copy=False)
+x = torch.arange(6.); u = x.untyped_storage()[4:12]; u[3] = 64; (x, len(u), u.resizable(), torch.empty(0).set_(u))
+u = torch.arange(6.).untyped_storage(); [u[i].nbytes() for i in (slice(2, 100), slice(5, 2), slice(-8, None))]
+u = torch.arange(6.).untyped_storage()[8:16]; u.tolist()
+torch.arange(6.).untyped_storage()[4:8].resize_(100)
+torch.arange(6.).untyped_storage()[::2]
+torch.arange(6.).untyped_storage()[100]
+torch.arange(6.).untyped_storage()[[1]]
 s = torch.FloatStorage([1., 2.]); t = torch.Tensor(s); t[0] = 5; s[0], t
 s = torch.DoubleStorage([1., 2.]); torch.FloatTensor(s)
 s = torch.ones(2).untyped_storage(); t = torch.FloatTensor(s); t[0] = 7; torch.FloatTensor(s)
@@ -121,3 +135,14 @@ def test_parameters_of_data_classes(lib):
             return i
 
     assert Numbers()[3] == 3 and isinstance(Numbers(), data.Dataset)
+
+
+def test_a_large_storage_is_read_at_once():
+    """safetensors makes each tensor of a checkpoint this way: byte by byte it would take minutes."""
+    import time
+
+    storage = torchlite.zeros(10_000_000).untyped_storage()
+    start = time.perf_counter()
+    t = torchlite.asarray(storage[80:], dtype=torchlite.uint8).view(torchlite.float32)
+    assert time.perf_counter() - start < 0.5
+    assert t.data_ptr() == storage.data_ptr() + 80 and t.shape == (9_999_980,)
