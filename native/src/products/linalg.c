@@ -86,6 +86,8 @@ static void reflect_block_r(const double *v, intptr_t m, intptr_t w, const doubl
 #define ROW tl_dot_axpy
 #define TAKE_TWO tl_take_two
 #define SWAP(T, x, y) do { T swap_ = x; x = y; y = swap_; } while (0)
+#define SIZED __attribute__((noinline, minsize))
+#define PATIENCE 20 /* steps for one eigenvalue until what is small beside the matrix counts as zero */
 #define PRODUCTS 1
 #define PARTS 1 /* real numbers in an element */
 #define T double
@@ -507,15 +509,21 @@ static cd csqrt_(cd z) {
   return (cd){fabs(b), z.im < 0 ? -a : a};
 }
 
-/* h (n x n), of Hessenberg form, to upper triangular; the rows of q turn with it. false: no convergence */
-static bool schur(cd *h, cd *q, int64_t n, bool vectors) {
+/* h (n x n), of Hessenberg form, to upper triangular; the rows of q turn with it. false: no convergence.
+ *
+ * An entry below the diagonal is zero when it is small beside its neighbours, which keeps small eigenvalues exact.
+ * Where many eigenvalues are zero, as in a matrix of low rank, the neighbours are rounding errors and no smaller ones
+ * come: then it is zero when it is small beside the largest entry, `size`, as the errors are. */
+static bool schur(cd *h, cd *q, int64_t n, bool vectors, double size) {
   int64_t hi = n - 1;
+  double least = 0;
   for (int iter = 0; hi > 0;) {
     int64_t lo = hi;
     while (lo > 0) {
       double sub = fabs(h[lo * n + lo - 1].re) + fabs(h[lo * n + lo - 1].im);
       double near = fabs(h[lo * n + lo].re) + fabs(h[lo * n + lo].im) + fabs(h[(lo - 1) * n + lo - 1].re) +
                     fabs(h[(lo - 1) * n + lo - 1].im);
+      if (near < least) near = least;
       if (!(sub > 2.3e-16 * near) || sub < 1e-300) {
         h[lo * n + lo - 1] = (cd){0, 0};
         break;
@@ -528,6 +536,7 @@ static bool schur(cd *h, cd *q, int64_t n, bool vectors) {
       continue;
     }
     if (++iter > 300) return false;
+    if (iter == PATIENCE) least = size;
     if (tick(4 * n * (hi - lo))) return true;
     cd a = h[(hi - 1) * n + hi - 1], b = h[(hi - 1) * n + hi], c = h[hi * n + hi - 1], d = h[hi * n + hi], shift;
     if (iter % 11 == 10)
@@ -587,7 +596,7 @@ KERNEL(k_eig)
     }
     double size = 0;
     for (int64_t i = 0; i < n * n; i++) size = fmax(size, fabs(H[i].re) + fabs(H[i].im));
-    fine = stopped || schur(H, q, n, vectors);
+    fine = stopped || schur(H, q, n, vectors, size);
     for (int64_t c = 0; c < n; c++) {
       if (tick(n * c)) break;
       values[c] = H[c * n + c];
@@ -599,6 +608,10 @@ KERNEL(k_eig)
         for (int64_t j = i + 1; j <= c; j++) s = csub(s, cmul(H[i * n + j], x[j]));
         if (cnorm2(d) < 1e-60 * size * size + 1e-300) d = (cd){2.3e-16 * size + 1e-300, 0};
         x[i] = cmul(s, cinv(d));
+        if (cnorm2(x[i]) > 1e200) { /* equal eigenvalues: each such step makes the others smaller by 1e16 */
+          const double down = 1 / sqrt(cnorm2(x[i]));
+          for (int64_t j = i; j <= c; j++) x[j] = cscale(x[j], down);
+        }
       }
       double norm = 0, top = -1;
       cd ph = {1, 0};

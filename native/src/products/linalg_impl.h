@@ -106,17 +106,39 @@ static int F(cholesky)(T *a, intptr_t n) {
   return 0;
 }
 
+/* x (n elements, distance s), whose squares leave the range, by powers of 2 that bring its largest element to about 1.
+ * They are returned. false: an element is not finite. */
+SIZED static bool F(to_ones)(T *x, intptr_t n, intptr_t s, double power[2]) {
+  double top = 0;
+  int by = 0;
+  for (intptr_t i = 0; i < n; i++) top = fmax(top, fmax(fabs(RE(x[i * s])), fabs(IM(x[i * s]))));
+  if (top <= DBL_MAX) frexp(top, &by);
+  power[0] = ldexp(1, -by / 2); /* in two: one may leave the range */
+  power[1] = ldexp(1, -by + by / 2);
+  for (intptr_t i = 0; i < n && by; i++) x[i * s] = SCALE(SCALE(x[i * s], power[0]), power[1]);
+  return top <= DBL_MAX;
+}
+
 /* Householder vector of x (n elements, distance s): x becomes (beta, v1, ...), returns tau; v0 = 1, beta real */
-static T F(reflector)(T *x, intptr_t n, intptr_t s) {
-  double tail = 0;
-  for (intptr_t i = 1; i < n; i++) tail += NORM2(x[i * s]);
+__attribute__((noinline)) static T F(reflector)(T *x, intptr_t n, intptr_t s) {
+  double tail = 0, total, power[2] = {1, 1};
+  for (int again = 0;; again++) {
+    tail = 0;
+    for (intptr_t i = 1; i < n; i++) tail += NORM2(x[i * s]);
+    total = NORM2(x[0]) + tail;
+    if (again || (total > 1e-280 && total < 1e280)) break;
+    F(to_ones)(x, n, s, power);
+  }
   T alpha = x[0];
-  if (tail == 0 && IM(alpha) == 0) return FROM(0);
-  double beta = sqrt(NORM2(alpha) + tail);
+  if (tail == 0 && IM(alpha) == 0) {
+    x[0] = SCALE(SCALE(alpha, 1 / power[0]), 1 / power[1]);
+    return FROM(0);
+  }
+  double beta = sqrt(total);
   if (RE(alpha) >= 0) beta = -beta;
   T tau = SCALE(SUB(FROM(beta), alpha), 1 / beta), f = INV(SUB(alpha, FROM(beta)));
   for (intptr_t i = 1; i < n; i++) x[i * s] = MUL(x[i * s], f);
-  x[0] = FROM(beta);
+  x[0] = FROM(beta / power[0] / power[1]);
   return tau;
 }
 
@@ -264,13 +286,20 @@ static bool F(reflections)(const T *a, intptr_t n, T *z, T *v) {
 static bool F(eigh)(T *a, intptr_t n, bool vectors, double *w, T *work, double *e) { /* e: 3 n */
   T *z = work + 2 * n; /* n x n, eigenvectors in rows, or none */
   const intptr_t width = vectors ? n : 0;
+  double power[2]; /* no square leaves the range */
+  for (intptr_t i = 0; i < n; i++)
+    for (intptr_t j = i + 1; j < n; j++) a[i * n + j] = FROM(0); /* this triangle is not read */
+  F(to_ones)(a, n * n, 1, power);
   if (!F(tridiagonal)(a, n, w, e, work, work + n) || (vectors && !F(reflections)(a, n, z, work))) return true;
+  double size = 0, least = 0; /* as in schur(): what counts as small after many steps */
+  for (intptr_t i = 0; i < n; i++) size = fmax(size, fmax(fabs(w[i]), fabs(e[i])));
   for (intptr_t l = 0; l < n; l++)
     for (int iter = 0;; iter++) {
       intptr_t m = l;
-      while (m + 1 < n && fabs(e[m]) > 2.3e-16 * (fabs(w[m]) + fabs(w[m + 1]))) m++;
+      while (m + 1 < n && fabs(e[m]) > 2.3e-16 * fmax(fabs(w[m]) + fabs(w[m + 1]), least)) m++;
       if (m == l) break;
       if (iter == 60) return false;
+      if (iter == PATIENCE) least = size;
       if (tick((m - l) * (width + 8))) return true;
       tl_ql_sweep(w, e, (double *)z, width * PARTS, l, m, e + n);
     }
@@ -287,6 +316,7 @@ static bool F(eigh)(T *a, intptr_t n, bool vectors, double *w, T *work, double *
         z[k * n + j] = z[best * n + j];
         z[best * n + j] = u;
       }
+    w[k] = w[k] / power[0] / power[1];
     for (intptr_t j = 0; j < width; j++) a[j * n + k] = z[k * n + j];
   }
   return true;
@@ -355,13 +385,8 @@ static bool F(bidiagonal)(T *a, intptr_t m, intptr_t n, double *d, double *e, T 
  * convergence, or interrupted */
 static bool F(svd)(T *a, intptr_t m, intptr_t n, T *u, intptr_t nu, T *v, double *s, T *g, T *work) {
   T *left = work + m, *right = left + n;
-  double *e = (double *)(right + n), top = 0;
-  for (intptr_t i = 0; i < m * n; i++) top = fmax(top, fmax(fabs(RE(a[i])), fabs(IM(a[i]))));
-  if (!(top <= DBL_MAX)) return false;
-  int power = 0;
-  frexp(top, &power); /* elements of about 1, so that no square leaves the range */
-  const double scale = top > 0 ? ldexp(1, -power / 2) : 1, rest = top > 0 ? ldexp(1, -power + power / 2) : 1;
-  for (intptr_t i = 0; i < m * n; i++) a[i] = SCALE(SCALE(a[i], scale), rest);
+  double *e = (double *)(right + n), power[2];
+  if (!F(to_ones)(a, m * n, 1, power)) return false;
   if (!F(bidiagonal)(a, m, n, s, e, left, right, g, work)) return false;
   if (nu && (!F(reflections_of)(a, m, left, n, 0, u, nu) || !F(reflections_of)(g, n, right, n, 1, v, n))) return false;
   const intptr_t wu = nu ? m : 0, wv = nu ? n : 0;
@@ -373,7 +398,7 @@ static bool F(svd)(T *a, intptr_t m, intptr_t n, T *u, intptr_t nu, T *v, double
     SWAP(double, s[k], s[best]);
     for (intptr_t j = 0; j < wu && best != k; j++) SWAP(T, u[k * m + j], u[best * m + j]);
     for (intptr_t j = 0; j < wv && best != k; j++) SWAP(T, v[k * n + j], v[best * n + j]);
-    s[k] = s[k] / scale / rest;
+    s[k] = s[k] / power[0] / power[1];
   }
   return true;
 }
