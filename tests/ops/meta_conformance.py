@@ -159,7 +159,6 @@ KNOWN = {
     "nn_functional/nn.functional.rms_norm": 2,
     "tensor/istft": 3,
     "modules/nn.MultiheadAttention": 6,
-    "nn_functional/nn.functional.bilinear": 2,
     "tensor/einsum": 6,
     "linalg/linalg.solve_triangular": 3,
 }

@@ -657,7 +657,7 @@ def bilinear(input1, input2, weight, bias=None):
     x1, x2 = _rows(input1), _rows(input2)
     out, n1, n2 = weight.shape
     # x2 times all of weight first: that reads weight without a copy; then the sum with x1
-    half = x2.mm(weight.reshape(out * n1, n2).t()).reshape(x1.shape[0], out, n1)
+    half = x2.mm(weight.contiguous().reshape(out * n1, n2).t()).reshape(x1.shape[0], out, n1)
     y = half.bmm(x1.unsqueeze(-1)).squeeze(-1)
     if bias is not None:
         y = y + bias
