@@ -104,6 +104,7 @@ SMALL = {
     "nn/resample.c",
     "nn/rnn.c",
     "pointwise/pointwise.c",
+    "products/fft.c",
     "products/linalg.c",
     "products/matmul.c",
     "random/choice.c",

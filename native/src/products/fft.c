@@ -1,6 +1,6 @@
-/* fft.c: discrete Fourier transforms along the dims of a tensor. Lines are transformed in complex double, whatever the
- * dtype: Stockham's mixed radix for lengths of small primes, Bluestein's convolution for the others. Only the forward
- * transform is written; the backward one exchanges real and imaginary parts before and after. */
+/* fft.c: discrete Fourier transforms along the dims of a tensor. Stockham's mixed radix for lengths of small primes, in
+ * the tensor's own precision; Bluestein's convolution, in double, for the others. Only the forward transform is
+ * written; the backward one exchanges real and imaginary parts before and after. */
 #include "core/check.h"
 #include "core/errors.h"
 #include "core/geometry.h"
@@ -8,19 +8,17 @@
 #include "math/simd.h"
 #include <math.h>
 
-enum { MAX_RADIX = 31, BLOCK = 8 };
+enum { MAX_RADIX = 31, BLOCK = 8, KEPT = 4, KEPT_MOST = 1 << 15 };
 
 typedef struct Plan {
   int64_t n, m; /* m: length of the convolution, 0 when n has small factors only */
   int nf, f[64];
-  v2d *tw, *filter; /* exp(-2 pi i k / n), or the chirp exp(-pi i k^2 / n); the filter's transform over m */
+  bool wide;    /* whether it transforms numbers of double */
+  void *tw;     /* exp(-2 pi i k / n) as such numbers, or the chirp exp(-pi i k^2 / n) in double */
+  v2d *filter;  /* the chirp's transform over m */
+  void *halves; /* exp(-pi i k / n), k <= n, like tw: for rows of 2 n real numbers; made when it is asked for */
   struct Plan *conv;
 } Plan;
-
-static inline v2d swapped(v2d v) { return (v2d){v[1], v[0]}; }
-static inline v2d conjugate(v2d v) { return (v2d){v[0], -v[1]}; }
-static inline v2d cmul(v2d a, v2d w) { return a * (v2d){w[0], w[0]} + swapped(a) * (v2d){-w[1], w[1]}; }
-static inline v2d times_minus_i(v2d v) { return (v2d){v[1], -v[0]}; }
 
 /* exp(-2 pi i k / n), 0 <= k < n, from an angle of at most pi / 4 */
 static v2d unit(int64_t k, int64_t n) {
@@ -49,148 +47,56 @@ static int factors(int64_t n, int *f) {
 
 static bool stopped; /* a signal's exception is set; the caller of the transform checks this and raises it */
 
-/* One butterfly of an odd prime r, of s lines: elements j and r - j go together. Inlined for an r that is known, its
- * loops are straight code. */
-static inline __attribute__((always_inline)) void odd_prime(const Plan *p, const v2d *a, v2d *z, const int r,
-                                                            intptr_t s, intptr_t ms, int64_t first_turn) {
-  const int half = (r - 1) / 2;
-  const int64_t turn = p->n / r;
-  for (intptr_t q = 0; q < s; q++) {
-    v2d plus[MAX_RADIX / 2], minus[MAX_RADIX / 2], first = a[q], sum = first;
-    for (int j = 0; j < half; j++) {
-      v2d t = a[q + (j + 1) * ms], u = a[q + (r - 1 - j) * ms];
-      plus[j] = t + u;
-      minus[j] = t - u;
-      sum += plus[j];
+#define VEC v2d
+#define REAL double
+#define LANES 1
+#define NAME(f) f##_double
+#define SHUFFLE(v, i, j) __builtin_shufflevector(v, v, i, j)
+#define BOTH(a, b) ((v2d){a, b})
+#define ROOT(p, i) (((const v2d *)(p)->tw)[i])
+#include "products/fft_stages.h"
+
+static inline v4f two(const float *a, const float *b) { /* a complex number of each */
+  double x, y;
+  memcpy(&x, a, 8);
+  memcpy(&y, b, 8);
+  return (v4f)(v2d){x, y};
+}
+static inline v4f twice(const void *tw, intptr_t i) {
+  return two((const float *)tw + 2 * i, (const float *)tw + 2 * i);
+}
+static void first_of_one(const Plan *p, const float *a, float *to);
+
+#define VEC v4f
+#define REAL float
+#define LANES 2
+#define NAME(f) f##_float
+#define SHUFFLE(v, i, j) __builtin_shufflevector(v, v, i, j, 2 + i, 2 + j)
+#define BOTH(a, b) ((v4f){a, b, a, b})
+#define ROOT(p, i) twice((p)->tw, (intptr_t)(i))
+#include "products/fft_stages.h"
+
+/* The stage of radix 4 for a single line of at least 8: two butterflies at once. The last two may have been before. */
+static void first_of_one(const Plan *p, const float *a, float *to) {
+  const float *tw = p->tw;
+  const intptr_t m = (intptr_t)(p->n / 4);
+  for (intptr_t q = 0; q < m; q += 2) {
+    if (q + 2 > m) q = m - 2;
+    const v4f w[3] = {v4_load(tw + 2 * q), two(tw + 4 * q, tw + 4 * q + 4), two(tw + 6 * q, tw + 6 * q + 6)};
+    const float *x = a + 2 * q;
+    v4f z[4];
+    radix4_float(v4_load(x), v4_load(x + 2 * m), v4_load(x + 4 * m), v4_load(x + 6 * m), w, z, 1);
+    for (int j = 0; j < 4; j += 2) {
+      v4_store(to + 8 * q + 2 * j, __builtin_shufflevector(z[j], z[j + 1], 0, 1, 4, 5));
+      v4_store(to + 8 * q + 2 * j + 8, __builtin_shufflevector(z[j], z[j + 1], 2, 3, 6, 7));
     }
-    z[q] = sum;
-    for (int k = 1; k <= half; k++) {
-      v2d even = first, odd = {0, 0};
-      for (int j = 0, at = k; j < half; j++, at = at + k < r ? at + k : at + k - r) {
-        v2d w = p->tw[at * turn];
-        even += plus[j] * (v2d){w[0], w[0]};
-        odd += minus[j] * (v2d){w[1], w[1]};
-      }
-      odd = times_minus_i(-odd); /* i * odd, where odd has the sign of -sin */
-      z[q + k * s] = cmul(even + odd, p->tw[k * first_turn]);
-      z[q + (r - k) * s] = cmul(even - odd, p->tw[(r - k) * first_turn]);
-    }
   }
 }
 
-/* x and y hold n lines' elements each, B lines interleaved; the result is in the one returned */
-static v2d *stockham(const Plan *p, v2d *x, v2d *y, int64_t B) {
-  int64_t len = p->n;
-  intptr_t s = (intptr_t)B;
-  for (int i = 0; i < p->nf; i++) {
-    if (p->n * B > 1 << 18 && !stopped && tl_check_interrupt()) stopped = true;
-    if (stopped) break;
-    const int r = p->f[i];
-    const int64_t m = len / r, step = p->n / len;
-    for (int64_t q0 = 0; q0 < m; q0++) {
-      const v2d *a = x + s * q0;
-      v2d *z = y + s * r * q0;
-      const intptr_t ms = (intptr_t)(m * s);
-      if (r == 4) {
-        const v2d w1 = p->tw[q0 * step], w2 = p->tw[2 * q0 * step], w3 = p->tw[3 * q0 * step];
-        for (intptr_t q = 0; q < s; q++) {
-          v2d t0 = a[q] + a[q + 2 * ms], t1 = a[q] - a[q + 2 * ms], t2 = a[q + ms] + a[q + 3 * ms],
-              t3 = times_minus_i(a[q + ms] - a[q + 3 * ms]);
-          z[q] = t0 + t2;
-          z[q + s] = cmul(t1 + t3, w1);
-          z[q + 2 * s] = cmul(t0 - t2, w2);
-          z[q + 3 * s] = cmul(t1 - t3, w3);
-        }
-      } else if (r == 2) {
-        const v2d w = p->tw[q0 * step];
-        for (intptr_t q = 0; q < s; q++) {
-          v2d t = a[q], u = a[q + ms];
-          z[q] = t + u;
-          z[q + s] = cmul(t - u, w);
-        }
-      } else if (r == 3) odd_prime(p, a, z, 3, s, ms, q0 * step);
-      else if (r == 5) odd_prime(p, a, z, 5, s, ms, q0 * step);
-      else if (r == 7) odd_prime(p, a, z, 7, s, ms, q0 * step);
-      else odd_prime(p, a, z, r, s, ms, q0 * step);
-    }
-    v2d *t = x;
-    x = y;
-    y = t;
-    len = m;
-    s *= r;
-  }
-  return x;
-}
-
-static v2d *transform(const Plan *p, v2d *x, v2d *y, int64_t B) {
-  if (!p->m) return stockham(p, x, y, B);
-  const int64_t n = p->n, m = p->m;
-  for (int64_t k = 0; k < n; k++)
-    for (int64_t b = 0; b < B; b++) x[k * B + b] = cmul(x[k * B + b], p->tw[k]);
-  memset(x + n * B, 0, (size_t)((m - n) * B) * sizeof *x);
-  v2d *r = stockham(p->conv, x, y, B);
-  for (int64_t k = 0; k < m; k++)
-    for (int64_t b = 0; b < B; b++) r[k * B + b] = swapped(cmul(r[k * B + b], p->filter[k]));
-  r = stockham(p->conv, r, r == x ? y : x, B);
-  const double scale = 1.0 / (double)m;
-  for (int64_t k = 0; k < n; k++)
-    for (int64_t b = 0; b < B; b++) r[k * B + b] = cmul(swapped(r[k * B + b]), p->tw[k]) * (v2d){scale, scale};
-  return r;
-}
-
-static void plan_free(Plan *p) {
-  if (!p) return;
-  plan_free(p->conv);
-  tl_free(p->tw);
-  tl_free(p->filter);
-  tl_free(p);
-}
-
-static Plan *plan_make(int64_t n) {
-  Plan *p = tl_malloc(sizeof *p);
-  v2d *work = NULL;
-  if (!p) return NULL;
-  memset(p, 0, sizeof *p);
-  p->n = n;
-  p->nf = factors(n, p->f);
-  if (!(p->tw = tl_malloc((uint64_t)n * sizeof(v2d)))) goto fail;
-  if (p->nf >= 0) {
-    for (int64_t k = 0; k < n; k++) p->tw[k] = unit(k, n);
-    return p;
-  }
-  for (p->m = 4; p->m < 2 * n - 1; p->m *= 2) {}
-  if (p->m / 4 * 3 >= 2 * n - 1) p->m = p->m / 4 * 3;
-  const int64_t m = p->m;
-  if (!(p->conv = plan_make(m)) || !(p->filter = tl_malloc((uint64_t)m * sizeof(v2d))) ||
-      !(work = tl_malloc((uint64_t)m * sizeof(v2d))))
-    goto fail;
-  memset(p->filter, 0, (size_t)m * sizeof(v2d));
-  for (int64_t k = 0, sq = 0; k < n; k++) { /* sq = k * k mod 2 n */
-    p->tw[k] = unit(sq, 2 * n);
-    p->filter[k] = conjugate(p->tw[k]);
-    if (k) p->filter[m - k] = p->filter[k];
-    sq = (sq + 2 * k + 1) % (2 * n);
-  }
-  v2d *r = stockham(p->conv, p->filter, work, 1);
-  if (r == work) {
-    work = p->filter;
-    p->filter = r;
-  }
-  tl_free(work);
-  return p;
-fail:
-  tl_free(work);
-  plan_free(p);
-  return NULL;
-}
-
-/* two work buffers for B lines; *y is in the same block as *x */
-static v2d *buffers(const Plan *p, int64_t B, v2d **y) {
-  int64_t n = (p->m ? p->m : p->n) * B;
-  v2d *x = tl_malloc((uint64_t)(2 * n) * sizeof(v2d));
-  *y = x + n;
-  return x;
-}
+static inline v2d swapped(v2d v) { return (v2d){v[1], v[0]}; }
+static inline v2d conjugate(v2d v) { return (v2d){v[0], -v[1]}; }
+static inline v2d cmul(v2d a, v2d w) { return cmul_double(a, w); }
+static inline v2d times_minus_i(v2d v) { return (v2d){v[1], -v[0]}; }
 
 static inline v2d get(const void *p, bool wide, int64_t i) {
   return wide ? v2_load((const double *)p + 2 * i) : v2_widened((const float *)p + 2 * i);
@@ -207,10 +113,144 @@ static inline void put1(void *p, bool wide, int64_t i, double v) {
   else ((float *)p)[i] = (float)v;
 }
 
-/* how many lines of a plan go together: as many as stay in the first cache level, eight at most */
+static void *transform(const Plan *p, void *from, void *to, int64_t B) {
+  if (!p->m) return p->wide ? stockham_double(p, from, to, B) : stockham_float(p, from, to, B);
+  v2d *x = from, *y = to;
+  const v2d *chirp = p->tw;
+  const int64_t n = p->n, m = p->m;
+  for (int64_t k = 0; k < n; k++)
+    for (int64_t b = 0; b < B; b++) x[k * B + b] = cmul(x[k * B + b], chirp[k]);
+  memset(x + n * B, 0, (size_t)((m - n) * B) * sizeof *x);
+  v2d *r = stockham_double(p->conv, x, y, B);
+  for (int64_t k = 0; k < m; k++)
+    for (int64_t b = 0; b < B; b++) r[k * B + b] = swapped(cmul(r[k * B + b], p->filter[k]));
+  r = stockham_double(p->conv, r, r == x ? y : x, B);
+  const double scale = 1.0 / (double)m;
+  for (int64_t k = 0; k < n; k++)
+    for (int64_t b = 0; b < B; b++) r[k * B + b] = cmul(swapped(r[k * B + b]), chirp[k]) * v2_set1(scale);
+  return r;
+}
+
+static void plan_free(Plan *p) {
+  if (!p) return;
+  plan_free(p->conv);
+  tl_free(p->tw);
+  tl_free(p->filter);
+  tl_free(p->halves);
+  tl_free(p);
+}
+
+static Plan *plan_make(int64_t n, bool wide) {
+  Plan *p = tl_malloc(sizeof *p);
+  v2d *work = NULL, *chirp;
+  if (!p) return NULL;
+  memset(p, 0, sizeof *p);
+  p->n = n;
+  p->nf = factors(n, p->f);
+  p->wide = wide || p->nf < 0;
+  if (!(p->tw = tl_malloc((uint64_t)n * (p->wide ? sizeof(v2d) : 8)))) goto fail;
+  if (p->nf >= 0) {
+    for (int64_t k = 0; k < n; k++) put(p->tw, wide, k, unit(k, n));
+    return p;
+  }
+  for (p->m = 4; p->m < 2 * n - 1; p->m *= 2) {}
+  if (p->m / 4 * 3 >= 2 * n - 1) p->m = p->m / 4 * 3;
+  const int64_t m = p->m;
+  if (!(p->conv = plan_make(m, true)) || !(p->filter = tl_malloc((uint64_t)m * sizeof(v2d))) ||
+      !(work = tl_malloc((uint64_t)m * sizeof(v2d))))
+    goto fail;
+  chirp = p->tw;
+  memset(p->filter, 0, (size_t)m * sizeof(v2d));
+  for (int64_t k = 0, sq = 0; k < n; k++) { /* sq = k * k mod 2 n */
+    chirp[k] = unit(sq, 2 * n);
+    p->filter[k] = conjugate(chirp[k]);
+    if (k) p->filter[m - k] = p->filter[k];
+    sq = (sq + 2 * k + 1) % (2 * n);
+  }
+  v2d *r = stockham_double(p->conv, p->filter, work, 1);
+  if (r == work) {
+    work = p->filter;
+    p->filter = r;
+  }
+  tl_free(work);
+  return p;
+fail:
+  tl_free(work);
+  plan_free(p);
+  return NULL;
+}
+
+/* The last plans that were used, of at most KEPT_MOST numbers. Who uses one has taken it out: a signal's handler may
+ * transform as well. */
+static Plan *kept[KEPT];
+
+static Plan *plan_take(int64_t n, bool wide) {
+  for (int i = 0; i < KEPT; i++)
+    if (kept[i] && kept[i]->n == n && (kept[i]->wide == wide || kept[i]->m)) {
+      Plan *p = kept[i];
+      kept[i] = NULL;
+      return p;
+    }
+  return plan_make(n, wide);
+}
+
+static void plan_give(Plan *p) {
+  if (!p || p->n > KEPT_MOST) {
+    plan_free(p);
+    return;
+  }
+  int i = 0;
+  while (i < KEPT - 1 && kept[i]) i++;
+  plan_free(kept[i]);
+  memmove(kept + 1, kept, (size_t)i * sizeof *kept);
+  kept[0] = p;
+}
+
+static bool with_halves(Plan *p) {
+  if (p->halves) return true;
+  if (!(p->halves = tl_malloc((uint64_t)(p->n + 1) * (p->wide ? sizeof(v2d) : 8)))) return false;
+  for (int64_t k = 0; k <= p->n; k++) put(p->halves, p->wide, k, unit(k, 2 * p->n));
+  return true;
+}
+
+/* two work buffers for B lines; *y is in the same block as *x */
+static void *buffers(const Plan *p, int64_t B, void **y) {
+  const uint64_t size = ((uint64_t)((p->m ? p->m : p->n) * B) * (p->wide ? 16 : 8) + 15) / 16 * 16;
+  char *x = tl_malloc(2 * size);
+  *y = x + size;
+  return x;
+}
+
+/* Whether a plan transforms a line where it lies, as numbers of double or of float. */
+static bool in_place(const Plan *p, bool wide) {
+  return p->wide == wide && !p->m && (wide || (p->n >= 8 && p->f[0] == 4));
+}
+
+/* how many lines go together where they do not: as many as stay in the first cache level, eight at most */
 static int64_t together(const Plan *p, int64_t lines) {
-  const int64_t most = tl_clamp(1024 / (p->m ? p->m : p->n), 1, BLOCK);
+  const int64_t most = tl_clamp((p->wide ? 1024 : 2048) / (p->m ? p->m : p->n), 1, BLOCK);
   return lines < most ? lines : most;
+}
+
+/* Lines in float go in pairs, if need be with one that nobody reads. */
+static int64_t padded(const Plan *p, int64_t B, void *x) {
+  if (p->wide || B % 2 == 0) return B;
+  memset(x, 0, (size_t)(p->n * (B + 1)) * 8);
+  return B + 1;
+}
+
+/* n numbers times scale, real and imaginary parts exchanged if they are to be; n is even where they are float */
+static void scaled(void *to, const void *from, bool wide, intptr_t n, bool turn, double scale) {
+  if (wide)
+    for (intptr_t k = 0; k < n; k++) {
+      const v2d v = ((const v2d *)from)[k] * v2_set1(scale);
+      ((v2d *)to)[k] = turn ? (v2d){v[1], v[0]} : v;
+    }
+  else
+    for (intptr_t k = 0; k < n / 2; k++) {
+      const v4f v = ((const v4f *)from)[k] * v4_set1((float)scale);
+      ((v4f *)to)[k] = turn ? (v4f){v[1], v[0], v[3], v[2]} : v;
+    }
 }
 
 /* every line of one dim of a dense complex tensor, in place */
@@ -221,26 +261,33 @@ static int lines(TlTensor *t, int dim, bool forward, double scale) {
   const int64_t groups = rows ? 1 : outer, count = rows ? outer : inner, next = rows ? n : 1;
   const bool wide = t->dtype == TL_C128;
   char *data = tl_data(t);
-  v2d *x = NULL, *y;
+  void *x = NULL, *y;
   int64_t done = 0;
   int rc = -1;
-  Plan *p = plan_make(n);
+  Plan *p = plan_take(n, wide);
   int64_t cap = count < BLOCK ? count : BLOCK;
-  if (p && rows) cap = together(p, count);
-  if (!p || !(x = buffers(p, cap, &y))) goto end;
+  const bool here = rows && p && in_place(p, wide);
+  if (p && rows) cap = here ? 1 : together(p, count);
+  if (!p || !(x = buffers(p, cap + 1, &y))) goto end;
+  const bool wide_x = p->wide;
   for (int64_t o = 0; o < groups; o++)
     for (int64_t i = 0; i < count; i += cap) {
-      const int64_t B = count - i < cap ? count - i : cap;
+      const int64_t real = count - i < cap ? count - i : cap, B = here ? 1 : padded(p, real, x);
       char *at = data + (o * n * inner + i * next) * tl_itemsize[t->dtype];
-      for (int64_t k = 0; k < n; k++)
-        for (int64_t b = 0; b < B; b++) {
+      if (here) {
+        if (!forward) scaled(at, at, wide, (intptr_t)n, true, 1);
+        const void *r = transform(p, at, y, 1);
+        if (r != at || !forward || scale != 1) scaled(at, r, wide, (intptr_t)n, !forward, scale);
+      }
+      for (int64_t k = 0; k < n && !here; k++)
+        for (int64_t b = 0; b < real; b++) {
           v2d v = get(at, wide, k * inner + b * next);
-          x[k * B + b] = forward ? v : swapped(v);
+          put(x, wide_x, k * B + b, forward ? v : swapped(v));
         }
-      const v2d *r = transform(p, x, y, B);
-      for (int64_t k = 0; k < n; k++)
-        for (int64_t b = 0; b < B; b++) {
-          v2d v = r[k * B + b] * (v2d){scale, scale};
+      const void *r = here ? at : transform(p, x, y, B);
+      for (int64_t k = 0; k < n && !here; k++)
+        for (int64_t b = 0; b < real; b++) {
+          v2d v = get(r, wide_x, k * B + b) * v2_set1(scale);
           put(at, wide, k * inner + b * next, forward ? v : swapped(v));
         }
       if (stopped || ((done += n * B) > 1 << 18 && (done = 0, tl_check_interrupt() < 0))) goto end;
@@ -249,44 +296,71 @@ static int lines(TlTensor *t, int dim, bool forward, double scale) {
 end:
   stopped = false;
   tl_free(x);
-  plan_free(p);
+  plan_give(p);
   return rc;
 }
 
-/* Line b of B in x: h + 1 numbers c of the half that a real transform of n has, made ready for the one of len. */
-static void from_half(const void *c, bool wide, int64_t n, int64_t len, const v2d *w, v2d *x, int64_t B) {
+/* A half as rows of real numbers have it: h + 1 numbers c for n real ones, h = n / 2. Line b of B in x, by the plan p
+ * of n numbers or of h. */
+static void from_half(const Plan *p, const void *c, bool wide, int64_t n, void *x, int64_t b, int64_t B) {
   const int64_t h = n / 2;
-  if (len == n)
-    for (int64_t k = 0; k <= h; k++) {
-      v2d v = get(c, wide, k);
-      if (k == 0) v[1] = 0;
-      x[k * B] = swapped(v);
-      if (k) x[(n - k) * B] = swapped(conjugate(v));
+  for (int64_t k = 0; k <= h; k++) {
+    v2d v = get(c, wide, k);
+    if (k == 0) v[1] = 0;
+    if (p->n == n) {
+      put(x, p->wide, k * B + b, swapped(v));
+      if (k) put(x, p->wide, (n - k) * B + b, swapped(conjugate(v)));
+    } else if (k < h) {
+      v2d u = conjugate(get(c, wide, h - k));
+      if (k == 0) u[1] = 0;
+      v = v + u - times_minus_i(cmul(v - u, conjugate(get(p->halves, p->wide, k))));
+      put(x, p->wide, k * B + b, swapped(v));
     }
+  }
+}
+/* to[i] is the conjugate of from[-i] */
+static void mirrored(void *to, const void *from, bool wide, intptr_t n) {
+  if (wide)
+    for (intptr_t i = 0; i < n; i++) ((v2d *)to)[i] = conjugate(((const v2d *)from)[-i]);
   else
-    for (int64_t k = 0; k < h; k++) {
-      v2d v = get(c, wide, k), u = conjugate(get(c, wide, h - k));
-      if (k == 0) v[1] = u[1] = 0;
-      x[k * B] = swapped(v + u - times_minus_i(cmul(v - u, conjugate(w[k]))));
+    for (intptr_t i = 0; i < n; i++) {
+      ((float *)to)[2 * i] = ((const float *)from)[-2 * i];
+      ((float *)to)[2 * i + 1] = -((const float *)from)[-2 * i + 1];
     }
 }
-/* and the other way; w has had factors of -i and scale / 2 where len is h */
-static void to_half(const v2d *r, int64_t B, int64_t n, int64_t len, const v2d *w, double scale, void *c, bool wide,
+
+/* and the other way, from line b of the transform r */
+static void to_half(const Plan *p, const void *r, int64_t b, int64_t B, int64_t n, double scale, void *c, bool wide,
                     bool complete) {
   const int64_t h = n / 2;
-  if (len == n) {
-    for (int64_t k = 0; k <= h; k++) put(c, wide, k, r[k * B] * v2_set1(scale));
+  if (p->n == n) {
+    for (int64_t k = 0; k <= h; k++) put(c, wide, k, get(r, p->wide, k * B + b) * v2_set1(scale));
   } else {
-    const v2d half = v2_set1(0.5 * scale), first = r[0] * v2_set1(scale);
+    const v2d half = v2_set1(0.5 * scale), first = get(r, p->wide, b) * v2_set1(scale);
     put(c, wide, 0, (v2d){first[0] + first[1], 0});
     put(c, wide, h, (v2d){first[0] - first[1], 0});
-    for (int64_t k = 1; k + k <= h; k++) {
-      const v2d v = r[k * B], u = conjugate(r[(h - k) * B]), even = (v + u) * half, odd = cmul(v - u, w[k]);
+    int64_t k = 1;
+    if (B == 1 && !p->wide && !wide) { /* by twos */
+      const v4f factor = v4_set1((float)(0.5 * scale)), conj = {1, -1, 1, -1};
+      for (; 2 * k + 2 < h; k += 2) {
+        const float *low = (const float *)r + 2 * k, *high = (const float *)r + 2 * (h - k);
+        const v4f v = v4_load(low), u = two(high, high - 2) * conj, even = (v + u) * factor,
+                  odd = cmul_float(turned_float(v - u, 1, -1) * factor, v4_load((const float *)p->halves + 2 * k)),
+                  last = (even - odd) * conj;
+        v4_store((float *)c + 2 * k, even + odd);
+        v4_store((float *)c + 2 * (h - k) - 2, __builtin_shufflevector(last, last, 2, 3, 0, 1));
+      }
+    }
+    for (; k + k <= h; k++) {
+      const v2d v = get(r, p->wide, k * B + b), u = conjugate(get(r, p->wide, (h - k) * B + b)), even = (v + u) * half,
+                odd = cmul(times_minus_i(v - u) * half, get(p->halves, p->wide, k));
       put(c, wide, h - k, conjugate(even) - conjugate(odd));
       put(c, wide, k, even + odd);
     }
   }
-  for (int64_t k = 1; k + k < n && complete; k++) put(c, wide, n - k, conjugate(get(c, wide, k)));
+  if (complete)
+    mirrored((char *)c + (h + 1) * (wide ? 16 : 8), (char *)c + (n - h - 1) * (wide ? 16 : 8), wide,
+             (intptr_t)(n - h - 1));
 }
 
 /* Rows of n real numbers and of h + 1 complex ones, h = n / 2, both contiguous; `stride` complex numbers from row to
@@ -296,44 +370,41 @@ static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool
   if (tl_meta) return 0;
   const int64_t h = n / 2, len = n % 2 ? n : h, rows = re->numel / n;
   const bool wide = re->dtype == TL_F64;
-  v2d *x = NULL, *y, *w = NULL;
+  void *x = NULL, *y;
   int64_t done = 0;
   int rc = -1;
-  Plan *p = plan_make(len);
-  const int64_t cap = p ? together(p, rows) : 0;
-  if (!p || !(x = buffers(p, cap, &y))) goto end;
-  if (len == h) {
-    if (!(w = tl_malloc((uint64_t)(h + 1) * sizeof *w))) goto end;
-    for (int64_t k = 0; k <= h; k++) {
-      w[k] = unit(k, n);
-      if (!to_real) w[k] = times_minus_i(w[k]) * v2_set1(0.5 * scale);
-    }
-  }
+  Plan *p = plan_take(len, wide);
+  const bool here = p && len == h && in_place(p, wide);
+  const int64_t cap = p && !here ? together(p, rows) : 1;
+  if (!p || (len == h && !with_halves(p)) || !(x = buffers(p, cap + 1, &y))) goto end;
+  const bool wide_x = p->wide;
   for (int64_t o = 0; o < rows; o += cap) {
-    const int64_t B = rows - o < cap ? rows - o : cap;
+    const int64_t count = rows - o < cap ? rows - o : cap, B = here ? 1 : padded(p, count, x);
     const int64_t next = n * tl_itemsize[re->dtype], next_half = stride * tl_itemsize[cx->dtype];
     char *a = (char *)tl_data(re) + o * next, *c = (char *)tl_data(cx) + o * next_half;
-    for (int64_t b = 0; b < B; b++)
-      if (to_real) from_half(c + b * next_half, wide, n, len, w, x + b, B);
+    void *from = here ? a : x;
+    for (int64_t b = 0; b < count; b++)
+      if (to_real) from_half(p, c + b * next_half, wide, n, from, b, B);
+      else if (here) break;
       else if (len == n)
-        for (int64_t k = 0; k < n; k++) x[k * B + b] = (v2d){get1(a + b * next, wide, k), 0};
+        for (int64_t k = 0; k < n; k++) put(x, wide_x, k * B + b, (v2d){get1(a + b * next, wide, k), 0});
       else
-        for (int64_t k = 0; k < h; k++) x[k * B + b] = get(a + b * next, wide, k);
-    const v2d *r = transform(p, x, y, B);
-    for (int64_t b = 0; b < B; b++)
-      if (!to_real) to_half(r + b, B, n, len, w, scale, c + b * next_half, wide, stride == n);
+        for (int64_t k = 0; k < h; k++) put(x, wide_x, k * B + b, get(a + b * next, wide, k));
+    const void *r = transform(p, from, y, B);
+    for (int64_t b = 0; b < count; b++)
+      if (!to_real) to_half(p, r, b, B, n, scale, c + b * next_half, wide, stride == n);
       else if (len == n)
-        for (int64_t k = 0; k < n; k++) put1(a + b * next, wide, k, r[k * B + b][1] * scale);
+        for (int64_t k = 0; k < n; k++) put1(a + b * next, wide, k, get(r, wide_x, k * B + b)[1] * scale);
+      else if (here) scaled(a, r, wide, (intptr_t)h, true, scale);
       else
-        for (int64_t k = 0; k < h; k++) put(a + b * next, wide, k, swapped(r[k * B + b]) * (v2d){scale, scale});
+        for (int64_t k = 0; k < h; k++) put(a + b * next, wide, k, swapped(get(r, wide_x, k * B + b)) * v2_set1(scale));
     if (stopped || ((done += n * B) > 1 << 18 && (done = 0, tl_check_interrupt() < 0))) goto end;
   }
   rc = 0;
 end:
   stopped = false;
   tl_free(x);
-  tl_free(w);
-  plan_free(p);
+  plan_give(p);
   return rc;
 }
 
@@ -354,9 +425,16 @@ static void complete(TlTensor *r, TlTensor *half, const int64_t *dims, int nd) {
       from += at[d] * half->strides[d];
       mirror += (turned[d] && at[d] ? r->shape[d] - at[d] : at[d]) * half->strides[d];
     }
-    for (int64_t k = 0; k < h; k++) put(tl_data(r), wide, to + k * rs, get(tl_data(half), wide, from + k * hs));
-    for (int64_t k = h; k < n; k++)
-      put(tl_data(r), wide, to + k * rs, conjugate(get(tl_data(half), wide, mirror + (n - k) * hs)));
+    if (rs == 1 && hs == 1) {
+      const int64_t size = wide ? 16 : 8;
+      char *row = (char *)tl_data(r) + to * size;
+      memcpy(row, (char *)tl_data(half) + from * size, (size_t)(h * size));
+      mirrored(row + h * size, (char *)tl_data(half) + (mirror + n - h) * size, wide, (intptr_t)(n - h));
+    } else
+      for (int64_t k = 0; k < n; k++) {
+        const v2d v = get(tl_data(half), wide, k < h ? from + k * hs : mirror + (n - k) * hs);
+        put(tl_data(r), wide, to + k * rs, k < h ? v : conjugate(v));
+      }
     for (int d = r->ndim - 1; d >= 0; d--) {
       if (d == last) continue;
       if (++at[d] < r->shape[d]) break;

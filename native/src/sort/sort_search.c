@@ -423,12 +423,13 @@ PyObject *tl_k_bincount(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   if (t->ndim == 1 && t->numel == 0) return (PyObject *)tl_zeros(TL_I64, 1, &bins);
   if (!(x = tl_contiguous_as(t, TL_I64))) return NULL;
   const int64_t *p = (const int64_t *)tl_data(x);
-  bool bad = t->ndim != 1;
-  for (int64_t i = 0; i < t->numel && !bad; i++) {
-    if (p[i] < 0) bad = true;
-    else if (p[i] >= bins) bins = p[i] < INT64_MAX ? p[i] + 1 : p[i];
+  int64_t least = 0, most = bins - 1;
+  for (intptr_t i = 0; i < (intptr_t)t->numel; i++) {
+    least = p[i] < least ? p[i] : least;
+    most = p[i] > most ? p[i] : most;
   }
-  if (bad) {
+  bins = most < INT64_MAX ? most + 1 : most;
+  if (t->ndim != 1 || least < 0) {
     PyErr_SetString(PyExc_RuntimeError, "bincount only supports 1-d non-negative integral inputs.");
     goto done;
   }
@@ -439,11 +440,14 @@ PyObject *tl_k_bincount(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   tl_dtype d = w ? TL_F64 : TL_I64;
   if (w && w->dtype == TL_F32) d = TL_F32;
   if ((w && !(wc = tl_contiguous_as(w, d))) || !(res = tl_zeros(d, 1, &bins))) goto done;
-  for (int64_t i = 0; i < t->numel; i++) {
-    if (!w) ((int64_t *)tl_data(res))[p[i]]++;
-    else if (d == TL_F32) ((float *)tl_data(res))[p[i]] += ((const float *)tl_data(wc))[i];
-    else ((double *)tl_data(res))[p[i]] += ((const double *)tl_data(wc))[i];
-  }
+  const intptr_t n = (intptr_t)t->numel;
+  void *sums = tl_data(res);
+  if (!w)
+    for (intptr_t i = 0; i < n; i++) ((int64_t *)sums)[p[i]]++;
+  else if (d == TL_F32)
+    for (intptr_t i = 0; i < n; i++) ((float *)sums)[p[i]] += ((const float *)tl_data(wc))[i];
+  else
+    for (intptr_t i = 0; i < n; i++) ((double *)sums)[p[i]] += ((const double *)tl_data(wc))[i];
 done:
   Py_XDECREF((PyObject *)x);
   Py_XDECREF((PyObject *)wc);

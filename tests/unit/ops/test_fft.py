@@ -36,12 +36,42 @@ def test_lengths(n, dtype):
             check(call(name, size), x, tol=tol)
 
 
-def test_precision():
-    """Rounded once from sums in double: next to PyTorch's result for double numbers."""
-    x = torch.randn(5040, dtype=torch.complex64)
+def error(lib, x, want):
+    got = lib.fft.fft(lib.from_numpy(x.numpy()))
+    return (torch.tensor(got.tolist(), dtype=torch.complex128) - want).abs().max()
+
+
+@pytest.mark.parametrize("n", [31, 210, 1001, 4096, 5040])
+def test_precision(n):
+    """Lengths of small primes: as near to the sums in double as PyTorch's."""
+    x = torch.randn(n, dtype=torch.complex64)
     want = torch.fft.fft(x.to(torch.complex128))
-    got = tl.fft.fft(tl.from_numpy(x.numpy()))
-    assert (torch.tensor(got.tolist(), dtype=torch.complex128) - want).abs().max() < 1e-5
+    assert error(tl, x, want) < 2.5 * error(torch, x, want)
+
+
+def test_precision_of_a_large_prime():
+    """Rounded once from sums in double."""
+    x = torch.randn(10007, dtype=torch.complex64)
+    assert error(tl, x, torch.fft.fft(x.to(torch.complex128))) < 4e-5
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 9, 33])
+@pytest.mark.parametrize("n", [1, 2, 4, 8, 12, 15, 20, 64, 270])
+def test_lines_by_twos(n, rows):
+    """Numbers of 32 bits go two lines at a time, with one left over, or alone."""
+    z = torch.randn(rows, n, dtype=torch.complex64)
+    for name in ("fft", "ifft"):
+        check(call(name), z, tol=(1e-5, 5e-5))
+        check(call(name, dim=0), z, tol=(1e-5, 5e-5))
+    check(call("rfft"), z.real.contiguous(), tol=(1e-5, 5e-5))
+    check(call("irfft", 2 * n - 2 or 1), z, tol=(1e-5, 5e-5))
+
+
+def test_more_lengths_than_are_kept():
+    for n in [8, 16, 24, 32, 40, 48, 8, 16, 37, 37, 48, 40000, 40000]:
+        for dtype in (torch.complex64, torch.complex128):
+            x = torch.randn(n, dtype=dtype)
+            same(tl.fft.fft(tl.from_numpy(x.numpy())), torch.fft.fft(x), (1e-5, 1e-3))
 
 
 @pytest.mark.parametrize("norm", [None, "backward", "forward", "ortho"])
