@@ -116,6 +116,7 @@ SMALL = {
     "shape/shape.c",
     "sort/sort.c",
     "sort/sort_search.c",
+    "sort/sort_ties.c",
 }
 
 

@@ -109,7 +109,7 @@ _IGNORED = frozenset(
     """are_deterministic_algorithms_enabled broadcast_shapes can_cast compiled_with_cxx11_abi from_dlpack
     get_default_device get_default_dtype get_deterministic_debug_mode get_float32_matmul_precision
     get_num_interop_threads get_num_threads is_deterministic_algorithms_warn_only_enabled is_inference_mode_enabled
-    is_storage is_tensor is_warn_always_enabled promote_types result_type set_default_device set_default_dtype
+    is_storage is_tensor is_warn_always_enabled promote_types set_default_device set_default_dtype
     set_default_tensor_type set_deterministic_debug_mode set_float32_matmul_precision set_flush_denormal
     set_num_interop_threads set_num_threads set_warn_always typename
     use_deterministic_algorithms""".split()

@@ -391,7 +391,16 @@ class Library:
 
 
 def define(qualname: Any, schema: Any, *, lib: Library | None = None, tags: Any = ()) -> Any:
-    """Defines the operator `qualname`, "mylib::name", with a schema "(Tensor x) -> Tensor"."""
+    """Defines the operator `qualname`, "mylib::name", with a schema "(Tensor x) -> Tensor". Of old, as a decorator:
+    define(library, "name(Tensor x) -> Tensor")."""
+    if isinstance(qualname, Library):
+        library = qualname
+
+        def register(fn: Any) -> Any:
+            library.impl(library.define(schema), fn)
+            return fn
+
+        return register
     if not isinstance(qualname, str):
         raise ValueError("define(qualname, schema): expected qualname to be instance of str, got %s" % type(qualname))
     namespace, _, name = qualname.partition("::")
@@ -411,7 +420,16 @@ def define(qualname: Any, schema: Any, *, lib: Library | None = None, tags: Any 
 
 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
-    """Gives an operator the function for devices ("cpu", "default" for all of them)."""
+    """Gives an operator the function for devices ("cpu", "default" for all of them). Of old, as a decorator:
+    impl(library, "name", "CPU"), where the last may be missing."""
+    if isinstance(qualname, Library):
+        library, name, key = qualname, types, func or ""
+
+        def register_key(fn: Any) -> Any:
+            library.impl(name, fn, key)
+            return fn
+
+        return register_key
 
     def register(fn: Any) -> Any:
         made = _custom(qualname)

@@ -11,7 +11,7 @@ from types import FunctionType, GetSetDescriptorType, MethodDescriptorType, Meth
 
 from .. import _C
 from .function_switches import DisableTorchFunctionSubclass
-from .homes import in_cpp, path
+from .homes import in_cpp, path, torch_name
 from .tensor import Tensor
 
 TYPE_CHECKING = False
@@ -37,9 +37,9 @@ _OPERATORS = {
 # these have a name of their own beside the method: x & y asks for Tensor.__and__, x.bitwise_and(y) and 1 & x do not
 _BY_SIGN = {name: "__%s__" % name for name in ("eq", "and", "or", "xor", "lshift", "rshift")}
 _IGNORED_METHODS = frozenset(
-    """as_subclass new new_empty new_empty_strided new_full new_ones new_tensor new_zeros reinforce stride
-    to_padded_tensor to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc to_sparse_csr retains_grad""".split()
-) - {"stride", "new_empty", "new_full", "new_ones", "new_zeros", "retains_grad"}
+    """as_subclass reinforce to_padded_tensor to_sparse_bsc to_sparse_bsr to_sparse_coo to_sparse_csc
+    to_sparse_csr""".split()
+)
 _SPECIAL = frozenset(
     """__len__ __bool__ __float__ __int__ __index__ __complex__ __contains__ __reversed__ __repr__ __format__ __array__
     __array_wrap__ __deepcopy__ __reduce_ex__ __setstate__ __dlpack__ __dlpack_device__ __long__ __nonzero__
@@ -63,6 +63,8 @@ def install() -> None:
         public = name[0] != "_" and name not in _IGNORED_METHODS
         if type(value) is _C.Function:  # it was asked for before, and asks already
             continue
+        if type(value) is FunctionType and torch_name(value.__module__ or "").partition(".")[0] != "torch":
+            continue  # somebody else put it there
         if isinstance(value, (FunctionType, MethodDescriptorType)):
             if public or name in _SPECIAL:
                 setattr(Tensor, name, _C.Function(value))

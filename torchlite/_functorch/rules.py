@@ -238,9 +238,10 @@ def _write(call: Call, found: Any, value: Any) -> None:
     """The op on the values of all examples."""
     version = value._version
     if found is None:
-        if not call.ov.inplace:  # in place only
+        functional = _functional(call.ov)
+        if not call.ov.inplace or functional is call.ov:  # in place only
             raise NoRule(call.name)
-        value.copy_(call.full(run(_functional(call.ov), call.args, call.level)))
+        value.copy_(call.full(run(functional, call.args, call.level)))
         return
     result = found(call)
     if isinstance(result, _C.TensorBase) and result is not value and value._version == version:

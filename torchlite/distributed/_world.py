@@ -29,9 +29,21 @@ class ProcessGroup:
 
 
 class Work:
-    """A collective that is done."""
+    """A collective that is done; `tensors` is what it has filled."""
 
     __module__ = "torch.distributed"
+
+    def __init__(self, *tensors: Any) -> None:
+        self._tensors = list(tensors)
+
+    def result(self) -> list[Any]:
+        return self._tensors
+
+    def get_future(self) -> Any:
+        """A torch.futures.Future that has the tensors."""
+        future = torch.futures.Future()
+        future.set_result(self._tensors)
+        return future
 
     def wait(self, timeout: Any = None) -> bool:
         return True
@@ -124,8 +136,8 @@ def get_backend(group: Any = None) -> str:
     return _group(group)._backend
 
 
-def _done(async_op: bool) -> Work | None:
-    return Work() if async_op else None
+def _done(async_op: bool, *tensors: Any) -> Work | None:
+    return Work(*tensors) if async_op else None
 
 
 def _only(rank: Any) -> None:
@@ -142,7 +154,7 @@ def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, t
 def all_reduce(tensor: Any, op: Any = 0, group: Any = None, async_op: bool = False) -> Work | None:
     """Any reduction of one tensor is the tensor."""
     _group(group)
-    return _done(async_op)
+    return _done(async_op, tensor)
 
 
 def reduce(
@@ -173,7 +185,7 @@ def _one(tensors: Any, what: str) -> Any:
 def all_gather(tensor_list: Any, tensor: Any, group: Any = None, async_op: bool = False) -> Work | None:
     _group(group)
     _write(_one(tensor_list, "all_gather"), tensor)
-    return _done(async_op)
+    return _done(async_op, *tensor_list)
 
 
 def all_gather_into_tensor(
@@ -181,7 +193,7 @@ def all_gather_into_tensor(
 ) -> Work | None:
     _group(group)
     _write(output_tensor, input_tensor)
-    return _done(async_op)
+    return _done(async_op, output_tensor)
 
 
 def gather(
@@ -215,7 +227,7 @@ def scatter(
 def reduce_scatter(output: Any, input_list: Any, op: Any = 0, group: Any = None, async_op: bool = False) -> Work | None:
     _group(group)
     _write(output, _one(input_list, "reduce_scatter"))
-    return _done(async_op)
+    return _done(async_op, output)
 
 
 def reduce_scatter_tensor(

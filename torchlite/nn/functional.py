@@ -307,6 +307,7 @@ _UPSAMPLE = {
     ("bilinear", 2): "upsample_bilinear2d",
     ("trilinear", 3): "upsample_trilinear3d",
     ("bicubic", 2): "upsample_bicubic2d",
+    ("lanczos", 2): "_upsample_lanczos2d_aa",
 }
 _WORDS = {1: "linear", 2: "bilinear", 3: "trilinear"}
 
@@ -322,7 +323,8 @@ def interpolate(
 ) -> Tensor:
     """Resizes the spatial dimensions of (N, C, d...) to `size` or by `scale_factor`.
 
-    mode: "nearest", "linear" (3D input), "bilinear", "bicubic" (4D), "trilinear" (5D), "area", "nearest-exact".
+    mode: "nearest", "linear" (3D input), "bilinear", "bicubic", "lanczos" (4D), "trilinear" (5D), "area",
+    "nearest-exact".
     """
     if mode in ("nearest", "area", "nearest-exact"):
         if align_corners is not None:
@@ -383,6 +385,10 @@ def interpolate(
         return _F[f"adaptive_avg_pool{dim}d"](input, output_size)
     name = _UPSAMPLE.get((mode, dim))
     if name is not None:
+        if mode == "lanczos" and (align_corners or not antialias):
+            raise ValueError(
+                "Lanczos mode %s" % ("does not support align_corners=True" if align_corners else "requires antialias=True")
+            )
         if antialias:
             return _op[f"_upsample_{mode}2d_aa"](input, output_size, align_corners, scale_factors)
         if mode in ("nearest", "nearest-exact"):

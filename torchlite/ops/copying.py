@@ -261,7 +261,7 @@ def zero_(self):
 
 def _fill_diagonal_grad(c, g):
     """Laid out as self."""
-    whole = torch.empty_strided(c.self_shape, c.self_strides, dtype=g.dtype, device=g.device)
+    whole = g.new_empty_strided(c.self_shape, c.self_strides)
     return whole.copy_(g).fill_diagonal_(0, c.wrap)
 
 

@@ -4,6 +4,8 @@ Trees as JSON are in _pytree_json.py."""
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from typing import Any
 
+from .. import Size
+
 NodeDef = namedtuple("NodeDef", "type flatten_fn unflatten_fn flatten_with_keys_fn")
 SUPPORTED_NODES: dict[type, NodeDef] = {}
 BUILTIN_TYPES = frozenset({tuple, list, dict, namedtuple, OrderedDict, defaultdict, deque})
@@ -370,6 +372,7 @@ def _namedtuple_unflatten(values, context):
 
 for _kind, _name, *_functions in (
     (tuple, "builtins.tuple", _tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys),
+    (Size, "torch.Size", _tuple_flatten, _tuple_unflatten, _tuple_flatten_with_keys),
     (list, "builtins.list", _list_flatten, _list_unflatten, _list_flatten_with_keys),
     (dict, "builtins.dict", _dict_flatten, _dict_unflatten, _dict_flatten_with_keys),
     (

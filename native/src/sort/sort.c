@@ -58,28 +58,17 @@ static int dim_of(PyObject *o, const TlTensor *t, int *dim) {
   return tl_wrap_dim(at, t->ndim, dim);
 }
 
-/* the first m positions of each row in order; top: only those m are wanted */
-static TlTensor *order(Rows *w, TlTensor *t, int dim, int64_t m, bool descending, bool top) {
-  int64_t shape[TL_MAX_DIMS];
-  memcpy(shape, t->shape, t->ndim * sizeof *shape);
-  if (t->ndim) shape[dim] = m;
-  TlTensor *index = tl_empty(TL_I64, t->ndim, shape);
+/* the positions of each row in order */
+static TlTensor *order(Rows *w, TlTensor *t, bool descending) {
+  TlTensor *index = tl_empty(TL_I64, t->ndim, t->shape);
   if (!index) return NULL;
   int64_t *at = (int64_t *)tl_data(index), inner = w->ax.inner;
   int64_t n = w->ax.n;
   for (int64_t o = 0; o < w->ax.outer && index->numel && !tl_meta; o++)
     for (int64_t j = 0; j < inner; j++) {
       tl_row_load(&w->row, w->loop, rows_at(w, o, j), inner, descending);
-      if (top && m < n / 4 && n > 64) {
-        TlRow r = w->row;
-        if (r.wide) tl_select64(r.items, n, m);
-        else tl_select32(r.items, n, m);
-        r.n = m;
-        tl_row_sort(&r);
-      } else {
-        tl_row_sort(&w->row);
-      }
-      for (int64_t i = 0; i < m; i++) at[(o * m + i) * inner + j] = tl_row_at(&w->row, i);
+      tl_row_sort(&w->row);
+      for (int64_t i = 0; i < n; i++) at[(o * n + i) * inner + j] = tl_row_at(&w->row, i);
       if (n > 4096 && tl_check_interrupt() < 0) {
         Py_DECREF((PyObject *)index);
         return NULL;
@@ -101,7 +90,7 @@ static PyObject *k_sort(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     return NULL;
   }
   if (dim_of(a[0], t, &dim) < 0 || rows_open(&w, t, dim) < 0) goto done;
-  index = order(&w, t, dim, w.ax.n, PyObject_IsTrue(a[1]), false);
+  index = order(&w, t, PyObject_IsTrue(a[1]));
   if (index && !(k->id & ONLY_INDICES)) values = take_values(&w, index, w.ax.n, t->dtype);
 done:
   rows_close(&w);
@@ -109,31 +98,20 @@ done:
   return k->id & ONLY_INDICES ? (PyObject *)index : tl_pack2(tl_preserved(values, t), index);
 }
 
-/* topk's search for few among many: keep a bounded set of candidates below a falling limit */
-static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest) {
-  if (tl_meta || w->row.wide || w->ax.n < 128 || m > w->ax.n / 16) return order(w, t, dim, m, largest, true);
-  int64_t shape[TL_MAX_DIMS], n = w->ax.n, inner = w->ax.inner, cap = 2 * m + 16;
-  memcpy(shape, t->shape, t->ndim * sizeof *shape);
-  shape[dim] = m;
-  TlTensor *index = tl_empty(TL_I64, t->ndim, shape);
-  if (!index || !m) return index;
-  int64_t *at = (int64_t *)tl_data(index);
+/* The first m of a row of narrow keys, few among many, in order: a heap, whose last limits what may come in. */
+static void top_few(Rows *w, const char *p, int64_t m, bool largest) {
+  const int64_t n = w->ax.n, inner = w->ax.inner;
+  const uint32_t flip = largest ? UINT32_MAX : 0;
   TlItem32 *c = w->row.items;
-  uint32_t flip = largest ? UINT32_MAX : 0;
-  for (int64_t o = 0; o < w->ax.outer; o++)
-    for (int64_t j = 0; j < inner; j++) {
-      const char *p = rows_at(w, o, j);
-      uint64_t limit = UINT64_MAX;
-      v4f e4 = {0};
-      int64_t have = 0;
+  v4f e4 = {0};
 /* contiguous floats: blocks that hold nothing beyond the limit are skipped */
 #define SKIP_float \
-  if (inner == 1 && limit != UINT64_MAX) \
+  if (inner == 1 && i >= m) \
     while (i + 16 <= n) { \
       const float *b = (const float *)p + i; \
       v4f x0 = v4_load(b), x1 = v4_load(b + 4), x2 = v4_load(b + 8), x3 = v4_load(b + 12); \
       v4i any = largest ? ~(v4i)((x0 <= e4) & (x1 <= e4) & (x2 <= e4) & (x3 <= e4)) \
-                        : (v4i)((x0 < e4) | (x1 < e4) | (x2 < e4) | (x3 < e4)); \
+                        : ~(v4i)((x0 >= e4) & (x1 >= e4) & (x2 >= e4) & (x3 >= e4)); /* also where one is NaN */ \
       if (any[0] | any[1] | any[2] | any[3]) break; \
       i += 16; \
     } \
@@ -142,24 +120,58 @@ static TlTensor *top_few(Rows *w, TlTensor *t, int dim, int64_t m, bool largest)
 #define SCAN_ROW(T, KEY) \
   for (int64_t i = 0; i < n; i++) { \
     if ((i & 15) == 0) { SKIP_##T } \
-    uint64_t item = (uint64_t)(KEY(((const T *)p)[i * inner]) ^ flip) << 32 | (uint32_t)i; \
-    if (item >= limit) continue; \
-    c[have++] = item; \
-    if (have == cap) { \
-      tl_select32(c, have, m); \
-      have = m; \
-      limit = c[0]; \
-      for (int64_t q = 1; q < m; q++) if (c[q] > limit) limit = c[q]; \
-      e4 = v4_set1((float)((const T *)p)[(int64_t)(uint32_t)limit * inner]); \
+    const TlItem32 item = (uint64_t)(KEY(((const T *)p)[i * inner]) ^ flip) << 32 | (uint32_t)i; \
+    if (i < m) { \
+      c[i] = item; \
+      if (i < m - 1) continue; \
+      tl_ties_heap32(c, m); \
+    } else if (item >> 32 < c[0] >> 32) { \
+      tl_ties_replace_top32(c, m, item); \
+    } else { \
+      continue; \
     } \
+    e4 = v4_set1((float)((const T *)p)[(int64_t)(uint32_t)c[0] * inner]); \
   }
-      if (w->loop == TL_F32) {
-        SCAN_ROW(float, tl_key_f32)
-      } else {
-        SCAN_ROW(int32_t, tl_key_i32)
+  if (w->loop == TL_F32) {
+    SCAN_ROW(float, tl_key_f32)
+  } else {
+    SCAN_ROW(int32_t, tl_key_i32)
+  }
+  tl_ties_sort_heap32(c, m);
+}
+
+/* The first m positions of each row, ties among them as PyTorch has them. */
+static TlTensor *top(Rows *w, TlTensor *t, int dim, int64_t m, bool largest, bool sorted) {
+  int64_t shape[TL_MAX_DIMS];
+  memcpy(shape, t->shape, t->ndim * sizeof *shape);
+  if (t->ndim) shape[dim] = m;
+  TlTensor *index = tl_empty(TL_I64, t->ndim, shape);
+  if (!index || tl_meta || !index->numel) return index;
+  int64_t *at = (int64_t *)tl_data(index), n = w->ax.n, inner = w->ax.inner;
+  const bool few = m <= n / 64;
+  TlRow *r = &w->row;
+  for (int64_t o = 0; o < w->ax.outer; o++)
+    for (int64_t j = 0; j < inner; j++) {
+      const char *p = rows_at(w, o, j);
+      if (few && !r->wide) top_few(w, p, m, largest);
+      else {
+        tl_row_load(r, w->loop, p, inner, largest);
+        if (few) {
+          tl_ties_first64(r->items, n, m);
+          tl_ties_sort_heap64(r->items, m);
+        } else if (r->wide) {
+          tl_ties_nth64(r->items, n, m - 1);
+          if (sorted) tl_ties_sort64(r->items, m - 1);
+        } else {
+          tl_ties_nth32(r->items, n, m - 1);
+          if (sorted) tl_ties_sort32(r->items, m - 1);
+        }
       }
-      tl_sort32(c, w->row.tmp, have);
-      for (int64_t i = 0; i < m; i++) at[(o * m + i) * inner + j] = (int64_t)(uint32_t)c[i];
+      for (int64_t i = 0; i < m; i++) at[(o * m + i) * inner + j] = tl_row_at(r, i);
+      if (n > 4096 && tl_check_interrupt() < 0) {
+        Py_DECREF((PyObject *)index);
+        return NULL;
+      }
     }
   return index;
 }
@@ -183,7 +195,7 @@ static PyObject *k_topk(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   }
   if (!t->ndim) m = 1;
   if (rows_open(&w, t, dim) < 0) goto done;
-  index = top_few(&w, t, dim, m, PyObject_IsTrue(args[3]));
+  index = top(&w, t, dim, m, PyObject_IsTrue(args[3]), PyObject_IsTrue(args[4]));
   if (index) values = take_values(&w, index, m, t->dtype);
 done:
   rows_close(&w);
@@ -196,46 +208,6 @@ static bool row_nan(const Rows *w, const char *p, int64_t i) {
   if (w->loop == TL_F32) return isnan(((const float *)p)[q]);
   return w->loop == TL_F64 && isnan(((const double *)p)[q]);
 }
-
-/* Quicksort by median of three, with an insertion sort for runs of 16. PyTorch's mode() shows the order in which the
- * C++ library leaves equal values, so this sorts as that does. Where splits are too uneven, SORT takes over. */
-#define TIE_SORT(NAME, T, KEY, SORT) \
-  static void NAME(T *a, T *tmp, int64_t n, int depth) { \
-    const int64_t whole = n; \
-    const bool outer = depth < 0; \
-    for (int64_t i = outer ? n : 0; i > 0; i /= 2) depth += 2; \
-    while (n > 16) { \
-      if (depth-- <= 0) { SORT(a, tmp, n); break; } \
-      int64_t b = n / 2, c = n - 1, lo = 1, hi = n; \
-      const bool rises = KEY(1) < KEY(b); \
-      const int64_t small = rises ? 1 : b, large = rises ? b : 1; \
-      int64_t m = KEY(small) < KEY(c) ? c : small; /* the median of three */ \
-      if (KEY(large) < KEY(c)) m = large; \
-      T t = a[m]; a[m] = a[0]; a[0] = t; \
-      for (;; lo++) { \
-        while (KEY(lo) < KEY(0)) lo++; \
-        do hi--; while (KEY(0) < KEY(hi)); \
-        if (lo >= hi) break; \
-        t = a[lo]; a[lo] = a[hi]; a[hi] = t; \
-      } \
-      NAME(a + lo, tmp, n - lo, depth < 0 ? 0 : depth); \
-      n = lo; \
-    } \
-    for (int64_t i = 1; outer && i < whole; i++) { \
-      T t = a[i]; \
-      int64_t j = i; \
-      for (; j > 0; j--) { \
-        a[j] = t; \
-        if (!(KEY(j) < KEY(j - 1))) break; \
-        a[j] = a[j - 1]; \
-      } \
-      a[j] = t; \
-    } \
-  }
-#define KEY32(i) (a[i] >> 32)
-#define KEY64(i) (a[i].key)
-TIE_SORT(tie_sort32, TlItem32, KEY32, tl_sort32)
-TIE_SORT(tie_sort64, TlItem64, KEY64, tl_sort64)
 
 enum { KTH, MEDIAN, NANMEDIAN, MODE };
 #define TL_FEW 16
@@ -321,8 +293,8 @@ static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
         }
       return at;
     }
-    if (r->wide) tie_sort64(r->items, r->tmp, n, -1);
-    else tie_sort32(r->items, r->tmp, n, -1);
+    if (r->wide) tl_ties_sort64(r->items, n);
+    else tl_ties_sort32(r->items, n);
     for (int64_t i = 0, j; i < n; i = j) {
       for (j = i + 1; j < n && tl_row_key(r, j) == tl_row_key(r, i) && !row_nan(w, p, tl_row_at(r, i)); j++) {}
       if (j - i > best) {

@@ -37,6 +37,17 @@ void tl_sort64(TlItem64 *a, TlItem64 *tmp, int64_t n);
 void tl_select32(TlItem32 *a, int64_t n, int64_t k);
 void tl_select64(TlItem64 *a, int64_t n, int64_t k);
 
+/* Equal keys in the order of the C++ library; see ties.h. first: a heap of the first k of n; nth: quickselect */
+#define TL_TIES(N) \
+  void tl_ties_heap##N(TlItem##N *a, int64_t n); \
+  void tl_ties_replace_top##N(TlItem##N *a, int64_t n, TlItem##N item); \
+  void tl_ties_sort_heap##N(TlItem##N *a, int64_t n); \
+  void tl_ties_first##N(TlItem##N *a, int64_t n, int64_t k); \
+  void tl_ties_nth##N(TlItem##N *a, int64_t n, int64_t k); \
+  void tl_ties_sort##N(TlItem##N *a, int64_t n);
+TL_TIES(32)
+TL_TIES(64)
+
 /* Keys of one row: n elements of loop dtype d (I32, I64, F32, F64), `step` apart. Returns what tl_row_at understands.
  */
 typedef struct {

@@ -47,6 +47,7 @@ FUNCTIONS = {
     "softmax": lambda lib, W, b, x: (lib.nn.functional.softmax(x @ W, -1) * b).sum(),
     "logsumexp": lambda lib, W, b, x: lib.logsumexp(W * x + b, 0).pow(2).sum(),
     "in place": in_place,
+    "in place only": lambda lib, W, b, x: ((W * x[0]).fill_diagonal_(2.0) * x).pow(3).sum(),
     "index": indexed,
     "cat": lambda lib, W, b, x: lib.cat([x, b * x.flip(0)]).cumsum(0).sin().sum(),
     "where": lambda lib, W, b, x: lib.where(x > 0, x * b, x @ W).pow(3).sum(),

@@ -73,6 +73,10 @@ from torch.fx.experimental.proxy_tensor import make_fx;
     [make_fx(c)(torch.ones(2)).code for c in (lambda x: f(x, 1), lambda x: f(x, 2), lambda x: f(x, 1, [3.]),
     lambda x: f(x, m='b'), lambda x: f(x, 1, [1., 2.], t=x))]
 L.define(name+'m', '(Tensor a) -> asdf')
+lib.define("old(Tensor(a!) x) -> ()"); L.impl(lib, "old", "CPU")(lambda x: x.add_(1) and None); a = torch.ones(2);
+    ops.old(a), a
+lib.define("old(Tensor x) -> Tensor"); f = L.impl(lib, "old")(lambda x: x + 1); ops.old(torch.ones(2)), f(1)
+f = L.define(lib, "old(Tensor x) -> Tensor")(lambda x: x + 1); ops.old(torch.ones(2)), f(1)
 L.define(name+'m', '(asdf a) -> Tensor')
 L.define(name+'m', '(int64_t a) -> Tensor')
 L.define(name+'m', '(double a) -> Tensor')

@@ -217,3 +217,34 @@ c = copy.deepcopy(t)
 """
         + line
     )
+
+
+@cases("""
+x.as_subclass(A).mine(x.as_subclass(B))
+type(torch.Tensor.mine).__name__, type(torch.Tensor.__dict__["mine"]).__name__
+type(x.as_subclass(A).new_tensor([1.])).__name__
+s.new_tensor([1.]), S.log
+s.new([1.]), S.log
+torch.result_type(s, 1), S.log
+torch.result_type(1, s), S.log
+torch.can_cast(torch.int, torch.float), S.log
+""")
+def test_what_others_put_on_tensors_is_theirs(line):
+    alike(
+        """
+torch.Tensor.mine = lambda self, other: "plain"
+class A(torch.Tensor):
+    pass
+class B(torch.Tensor):
+    pass
+class S(torch.Tensor):
+    log = []
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        S.log.append((func.__name__, len(args), kwargs))
+        return 7
+x = torch.ones(2)
+s = x.as_subclass(S)
+"""
+        + line
+    )

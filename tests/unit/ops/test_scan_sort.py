@@ -43,7 +43,7 @@ def test_sorting(dtype, seed):
     compare(lambda m, a: m.argsort(a, stable=True, dim=d, descending=down), x)
     if dtype != "bool":
         k = rng.randint(0, min(n, 6))
-        compare(lambda m, a: m.topk(a, k, d, down)[0], x)
+        compare(lambda m, a: m.topk(a, k, d, down), x)
         v, i = ours(x).topk(min(n, 4), d, down)
         if x.dim():
             same(v, torch.gather(x, d, torch.tensor(i.tolist(), dtype=torch.int64).reshape(tuple(i.shape))))
@@ -52,6 +52,38 @@ def test_sorting(dtype, seed):
     compare(lambda m, a: m.unique(a, dim=d, return_inverse=True, return_counts=True), clean)
     compare(lambda m, a: m.unique_consecutive(a, return_inverse=True, return_counts=True), clean)
     compare(lambda m, a: a.unique_consecutive(dim=d, return_counts=True), clean)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bfloat16", "uint8"])
+@pytest.mark.parametrize("n", [1, 3, 5, 17, 40, 129, 300, 1000, 5000])
+def test_topk_among_equal_values(n, dtype):
+    """Which of them it takes, and in which order, is the order of the C++ library."""
+    torch.manual_seed(n)
+    for high in (2, 7, 100):
+        x = torch.randint(0, high, (3, n)).to(getattr(torch, dtype))
+        if dtype.startswith("float") and n > 3:
+            x[:, 2], x[1, 0] = float("nan"), -0.0
+        for k in sorted({1, 2, min(n, 16), n // 64 or 1, n // 3 + 1, n}):
+            if k > n:
+                continue
+            for largest in (True, False):
+                for ordered in (True, False):
+                    compare(lambda m, a: m.topk(a, k, 1, largest, ordered), x)
+                compare(lambda m, a: m.topk(a.t(), k, 0, largest), x)
+
+
+def test_topk_where_quicksort_gives_up():
+    """Rows whose medians of three split badly: a heap takes over."""
+    n = 3000
+    organ = torch.cat([torch.arange(n // 2), torch.arange(n // 2).flip(0)]).float()
+    worst = torch.zeros(n)
+    for i in range(1, n // 2 + 1):  # the sequence on which it is quadratic
+        worst[i - 1] = i if i % 2 else n // 2 + i - 1
+        worst[n // 2 + i - 1] = 2 * i
+    for x in (organ, worst, organ.double(), worst.double()):
+        for k in (100, 1500, 2999):
+            compare(lambda m, a: m.topk(a, k), x)
+            compare(lambda m, a: m.topk(a, k, largest=False), x)
 
 
 @pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "float16"])

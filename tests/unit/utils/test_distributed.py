@@ -30,6 +30,9 @@ def test_collectives_are_copies(world):
     x, y, z = torch.tensor([1.0, 2.0]), torch.zeros(2), torch.zeros(2)
     assert dist.all_reduce(x, op=dist.ReduceOp.SUM) is None and dist.broadcast(x, 0) is None
     assert dist.all_reduce(x, async_op=True).wait() is True and x.tolist() == [1, 2]
+    work = dist.all_gather([y], x, async_op=True)
+    assert work.get_future().then(lambda f: [t.tolist() for t in f.value()]).wait() == [[1, 2]]
+    assert work.result()[0] is y and work.is_completed()
     dist.all_gather([y], x)
     dist.all_gather_into_tensor(z, x)
     assert y.tolist() == z.tolist() == [1, 2]

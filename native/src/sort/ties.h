@@ -1,0 +1,115 @@
+/* ties.h: the orders in which the C++ library leaves equal values, since PyTorch's topk and mode show them: quicksort
+ * by median of three, quickselect, and heaps. Included once for each kind of ITEM; smaller keys come first. */
+
+static int64_t NAME(partition)(ITEM *a, int64_t n) { /* returns where the second part begins */
+  int64_t b = n / 2, c = n - 1, lo = 1, hi = n;
+  const bool rises = KEY(a[1]) < KEY(a[b]);
+  const int64_t small = rises ? 1 : b, large = rises ? b : 1;
+  int64_t m = KEY(a[small]) < KEY(a[c]) ? c : small; /* the median of three */
+  if (KEY(a[large]) < KEY(a[c])) m = large;
+  ITEM t = a[m];
+  a[m] = a[0];
+  a[0] = t;
+  for (;; lo++) {
+    while (KEY(a[lo]) < KEY(a[0])) lo++;
+    do hi--;
+    while (KEY(a[0]) < KEY(a[hi]));
+    if (lo >= hi) return lo;
+    t = a[lo];
+    a[lo] = a[hi];
+    a[hi] = t;
+  }
+}
+
+static void NAME(insertion)(ITEM *a, int64_t n) {
+  for (int64_t i = 1; i < n; i++) {
+    const ITEM t = a[i];
+    int64_t j = i;
+    for (; j > 0 && KEY(t) < KEY(a[j - 1]); j--) a[j] = a[j - 1];
+    a[j] = t;
+  }
+}
+
+/* A heap with the last of the order at a[0]; `item` takes a place from which it sinks, then rises. */
+static void NAME(sift)(ITEM *a, int64_t n, int64_t at, ITEM item) {
+  const int64_t top = at;
+  int64_t next = 2 * at + 2;
+  for (; next <= n; next = 2 * at + 2) {
+    if (next == n || KEY(a[next]) < KEY(a[next - 1])) next--;
+    a[at] = a[next];
+    at = next;
+  }
+  for (int64_t up = (at - 1) / 2; at > top && KEY(a[up]) < KEY(item); up = (at - 1) / 2) {
+    a[at] = a[up];
+    at = up;
+  }
+  a[at] = item;
+}
+
+void PUBLIC(heap)(ITEM *a, int64_t n) {
+  for (int64_t i = (n - 2) / 2; i >= 0 && n > 1; i--) NAME(sift)(a, n, i, a[i]);
+}
+
+void PUBLIC(replace_top)(ITEM *a, int64_t n, ITEM item) { NAME(sift)(a, n, 0, item); }
+
+void PUBLIC(sort_heap)(ITEM *a, int64_t n) {
+  while (n-- > 1) {
+    const ITEM last = a[n];
+    a[n] = a[0];
+    NAME(sift)(a, n, 0, last);
+  }
+}
+
+/* the heap of the first k of n */
+void PUBLIC(first)(ITEM *a, int64_t n, int64_t k) {
+  PUBLIC(heap)(a, k);
+  for (int64_t i = k; i < n; i++)
+    if (KEY(a[i]) < KEY(a[0])) {
+      const ITEM item = a[i];
+      a[i] = a[0];
+      NAME(sift)(a, k, 0, item);
+    }
+}
+
+/* what is k-th in order is at a[k], and nothing before it comes after it */
+void PUBLIC(nth)(ITEM *a, int64_t n, int64_t k) {
+  for (int depth = levels(n); n > 3; depth--) {
+    if (depth == 0) {
+      PUBLIC(first)(a, n, k + 1);
+      const ITEM t = a[0];
+      a[0] = a[k];
+      a[k] = t;
+      return;
+    }
+    const int64_t cut = NAME(partition)(a, n);
+    if (cut <= k) {
+      a += cut;
+      n -= cut;
+      k -= cut;
+    } else n = cut;
+  }
+  NAME(insertion)(a, n);
+}
+
+static void NAME(quick)(ITEM *a, int64_t n, int depth) {
+  while (n > 16) {
+    if (depth-- == 0) {
+      PUBLIC(heap)(a, n);
+      PUBLIC(sort_heap)(a, n);
+      return;
+    }
+    const int64_t cut = NAME(partition)(a, n);
+    NAME(quick)(a + cut, n - cut, depth);
+    n = cut;
+  }
+}
+
+void PUBLIC(sort)(ITEM *a, int64_t n) {
+  NAME(quick)(a, n, levels(n));
+  NAME(insertion)(a, n);
+}
+
+#undef ITEM
+#undef KEY
+#undef NAME
+#undef PUBLIC
