@@ -34,7 +34,15 @@ def assert_close(
             "Both 'rtol' and 'atol' must be either specified or omitted, but got no %s."
             % ("rtol" if rtol is None else "atol")
         )
-    options = dict(rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=check_dtype, check_stride=check_stride)
+    options = dict(
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        check_device=check_device,
+        check_dtype=check_dtype,
+        check_layout=check_layout,
+        check_stride=check_stride,
+    )
     found = None
     for a, e, place in list(_pairs(actual, expected, (), msg)):
         found = found or _difference(a, e, **options)
@@ -83,7 +91,7 @@ def _pairs(a, e, place, msg):
         yield a, e, place
 
 
-def _difference(a, e, rtol, atol, equal_nan, check_dtype, check_stride):
+def _difference(a, e, rtol, atol, equal_nan, check_device, check_dtype, check_layout, check_stride):
     """What differs, in PyTorch's words, or None."""
     if a is None or e is None:
         return None if a is e else "None mismatch: %s is not %s" % (a, e)
@@ -102,15 +110,43 @@ def _difference(a, e, rtol, atol, equal_nan, check_dtype, check_stride):
     a, e = torch.as_tensor(a), torch.as_tensor(e)
     if a.shape != e.shape:
         return "The values for attribute 'shape' do not match: %s != %s." % (a.shape, e.shape)
-    if check_dtype and a.dtype is not e.dtype:
-        return "The values for attribute 'dtype' do not match: %s != %s." % (a.dtype, e.dtype)
-    if check_stride and a.stride() != e.stride():
-        return "The values for attribute 'stride()' do not match: %s != %s." % (a.stride(), e.stride())
+    strided = a.layout is torch.strided
+    for name, asked in (
+        ("layout", check_layout),
+        ("stride()", check_stride and strided and e.layout is a.layout),
+        ("device", check_device),
+        ("dtype", check_dtype),
+    ):
+        if asked:
+            values = [t.stride() if name == "stride()" else getattr(t, name) for t in (a, e)]
+            if values[0] != values[1]:
+                return "The values for attribute '%s' do not match: %s != %s." % (name, *values)
+    if a.layout is not e.layout:
+        a, e = a.to_dense(), e.to_dense()
+        strided = True
+    e = e.to(a.device)
     if rtol is None:
         limits = [_TOLERANCES.get(str(t.dtype)[6:], (0.0, 0.0)) for t in (a, e)]
         rtol, atol = (max(t) for t in zip(*limits))
     dtype = torch.promote_types(a.dtype, e.dtype)
-    return _tensor_difference(a.detach().to(dtype), e.detach().to(dtype), rtol, atol, equal_nan)
+    a, e = a.detach().to(dtype), e.detach().to(dtype)
+    limits = rtol, atol, equal_nan
+    return _tensor_difference(a, e, *limits) if strided else _sparse_difference(a, e, *limits)
+
+
+def _sparse_difference(a, e, *limits):
+    kind = str(a.layout).rpartition("_")[2].upper()
+    parts = {"COO": ("indices",), "CSR": ("crow_indices", "col_indices"), "BSR": ("crow_indices", "col_indices")}
+    if a._nnz() != e._nnz():
+        counts = (kind, a._nnz(), e._nnz())
+        return "The number of specified values in sparse %s tensors does not match: %d != %d" % counts
+    for name in (*parts.get(kind, ("ccol_indices", "row_indices")), "values"):
+        read = "_" + name if kind == "COO" else name
+        allowed = limits if name == "values" else (0.0, 0.0, False)
+        found = _tensor_difference(getattr(a, read)(), getattr(e, read)(), *allowed)
+        if found:
+            return found.replace("Tensor-likes", "Sparse %s %s" % (kind, name), 1)
+    return None
 
 
 def _allowed(limit, exact):

@@ -1,5 +1,6 @@
 """torch.testing.assert_close: what it refuses, and its words."""
 
+import pytest
 from alike import alike, cases
 
 
@@ -46,3 +47,31 @@ close(torch.zeros(0), torch.zeros(0))
 """)
 def test_differences(line):
     alike("close = torch.testing.assert_close; " + line)
+
+
+_SPARSE = """
+close = torch.testing.assert_close
+a = torch.eye(3)
+b, c = a.clone(), a.clone()
+b[0, 0], c[0, 1] = 1.5, 1
+S = [t.%s() for t in (a, b, c)]
+"""
+
+
+@pytest.mark.parametrize("made", ["to_sparse", "to_sparse_csr", "to_sparse_csc"])
+@cases("""
+close(S[0], S[0])
+close(S[0], S[1])
+close(S[0], S[2])
+close(a, S[0])
+close(S[0], a)
+close(S[0], a, check_layout=False)
+close(a, S[1], check_layout=False)
+close(S[0].double(), S[0])
+close(S[0].double(), S[0], check_dtype=False)
+close([S[0]], [S[1]])
+close(S[0], S[0], check_stride=True)
+close(torch.ones(2, device="meta"), torch.ones(2))
+""")
+def test_layouts(made, line):
+    alike(_SPARSE % made + line)
