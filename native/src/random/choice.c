@@ -1,5 +1,6 @@
 /* choice.c: randperm and multinomial. */
 #include "random/draws.h"
+#include "sort/sort.h"
 #include "core/errors.h"
 #include <math.h>
 
@@ -49,63 +50,46 @@ PyObject *tl_k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na, Tl
   return (PyObject *)r;
 }
 
-static int check_weights(const TlTensor *w, int64_t rows, int64_t cols) { /* contiguous double */
-  const double *v = (const double *)tl_data(w);
-  for (int64_t i = 0; i < rows * cols; i++) {
-    if (v[i] >= 0 && v[i] < HUGE_VAL) continue;
-    PyErr_SetString(PyExc_RuntimeError, "probability tensor contains either `inf`, `nan` or element < 0");
-    return -1;
+#define ROWS_OF(T, INFINITE) \
+  /* what is wrong with rows of weights, or NULL */ \
+  static const char *wrong_##T(const T *v, intptr_t rows, intptr_t cols) { \
+    bool outside = false, empty = false; \
+    for (intptr_t r = 0; r < rows; r++) { \
+      bool some = false; \
+      for (intptr_t c = 0; c < cols; c++) { \
+        const T x = v[r * cols + c]; \
+        outside |= !(x >= 0) | !(x < INFINITE); \
+        some |= x > 0; \
+      } \
+      empty |= !some; \
+    } \
+    if (outside) return "probability tensor contains either `inf`, `nan` or element < 0"; \
+    return empty ? "invalid multinomial distribution (sum of probabilities <= 0)" : NULL; \
+  } \
+  static void divide_##T(const T *v, T *by, intptr_t n) { \
+    for (intptr_t i = 0; i < n; i++) by[i] = v[i] / by[i]; \
   }
-  for (int64_t r = 0; r < rows; r++) {
-    double s = 0;
-    for (int64_t c = 0; c < cols; c++) s += v[r * cols + c];
-    if (s > 0) continue;
-    PyErr_SetString(PyExc_RuntimeError, "invalid multinomial distribution (sum of probabilities <= 0)");
-    return -1;
-  }
-  return 0;
-}
+ROWS_OF(float, HUGE_VALF)
+ROWS_OF(double, HUGE_VAL)
 
-/* o: the columns of the m largest ratios weight / Exp(1) of each row of v; ties keep their order */
-static int largest_ratios(const TlTensor *self, TlGenerator *g, const double *v, int64_t rows, int64_t cols, int64_t m,
-                          int64_t *o) {
-  const tl_dtype d = self->dtype;
-  TlTensor *q = NULL;
-  int rc = -1;
+/* The columns of the m largest ratios weight / Exp(1) of each row; w: the weights, contiguous, as they are computed. */
+static TlTensor *largest_ratios(TlTensor *self, TlTensor *w, TlGenerator *g, int64_t m) {
+  TlTensor *q = NULL, *ratios = NULL, *r = NULL;
   TlDist p = {0};
-  TlTensor *e = tl_empty_like(self, d);
+  TlTensor *e = tl_empty_like(self, (tl_dtype)self->dtype);
   p.b = -1;
-  if (e && tl_fill_drawn(e, g, &p, tl_draw_exponential) == 0) q = tl_contiguous_as(e, TL_F64);
-  TL_DEC(e);
-  if (!q) goto end;
-  for (int64_t i = 0; i < rows * cols; i++) { /* the ratio, rounded as a division in d is */
-    double *x = (double *)tl_data(q) + i;
-    if (d == TL_F64) *x = v[i] / *x;
-    else {
-      float f = (float)v[i] / (float)*x;
-      uint16_t h;
-      if (d != TL_F32) {
-        tl_cast_contig(d, &h, TL_F32, &f, 1);
-        tl_cast_contig(TL_F32, &f, d, &h, 1);
-      }
-      *x = f;
-    }
+  if (e && tl_fill_drawn(e, g, &p, tl_draw_exponential) == 0) q = tl_contiguous_as(e, (tl_dtype)w->dtype);
+  if (q) {
+    const intptr_t n = (intptr_t)w->numel;
+    if (w->dtype == TL_F32) divide_float((const float *)tl_data(w), (float *)tl_data(q), n);
+    else divide_double((const double *)tl_data(w), (double *)tl_data(q), n);
+    ratios = tl_cast(q, (tl_dtype)self->dtype);
   }
-  for (int64_t row = 0; row < rows; row++) {
-    double *x = (double *)tl_data(q) + row * cols;
-    for (int64_t s = 0; s < m; s++) { /* selection: m is small in practice, and ties keep their order */
-      int64_t best = 0;
-      for (int64_t c = 1; c < cols; c++)
-        if (x[c] > x[best] || x[c] != x[c]) best = c;
-      o[row * m + s] = best;
-      x[best] = -1;
-      if (!(s & 63) && tl_check_interrupt() < 0) goto end;
-    }
-  }
-  rc = 0;
-end:
+  if (ratios) r = tl_top_positions(ratios, self->ndim - 1, m, true, true);
+  TL_DEC(ratios);
   TL_DEC(q);
-  return rc;
+  TL_DEC(e);
+  return r;
 }
 
 /* o: m columns of each row of v, found by a search in its cumulative weights */
@@ -139,12 +123,11 @@ static int search_cumulative(tl_dtype d, TlGenerator *g, const double *v, int64_
 /* multinomial(self, num_samples, replacement, generator). Without replacement, or for one sample: the largest
  * weight / Exp(1) ratios. With replacement: a search in the cumulative weights. */
 PyObject *tl_k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t na, TlTensor *out) {
-  TlTensor *self = (TlTensor *)a[0], *w = NULL, *r = NULL;
+  TlTensor *self = (TlTensor *)a[0], *w = NULL, *wide = NULL, *r = NULL;
   TlGenerator *g = tl_generator(a[3]);
-  int64_t m, rows, cols, shape[2], *o;
+  int64_t m, rows, cols, shape[2];
   int replacement = PyObject_IsTrue(a[2]), ok = 0;
   tl_dtype d = self->dtype;
-  double *v;
   (void)k;
   (void)na;
   (void)out;
@@ -176,14 +159,22 @@ PyObject *tl_k_multinomial(const TlKernel *k, PyObject *const *a, Py_ssize_t na,
   shape[1] = m;
   r = tl_empty(TL_I64, self->ndim, shape);
   if (r && (!r->numel || tl_meta)) return (PyObject *)r;
-  if (!r || !(w = tl_contiguous_as(self, TL_F64))) goto end;
-  v = (double *)tl_data(w);
-  o = (int64_t *)tl_data(r);
-  if (check_weights(w, rows, cols) < 0) goto end;
-  if (replacement && m > 1) ok = search_cumulative(d, g, v, rows, cols, m, o) == 0;
-  else ok = largest_ratios(self, g, v, rows, cols, m, o) == 0;
+  if (!r || !(w = tl_contiguous_as(self, tl_compute[d]))) goto end;
+  const char *wrong = w->dtype == TL_F32 ? wrong_float((const float *)tl_data(w), (intptr_t)rows, (intptr_t)cols)
+                                         : wrong_double((const double *)tl_data(w), (intptr_t)rows, (intptr_t)cols);
+  if (wrong) {
+    PyErr_SetString(PyExc_RuntimeError, wrong);
+  } else if (replacement && m > 1) {
+    wide = tl_contiguous_as(w, TL_F64);
+    ok = wide && search_cumulative(d, g, (const double *)tl_data(wide), rows, cols, m, (int64_t *)tl_data(r)) == 0;
+  } else {
+    TL_DEC(r);
+    r = largest_ratios(self, w, g, m);
+    ok = r != NULL;
+  }
 end:
   TL_DEC(w);
+  TL_DEC(wide);
   if (!ok) TL_CLEAR(r);
   return (PyObject *)r;
 }

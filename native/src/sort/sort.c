@@ -176,6 +176,13 @@ static TlTensor *top(Rows *w, TlTensor *t, int dim, int64_t m, bool largest, boo
   return index;
 }
 
+TlTensor *tl_top_positions(TlTensor *t, int dim, int64_t m, bool largest, bool sorted) {
+  Rows w = {0};
+  TlTensor *index = rows_open(&w, t, dim) < 0 ? NULL : top(&w, t, dim, m, largest, sorted);
+  rows_close(&w);
+  return index;
+}
+
 /* (self, k, dim, largest, sorted) */
 static PyObject *k_topk(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *t = (TlTensor *)args[0], *values = NULL, *index = NULL;

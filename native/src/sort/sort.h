@@ -66,6 +66,9 @@ static inline uint64_t tl_row_key(const TlRow *r, int64_t i) {
   return r->wide ? ((const TlItem64 *)r->items)[i].key : ((const TlItem32 *)r->items)[i] >> 32;
 }
 
+/* the positions of the first m along a dim: topk's indices */
+TlTensor *tl_top_positions(TlTensor *t, int dim, int64_t m, bool largest, bool sorted);
+
 PyObject *tl_k_unique(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 enum { TL_UNIQUE_DIM, TL_UNIQUE_CONSECUTIVE };
 PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);

@@ -106,6 +106,22 @@ def test_pickle_and_fork():
     assert torchlite.equal(torchlite.rand(3), want)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16", "bfloat16"])
+@pytest.mark.parametrize("shape", [(7,), (3, 7), (5, 100), (2, 1000), (1, 5000)])
+def test_multinomial_as_in_pytorch(shape, dtype):
+    """Among equal ratios, those of weight 0, too."""
+    pytorch = pytest.importorskip("torch")
+    x = pytorch.rand(shape).to(getattr(pytorch, dtype))
+    x[..., 0], x[..., 3:5] = 0, 0
+    mine, n = torchlite.tensor(x.double().tolist(), dtype=getattr(torchlite, dtype)), shape[-1]
+    for m in (1, 2, 5, n // 70 + 1, n // 2, n):
+        for replacement in (False, True):
+            pytorch.manual_seed(m)
+            torchlite.manual_seed(m)
+            want = pytorch.multinomial(x, m, replacement)
+            assert torchlite.multinomial(mine, m, replacement).tolist() == want.tolist()
+
+
 @pytest.mark.parametrize(
     "text, kind, words",
     [
