@@ -287,9 +287,9 @@ RARE = (
     autograd/_parts autograd/_profiler_table autograd/forward_ad autograd/functional autograd/profiler
     autograd/profiler_util distributed hub jit library lock masked multiprocessing nested nn/attention
     nn/modules/adaptive nn/utils/_expanded_weights nn/utils/_per_sample_grad nn/utils/parametrizations
-    nn/utils/prune nn/utils/spectral_norm nn/utils/stateless nn/utils/weight_norm ops/core_aten ops/segments
-    optim/_adafactor optim/_cyclic optim/_muon optim/lbfgs optim/sparse_adam optim/swa_utils profiler quasirandom
-    signal sparse testing utils/_pytree_json utils/_selective utils/benchmark utils/flop_counter
+    nn/utils/prune nn/utils/spectral_norm nn/utils/stateless nn/utils/weight_norm ops/core_aten ops/row_sums
+    ops/segments optim/_adafactor optim/_cyclic optim/_muon optim/lbfgs optim/sparse_adam optim/swa_utils profiler
+    quasirandom signal sparse testing utils/_pytree_json utils/_selective utils/benchmark utils/flop_counter
     utils/module_tracker utils/tensorboard utils/weak""".split(),
 )
 

@@ -34,8 +34,8 @@ _CPP = frozenset(
     frombuffer tensor sparse_bsc_tensor sparse_bsr_tensor sparse_compressed_tensor sparse_coo_tensor sparse_csc_tensor
     sparse_csr_tensor dsmm hspmm saddmm smm spmm sspaddmm ccol_indices coalesce col_indices cpu crow_indices cuda
     dense_dim detach_ indices is_coalesced is_pinned is_same_size is_set_to map_ apply_ numpy pin_memory
-    new new_tensor requires_grad_ resize_ resize_as_ result_type row_indices set_ sparse_dim sparse_mask to_dense to_mkldnn to_sparse type
-    untyped_storage values""".split()
+    new new_tensor requires_grad_ resize_ resize_as_ result_type row_indices set_ sparse_dim sparse_mask to_dense
+    to_mkldnn to_sparse type untyped_storage values""".split()
 )
 _LOW_RANK = ("pca_lowrank", "svd_lowrank")
 _root = ["torchlite"]  # what modules of this package are called: "torch" while that name is an alias

@@ -41,7 +41,7 @@ class Work:
 
     def get_future(self) -> Any:
         """A torch.futures.Future that has the tensors."""
-        future = torch.futures.Future()
+        future: Any = torch.futures.Future()
         future.set_result(self._tensors)
         return future
 

@@ -387,7 +387,8 @@ def interpolate(
     if name is not None:
         if mode == "lanczos" and (align_corners or not antialias):
             raise ValueError(
-                "Lanczos mode %s" % ("does not support align_corners=True" if align_corners else "requires antialias=True")
+                "Lanczos mode %s"
+                % ("does not support align_corners=True" if align_corners else "requires antialias=True")
             )
         if antialias:
             return _op[f"_upsample_{mode}2d_aa"](input, output_size, align_corners, scale_factors)

@@ -48,6 +48,7 @@ _later = [
         *("linalg", "linalg_lu", "linalg_norms", "linalg_derived", "linalg_parts"),
     ],
     ["fft", "spectral"],
+    ["row_sums"],
     ["core_aten", "view_copies", "grouped", "integer_mm", "segments", "core_functions", "core_attention"],
 ]
 LATER_METHODS = """_addmm_activation cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf

@@ -1,4 +1,4 @@
-"""Rows of a table by index: embedding, embedding bags, one-hot vectors."""
+"""Rows of a table by index: embedding, one-hot vectors; embedding bags as torch.nn.functional has them."""
 
 import torchlite as torch
 
@@ -86,102 +86,6 @@ def one_hot(self, num_classes=-1):
     """int64 labels (*) as 0/1 vectors (*, num_classes); -1 takes the largest label plus one."""
     n = num_classes if num_classes >= 0 else int(self.max()) + 1
     return (self.unsqueeze(-1) == torch.arange(n, device=self.device)).long()
-
-
-@op(
-    "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
-    "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
-    "int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
-    variants="function",
-    nondiff=(1, 2, 3),
-)
-def embedding_bag(
-    weight,
-    indices,
-    offsets,
-    scale_grad_by_freq=False,
-    mode=0,
-    sparse=False,
-    per_sample_weights=None,
-    include_last_offset=False,
-    padding_idx=-1,
-):
-    """Sums (mode 0), averages (1) or maximises (2) rows of `weight` over bags: indices[offsets[i]:offsets[i + 1]].
-    Returns the bags (B, D), the bag of every index, the bag sizes, and the rows chosen by the maximum."""
-    n, device = indices.numel(), weight.device
-    common = mode != 2 and padding_idx < 0 and weight.dtype is not torch.float64 and weight.stride(1) == 1
-    if weight.is_meta:
-        bags = offsets.numel() - bool(include_last_offset)
-        rows = torch.embedding(weight, indices)
-        if per_sample_weights is not None:
-            rows = rows * per_sample_weights.unsqueeze(-1)
-        out = rows.sum(0, keepdim=True).expand(bags, -1).contiguous()
-        size = torch.empty_like(offsets, dtype=torch.int64) if mode == 0 else offsets.new_empty(bags, dtype=torch.int64)
-        chosen = size if mode != 2 else offsets.new_empty((bags, weight.shape[1]), dtype=torch.int64)
-        return out, offsets.new_empty(0 if mode == 0 and common else n, dtype=torch.int64), size, chosen
-    starts = offsets.tolist()
-    if include_last_offset and not starts:
-        raise RuntimeError("include_last_offset: number of offset should be at least 1")
-    if starts and starts[0] != 0:
-        raise RuntimeError(
-            "offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from position 0. "
-            f"However, got {starts[0]}"
-        )
-    if starts and starts[-1] > n:
-        raise RuntimeError(
-            f"offsets[-1] can not be greater than input's length {n} but got offsets[-1] of {starts[-1]}"
-        )
-    if any(a > b for a, b in zip(starts, starts[1:])):
-        raise RuntimeError(f"embedding_bag: offsets must not decrease, but got {starts}")
-    flat = indices.long()
-    if n and not 0 <= flat.min() <= flat.max() < weight.shape[0]:
-        i, v = next((i, v) for i, v in enumerate(flat.tolist()) if not 0 <= v < weight.shape[0])
-        if mode == 2 or padding_idx >= 0 or weight.dtype is torch.float64:  # PyTorch's two kernels have their texts
-            raise RuntimeError(f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {v}")
-        raise RuntimeError(f"Index {i} of input takes value {v} which is not in the valid range [0, {weight.shape[0]})")
-    # Where the last offset comes before the end, PyTorch counts the rest to the last bag,
-    # but for the sums of its common case.
-    bounds = (starts[:-1] if include_last_offset else starts) + [n]
-    bags = len(bounds) - 1
-    sizes = [b - a for a, b in zip(bounds, bounds[1:])]
-    flat = flat[: starts[-1] if common and include_last_offset else sum(sizes)]
-    bag = torch.repeat_interleave(torch.tensor(sizes, dtype=torch.int64, device=device))
-    whole, bag = bag, bag[: flat.numel()]
-    rows = torch.embedding(weight, flat, padding_idx, scale_grad_by_freq, sparse)
-    keep = None
-    size = torch.tensor(sizes, dtype=torch.int64, device=weight.device)
-    if padding_idx >= 0:
-        keep = flat != padding_idx
-        size = size - torch.zeros_like(size).index_add(0, bag, (~keep).long())
-        if mode != 2:
-            rows = rows * keep.unsqueeze(-1).to(rows.dtype)
-    if per_sample_weights is not None:
-        rows = rows * per_sample_weights[: rows.shape[0]].unsqueeze(-1)
-    if mode == 2:
-        chosen = torch.full((bags, weight.shape[1]), -1, dtype=torch.int64, device=weight.device)
-        at = 0
-        with torch.no_grad():
-            for b, s in enumerate(sizes):
-                pick = torch.arange(at, at + s, device=weight.device)
-                if keep is not None:
-                    pick = pick[keep[at : at + s]]
-                if pick.numel():
-                    chosen[b] = flat[pick[rows.detach()[pick].max(0)[1]]]
-                at += s
-        empty = chosen < 0
-        out = (
-            weight.gather(0, chosen.clamp(min=0)).masked_fill(empty, 0)
-            if bags
-            else weight.new_zeros((0, weight.shape[1]))
-        )
-        chosen = chosen.clamp(min=0)
-    else:
-        out = torch.zeros((bags, weight.shape[1]), dtype=rows.dtype, device=weight.device).index_add(0, bag, rows)
-        if mode == 1:
-            out = out / size.clamp(min=1).unsqueeze(-1).to(out.dtype)
-        chosen = size = torch.zeros_like(offsets, dtype=torch.int64) if mode == 0 else size
-        whole = whole[:0] if mode == 0 and common else whole
-    return out, whole, size, chosen
 
 
 # ---- torch.nn.functional ---------------------------------------------------------------------------------------------
@@ -313,6 +217,9 @@ def _embedding_bag(
                 f"padding_idx must be within the number of embeddings, {-n} through {n - 1}, but got {padding_idx}"
             )
         padding_idx %= weight.shape[0]
+    from . import load
+
+    load("row_sums")
     return torch.embedding_bag(
         weight,
         input,

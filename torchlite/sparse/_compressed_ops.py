@@ -158,7 +158,19 @@ def _through_coo(fn: Any) -> Any:
     return call
 
 
-_op("mm")(_through_coo(_products.mm))
+@_op("mm")
+def _mm(a: Any, b: Any) -> Any:
+    if a.dim() == b.dim() == 2:
+        if a.shape[1] != b.shape[0]:
+            raise _products.not_multiplied(a, b)
+        if a.layout is torch.sparse_csr and b.layout is torch.strided and a.dtype is b.dtype:
+            heads, columns, values = a._parts
+            rows = torch.repeat_interleave(heads.diff())
+            return _products.sum_rows(b, columns, rows, values, a.shape[0])
+    return _mm_of_coo(a, b)
+
+
+_mm_of_coo = _through_coo(_products.mm)
 _op("mv")(_through_coo(_products.mv))
 _op("addmm")(_through_coo(_products.addmm))
 _op("sum.dim_IntList")(_through_coo(_products.sum_dims))

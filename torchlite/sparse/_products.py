@@ -6,6 +6,7 @@ from typing import Any
 
 import torchlite as torch
 
+from ..ops import load
 from . import _tensor as _t
 from ._table import op
 from ._tensor import coo, is_coo, parts
@@ -16,25 +17,31 @@ def mm(a: Any, b: Any) -> Any:
     """(n, m) @ (m, p): dense if either is, sparse if both are sparse."""
     if a.dim() != 2 or b.dim() != 2:
         raise RuntimeError("mm: expected both arguments to be matrices, but got %dD and %dD" % (a.dim(), b.dim()))
+    both = is_coo(a) and is_coo(b)
     if a.shape[1] != b.shape[0]:
-        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied (%dx%d and %dx%d)" % (*a.shape, *b.shape))
+        if both:
+            raise not_multiplied(a, b)
+        sizes = (a.shape[1], b.shape[0]) if is_coo(a) else (b.shape[0], a.shape[1])
+        raise RuntimeError("addmm: Argument #3 (dense): Expected dim 0 size %d, got %d" % sizes)
     if a.dtype is not b.dtype:
-        raise RuntimeError(
-            "expected m1 and m2 to have the same dtype, but got: %s != %s" % (_cpp(a.dtype), _cpp(b.dtype))
-        )
-    if is_coo(a) and is_coo(b):
+        types = [t.dtype._scalar_type for t in ((a, b) if is_coo(a) else (b, a))]
+        text = "mat1 dtype %s does not match mat2 dtype %s" if both else "expected scalar type %s but found %s"
+        raise RuntimeError(text % (*types,))
+    if both:
         return _sparse_sparse(_t.coalesced(a), _t.coalesced(b))
     if not is_coo(a):  # dense @ sparse is (sparse^T @ dense^T)^T
         return mm(transpose(b), a.t()).t()
     (rows, columns), values = parts(a)[0], parts(a)[1]
-    out = b.new_zeros((a.shape[0], b.shape[1]))
-    return out.index_add_(0, rows, b[columns] * values.unsqueeze(1)) if values.shape[0] else out
+    return sum_rows(b, columns, rows, values, a.shape[0])
 
 
-def _cpp(dtype: Any) -> str:
-    return {"Float": "float", "Double": "double", "Long": "long", "Int": "int"}.get(
-        dtype._scalar_type, dtype._scalar_type
-    )
+def sum_rows(*args: Any) -> Any:
+    load("row_sums")
+    return torch.ops.functions._sum_rows(*args)
+
+
+def not_multiplied(a: Any, b: Any) -> RuntimeError:
+    return RuntimeError("mat1 and mat2 shapes cannot be multiplied (%dx%d and %dx%d)" % (*a.shape, *b.shape))
 
 
 def transpose(x: Any) -> Any:

@@ -129,9 +129,8 @@ def _difference(a, e, rtol, atol, equal_nan, check_device, check_dtype, check_la
         limits = [_TOLERANCES.get(str(t.dtype)[6:], (0.0, 0.0)) for t in (a, e)]
         rtol, atol = (max(t) for t in zip(*limits))
     dtype = torch.promote_types(a.dtype, e.dtype)
-    a, e = a.detach().to(dtype), e.detach().to(dtype)
-    limits = rtol, atol, equal_nan
-    return _tensor_difference(a, e, *limits) if strided else _sparse_difference(a, e, *limits)
+    compare = _tensor_difference if strided else _sparse_difference
+    return compare(a.detach().to(dtype), e.detach().to(dtype), rtol, atol, equal_nan)
 
 
 def _sparse_difference(a, e, *limits):

@@ -600,6 +600,7 @@ const TlKernel tl_kernels_index[] = {
   {"index_fill", tl_k_index_fill, 0, TL_K_OUT | TL_K_META, NULL},
   {"index_reduce", tl_k_index_reduce, 0, TL_K_OUT | TL_K_APART | TL_K_META, NULL},
   {"embedding", tl_k_embedding, 0, TL_K_META, NULL},
+  {"_sum_rows", tl_k_sum_rows, 0, TL_K_META, NULL},
   {"embedding_dense_backward", tl_k_embedding_backward, 0, TL_K_META, NULL},
   {"embedding_renorm", tl_k_embedding_renorm, 0, TL_K_OUT | TL_K_META, NULL},
   {0}};

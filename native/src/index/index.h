@@ -55,6 +55,7 @@ PyObject *tl_k_index_copy(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
 PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 PyObject *tl_k_index_reduce(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 PyObject *tl_k_embedding(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
+PyObject *tl_k_sum_rows(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 PyObject *tl_k_embedding_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTensor *out);
 #endif

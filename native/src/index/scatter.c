@@ -3,6 +3,7 @@
 #include "core/errors.h"
 #include "core/check.h"
 #include "index/index.h"
+#include "reduce/reduce.h"
 
 static int is_str(PyObject *o, const char *s) { return PyUnicode_Check(o) && !PyUnicode_CompareWithASCIIString(o, s); }
 
@@ -738,4 +739,44 @@ PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_
     return (PyObject *)r;
   }
   return tl_index_end(w, out);
+}
+
+typedef float v4 __attribute__((vector_size(16), aligned(4)));
+
+/* _sum_rows(table, columns, rows, values or None, n): n rows; to rows[i], table[columns[i]] times values[i] is added */
+PyObject *tl_k_sum_rows(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
+  TlTensor *table = (TlTensor *)a[0], *values = tl_opt(a[3]), *x = NULL, *v = NULL, *r = NULL, *rows = NULL;
+  const int64_t count = ((TlTensor *)a[1])->numel;
+  int64_t shape[2];
+  (void)n_;
+  (void)out;
+  if (table->dtype != TL_F32 || table->ndim != 2 || ((TlTensor *)a[2])->numel != count ||
+      (values && (values->dtype != TL_F32 || values->numel != count)))
+    return TL_FALLBACK();
+  if (tl_int(a[4], shape) < 0) return NULL;
+  shape[1] = table->shape[1];
+  TlTensor *columns = embedding_index((TlTensor *)a[1], k->name);
+  if (!columns || !(rows = embedding_index((TlTensor *)a[2], k->name)) || !(x = tl_contiguous(table)) ||
+      (values && !(v = tl_contiguous(values))) || check_range(columns, 0, table->shape[0]) < 0 ||
+      check_range(rows, 0, shape[0]) < 0 || !(r = tl_zeros(TL_F32, 2, shape)) || tl_meta)
+    goto end;
+  const int64_t *c = (const int64_t *)tl_data(columns), *to = (const int64_t *)tl_data(rows);
+  const intptr_t width = (intptr_t)shape[1];
+  for (intptr_t i = 0; i < (intptr_t)count; i++) {
+    const float *from = (const float *)tl_data(x) + (intptr_t)c[i] * width, f = v ? ((const float *)tl_data(v))[i] : 1;
+    float *y = (float *)tl_data(r) + (intptr_t)to[i] * width;
+    intptr_t j = 0;
+    for (; j + 4 <= width; j += 4) *(v4 *)(y + j) += f * *(const v4 *)(from + j);
+    for (; j < width; j++) y[j] += f * from[j];
+    if ((i & 4095) == 4095 && tl_check_interrupt() < 0) {
+      TL_CLEAR(r);
+      break;
+    }
+  }
+end:
+  TL_DEC(columns);
+  TL_DEC(rows);
+  TL_DEC(x);
+  TL_DEC(v);
+  return (PyObject *)r;
 }

@@ -98,44 +98,30 @@ done:
   return k->id & ONLY_INDICES ? (PyObject *)index : tl_pack2(tl_preserved(values, t), index);
 }
 
-/* The first m of a row of narrow keys, few among many, in order: a heap, whose last limits what may come in. */
-static void top_few(Rows *w, const char *p, int64_t m, bool largest) {
-  const int64_t n = w->ax.n, inner = w->ax.inner;
+/* The first m of a row of floats, few among many, in order: a heap, whose last limits what may come in. */
+static void top_few(Rows *w, const float *p, intptr_t m, bool largest) {
+  const intptr_t n = (intptr_t)w->ax.n, inner = (intptr_t)w->ax.inner;
   const uint32_t flip = largest ? UINT32_MAX : 0;
   TlItem32 *c = w->row.items;
   v4f e4 = {0};
-/* contiguous floats: blocks that hold nothing beyond the limit are skipped */
-#define SKIP_float \
-  if (inner == 1 && i >= m) \
-    while (i + 16 <= n) { \
-      const float *b = (const float *)p + i; \
-      v4f x0 = v4_load(b), x1 = v4_load(b + 4), x2 = v4_load(b + 8), x3 = v4_load(b + 12); \
-      v4i any = largest ? ~(v4i)((x0 <= e4) & (x1 <= e4) & (x2 <= e4) & (x3 <= e4)) \
-                        : ~(v4i)((x0 >= e4) & (x1 >= e4) & (x2 >= e4) & (x3 >= e4)); /* also where one is NaN */ \
-      if (any[0] | any[1] | any[2] | any[3]) break; \
-      i += 16; \
-    } \
-  if (i >= n) break;
-#define SKIP_int32_t
-#define SCAN_ROW(T, KEY) \
-  for (int64_t i = 0; i < n; i++) { \
-    if ((i & 15) == 0) { SKIP_##T } \
-    const TlItem32 item = (uint64_t)(KEY(((const T *)p)[i * inner]) ^ flip) << 32 | (uint32_t)i; \
-    if (i < m) { \
-      c[i] = item; \
-      if (i < m - 1) continue; \
-      tl_ties_heap32(c, m); \
-    } else if (item >> 32 < c[0] >> 32) { \
-      tl_ties_replace_top32(c, m, item); \
-    } else { \
-      continue; \
-    } \
-    e4 = v4_set1((float)((const T *)p)[(int64_t)(uint32_t)c[0] * inner]); \
-  }
-  if (w->loop == TL_F32) {
-    SCAN_ROW(float, tl_key_f32)
-  } else {
-    SCAN_ROW(int32_t, tl_key_i32)
+  for (intptr_t i = 0; i < n; i++) {
+    if (inner == 1 && i % 16 == 0 && i >= m) { /* blocks that hold nothing beyond the limit are skipped */
+      for (; i + 16 <= n; i += 16) {
+        const v4f x0 = v4_load(p + i), x1 = v4_load(p + i + 4), x2 = v4_load(p + i + 8), x3 = v4_load(p + i + 12);
+        const v4i any = largest ? ~(v4i)((x0 <= e4) & (x1 <= e4) & (x2 <= e4) & (x3 <= e4))
+                                : ~(v4i)((x0 >= e4) & (x1 >= e4) & (x2 >= e4) & (x3 >= e4)); /* also for a NaN */
+        if (any[0] | any[1] | any[2] | any[3]) break;
+      }
+      if (i >= n) break;
+    }
+    const TlItem32 item = (uint64_t)(tl_key_f32(p[i * inner]) ^ flip) << 32 | (uint32_t)i;
+    if (i < m) {
+      c[i] = item;
+      if (i < m - 1) continue;
+      tl_ties_heap32(c, m);
+    } else if (item >> 32 < c[0] >> 32) tl_ties_replace_top32(c, m, item);
+    else continue;
+    e4 = v4_set1(p[(intptr_t)(uint32_t)c[0] * inner]);
   }
   tl_ties_sort_heap32(c, m);
 }
@@ -153,19 +139,11 @@ static TlTensor *top(Rows *w, TlTensor *t, int dim, int64_t m, bool largest, boo
   for (int64_t o = 0; o < w->ax.outer; o++)
     for (int64_t j = 0; j < inner; j++) {
       const char *p = rows_at(w, o, j);
-      if (few && !r->wide) top_few(w, p, m, largest);
+      if (few && w->loop == TL_F32) top_few(w, (const float *)p, (intptr_t)m, largest);
       else {
         tl_row_load(r, w->loop, p, inner, largest);
-        if (few) {
-          tl_ties_first64(r->items, n, m);
-          tl_ties_sort_heap64(r->items, m);
-        } else if (r->wide) {
-          tl_ties_nth64(r->items, n, m - 1);
-          if (sorted) tl_ties_sort64(r->items, m - 1);
-        } else {
-          tl_ties_nth32(r->items, n, m - 1);
-          if (sorted) tl_ties_sort32(r->items, m - 1);
-        }
+        if (r->wide) tl_ties_top64(r->items, n, m, few, sorted);
+        else tl_ties_top32(r->items, n, m, few, sorted);
       }
       for (int64_t i = 0; i < m; i++) at[(o * m + i) * inner + j] = tl_row_at(r, i);
       if (n > 4096 && tl_check_interrupt() < 0) {

@@ -37,13 +37,12 @@ void tl_sort64(TlItem64 *a, TlItem64 *tmp, int64_t n);
 void tl_select32(TlItem32 *a, int64_t n, int64_t k);
 void tl_select64(TlItem64 *a, int64_t n, int64_t k);
 
-/* Equal keys in the order of the C++ library; see ties.h. first: a heap of the first k of n; nth: quickselect */
+/* Equal keys in the order of the C++ library; see ties.h. */
 #define TL_TIES(N) \
   void tl_ties_heap##N(TlItem##N *a, int64_t n); \
   void tl_ties_replace_top##N(TlItem##N *a, int64_t n, TlItem##N item); \
   void tl_ties_sort_heap##N(TlItem##N *a, int64_t n); \
-  void tl_ties_first##N(TlItem##N *a, int64_t n, int64_t k); \
-  void tl_ties_nth##N(TlItem##N *a, int64_t n, int64_t k); \
+  void tl_ties_top##N(TlItem##N *a, int64_t n, int64_t k, bool few, bool sorted); \
   void tl_ties_sort##N(TlItem##N *a, int64_t n);
 TL_TIES(32)
 TL_TIES(64)

@@ -1,7 +1,8 @@
 /* ties.h: the orders in which the C++ library leaves equal values, since PyTorch's topk and mode show them: quicksort
  * by median of three, quickselect, and heaps. Included once for each kind of ITEM; smaller keys come first. */
 
-static int64_t NAME(partition)(ITEM *a, int64_t n) { /* returns where the second part begins */
+__attribute__((noinline)) static int64_t NAME(partition)(ITEM *a,
+                                                         int64_t n) { /* returns where the second part begins */
   int64_t b = n / 2, c = n - 1, lo = 1, hi = n;
   const bool rises = KEY(a[1]) < KEY(a[b]);
   const int64_t small = rises ? 1 : b, large = rises ? b : 1;
@@ -21,7 +22,7 @@ static int64_t NAME(partition)(ITEM *a, int64_t n) { /* returns where the second
   }
 }
 
-static void NAME(insertion)(ITEM *a, int64_t n) {
+__attribute__((noinline)) static void NAME(insertion)(ITEM *a, int64_t n) {
   for (int64_t i = 1; i < n; i++) {
     const ITEM t = a[i];
     int64_t j = i;
@@ -31,7 +32,7 @@ static void NAME(insertion)(ITEM *a, int64_t n) {
 }
 
 /* A heap with the last of the order at a[0]; `item` takes a place from which it sinks, then rises. */
-static void NAME(sift)(ITEM *a, int64_t n, int64_t at, ITEM item) {
+__attribute__((noinline)) static void NAME(sift)(ITEM *a, int64_t n, int64_t at, ITEM item) {
   const int64_t top = at;
   int64_t next = 2 * at + 2;
   for (; next <= n; next = 2 * at + 2) {
@@ -61,7 +62,7 @@ void PUBLIC(sort_heap)(ITEM *a, int64_t n) {
 }
 
 /* the heap of the first k of n */
-void PUBLIC(first)(ITEM *a, int64_t n, int64_t k) {
+__attribute__((noinline)) static void NAME(first)(ITEM *a, int64_t n, int64_t k) {
   PUBLIC(heap)(a, k);
   for (int64_t i = k; i < n; i++)
     if (KEY(a[i]) < KEY(a[0])) {
@@ -72,10 +73,10 @@ void PUBLIC(first)(ITEM *a, int64_t n, int64_t k) {
 }
 
 /* what is k-th in order is at a[k], and nothing before it comes after it */
-void PUBLIC(nth)(ITEM *a, int64_t n, int64_t k) {
+static void NAME(nth)(ITEM *a, int64_t n, int64_t k) {
   for (int depth = levels(n); n > 3; depth--) {
     if (depth == 0) {
-      PUBLIC(first)(a, n, k + 1);
+      NAME(first)(a, n, k + 1);
       const ITEM t = a[0];
       a[0] = a[k];
       a[k] = t;
@@ -107,6 +108,17 @@ static void NAME(quick)(ITEM *a, int64_t n, int depth) {
 void PUBLIC(sort)(ITEM *a, int64_t n) {
   NAME(quick)(a, n, levels(n));
   NAME(insertion)(a, n);
+}
+
+/* The first k of n come first: by a heap where they are few. sorted: in order; few are anyway. */
+void PUBLIC(top)(ITEM *a, int64_t n, int64_t k, bool few, bool sorted) {
+  if (few) {
+    NAME(first)(a, n, k);
+    PUBLIC(sort_heap)(a, k);
+  } else {
+    NAME(nth)(a, n, k - 1);
+    if (sorted) PUBLIC(sort)(a, k - 1);
+  }
 }
 
 #undef ITEM
