@@ -63,6 +63,8 @@ ASKED = {
     "torch.onnx.producer_name": "onnx's tools",
     "torch.onnx.producer_version": "onnx's tools",
     "torch.onnx.symbolic_helper.parse_args": "torchvision",
+    "torch.utils.cpp_extension.CUDA_HOME": "detectron2, mmcv",
+    "torch.utils.cpp_extension.ROCM_HOME": "mmcv",
     "torch.utils.data._utils.worker._generate_state": "tensordict, torchdata",
     "torch.utils.data._utils.worker._IterableDatasetStopIteration": "torchdata",
     "torch.utils.data._utils.worker._ResumeIteration": "torchdata",
