@@ -391,7 +391,7 @@ class Library:
 
 
 def define(qualname: Any, schema: Any, *, lib: Library | None = None, tags: Any = ()) -> Any:
-    """Defines the operator `qualname`, "mylib::name", with a schema "(Tensor x) -> Tensor". Of old, as a decorator:
+    """Defines the operator `qualname`, "mylib::name", with a schema "(Tensor x) -> Tensor". The older form is a decorator:
     define(library, "name(Tensor x) -> Tensor")."""
     if isinstance(qualname, Library):
         library = qualname
@@ -420,8 +420,8 @@ def define(qualname: Any, schema: Any, *, lib: Library | None = None, tags: Any 
 
 
 def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = None) -> Any:
-    """Gives an operator the function for devices ("cpu", "default" for all of them). Of old, as a decorator:
-    impl(library, "name", "CPU"), where the last may be missing."""
+    """Gives an operator the function for devices ("cpu", "default" for all of them). The older form is a decorator:
+    impl(library, "name", "CPU"); the key may be left out."""
     if isinstance(qualname, Library):
         library, name, key = qualname, types, func or ""
 

@@ -76,7 +76,8 @@ static void first_of_one(const Plan *p, const float *a, float *to);
 #define ROOT(p, i) twice((p)->tw, (intptr_t)(i))
 #include "products/fft_stages.h"
 
-/* The stage of radix 4 for a single line of at least 8: two butterflies at once. The last two may have been before. */
+/* The first stage, of radix 4, of a single line of at least 8 numbers: two butterflies at once. If their number is odd,
+ * the last pair repeats one. */
 static void first_of_one(const Plan *p, const float *a, float *to) {
   const float *tw = p->tw;
   const intptr_t m = (intptr_t)(p->n / 4);
@@ -232,7 +233,7 @@ static int64_t together(const Plan *p, int64_t lines) {
   return lines < most ? lines : most;
 }
 
-/* Lines in float go in pairs, if need be with one that nobody reads. */
+/* Lines in float go in pairs: an odd number of them gets one of zeros. */
 static int64_t padded(const Plan *p, int64_t B, void *x) {
   if (p->wide || B % 2 == 0) return B;
   memset(x, 0, (size_t)(p->n * (B + 1)) * 8);
@@ -268,7 +269,7 @@ static int lines(TlTensor *t, int dim, bool forward, double scale) {
   int64_t cap = count < BLOCK ? count : BLOCK;
   const bool here = rows && p && in_place(p, wide);
   if (p && rows) cap = here ? 1 : together(p, count);
-  if (!p || !(x = buffers(p, cap + 1, &y))) goto end;
+  if (!p || !(x = buffers(p, here ? 1 : cap + 1, &y))) goto end;
   const bool wide_x = p->wide;
   for (int64_t o = 0; o < groups; o++)
     for (int64_t i = 0; i < count; i += cap) {
@@ -300,8 +301,8 @@ end:
   return rc;
 }
 
-/* A half as rows of real numbers have it: h + 1 numbers c for n real ones, h = n / 2. Line b of B in x, by the plan p
- * of n numbers or of h. */
+/* Reads the half of a spectrum, c: h + 1 numbers for n real ones, h = n / 2. It becomes line b of B in x, ready for the
+ * plan p of n numbers or of h. */
 static void from_half(const Plan *p, const void *c, bool wide, int64_t n, void *x, int64_t b, int64_t B) {
   const int64_t h = n / 2;
   for (int64_t k = 0; k <= h; k++) {
@@ -329,7 +330,7 @@ static void mirrored(void *to, const void *from, bool wide, intptr_t n) {
     }
 }
 
-/* and the other way, from line b of the transform r */
+/* Writes that half from line b of B in the transform r; `complete`: the other half as well. */
 static void to_half(const Plan *p, const void *r, int64_t b, int64_t B, int64_t n, double scale, void *c, bool wide,
                     bool complete) {
   const int64_t h = n / 2;
@@ -376,7 +377,7 @@ static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool
   Plan *p = plan_take(len, wide);
   const bool here = p && len == h && in_place(p, wide);
   const int64_t cap = p && !here ? together(p, rows) : 1;
-  if (!p || (len == h && !with_halves(p)) || !(x = buffers(p, cap + 1, &y))) goto end;
+  if (!p || (len == h && !with_halves(p)) || !(x = buffers(p, here ? 1 : cap + 1, &y))) goto end;
   const bool wide_x = p->wide;
   for (int64_t o = 0; o < rows; o += cap) {
     const int64_t count = rows - o < cap ? rows - o : cap, B = here ? 1 : padded(p, count, x);

@@ -1,5 +1,6 @@
-/* ties.h: the orders in which the C++ library leaves equal values, since PyTorch's topk and mode show them: quicksort
- * by median of three, quickselect, and heaps. Included once for each kind of ITEM; smaller keys come first. */
+/* ties.h: sorting and selection that leave equal keys in the order of the C++ library's std::sort, std::nth_element and
+ * std::partial_sort, which PyTorch's topk and mode show. Smaller keys come first. Included once for each kind of ITEM.
+ */
 
 __attribute__((noinline)) static int64_t NAME(partition)(ITEM *a,
                                                          int64_t n) { /* returns where the second part begins */
@@ -31,7 +32,7 @@ __attribute__((noinline)) static void NAME(insertion)(ITEM *a, int64_t n) {
   }
 }
 
-/* A heap with the last of the order at a[0]; `item` takes a place from which it sinks, then rises. */
+/* In a heap with the largest key on top: the gap at `at` sinks to a leaf, then rises to where `item` belongs. */
 __attribute__((noinline)) static void NAME(sift)(ITEM *a, int64_t n, int64_t at, ITEM item) {
   const int64_t top = at;
   int64_t next = 2 * at + 2;
