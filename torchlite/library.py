@@ -391,8 +391,8 @@ class Library:
 
 
 def define(qualname: Any, schema: Any, *, lib: Library | None = None, tags: Any = ()) -> Any:
-    """Defines the operator `qualname`, "mylib::name", with a schema "(Tensor x) -> Tensor". The older form is a decorator:
-    define(library, "name(Tensor x) -> Tensor")."""
+    """Defines the operator `qualname`, "mylib::name", with a schema "(Tensor x) -> Tensor". The older form is
+    a decorator: define(library, "name(Tensor x) -> Tensor")."""
     if isinstance(qualname, Library):
         library = qualname
 
