@@ -167,12 +167,17 @@ def _trsm_right(A, B, upper, unitriangular):
 
 def _triangular_right(A, B, upper, unitriangular):
     b, a = _expand_batch(B.mT, A)  # A has the dims of B's transpose
-    return _trsm_right(a, b.mT, upper, unitriangular)
+    return _as_conjugate(a, _trsm_right(a, b.mT, upper, unitriangular))
 
 
 def _triangular(A, B, upper, unitriangular):
     a, b = _expand_batch(A, B)
-    return _trsm(a, b, upper, unitriangular)
+    return _as_conjugate(a, _trsm(a, b, upper, unitriangular))
+
+
+def _as_conjugate(A, x):
+    """The solution x by rows where A is the conjugate of a matrix by columns, which PyTorch reads where it is."""
+    return x.clone(memory_format=torch.contiguous_format) if A.is_conj() and A.mT.is_contiguous() else x
 
 
 @_linalg(
@@ -224,7 +229,7 @@ def triangular_solve(self, A, upper=True, transpose=False, unitriangular=False):
         "X = torch.linalg.solve_triangular(A, B)."
     )
     _no_half("triangular_solve_cpu", A, True)
-    a, b = _expand_batch(A, self)
+    a, b = _expand_batch(A, _read_by_columns(self))
     return _triangular(a.mT if transpose else a, b, upper != transpose, unitriangular), a.mT.clone(
         memory_format=torch.contiguous_format
     ).mT

@@ -193,7 +193,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     if return_complex and one:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     window = _pad_window(window, n_fft)
-    x = (self.unsqueeze(0) if self.dim() == 2 else self).transpose(1, 2)
+    x = torch.view_as_real(self.unsqueeze(0) if self.dim() == 2 else self)  # whose gradient is contiguous
+    x = torch.view_as_complex(x.transpose(1, 2))
     mode = 1 if normalized else 2
     if return_complex:
         x = fft_c2c(x, (2,), mode, False)
