@@ -83,7 +83,8 @@ class SobolEngine:
         steps = n if self.num_generated else n - 1
         if steps > 0:
             self._check(start + steps)
-            self.quasi = self._after(torch.tensor([start]), torch.tensor([start + steps]))[0]
+            with torch.device("cpu"):
+                self.quasi = self._after(torch.tensor([start]), torch.tensor([start + steps]))[0]
         self.num_generated += n
         return self
 

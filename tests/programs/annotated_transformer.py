@@ -239,9 +239,9 @@ for epoch in range(2):
         )
 model.eval()
 with torch.no_grad():
-    src = torch.LongTensor([[1, 2, 3, 4, 5]])
+    src = torch.tensor([[1, 2, 3, 4, 5]])
     decoded = greedy_decode(model, src, torch.ones(1, 1, 5), max_len=5, start_symbol=1)
     print(decoded.shape, decoded.dtype, [tuple(layer.self_attn.attn.shape) for layer in model.decoder.layers])
 smooth = LabelSmoothing(5, 0, 0.4)
-predict = torch.FloatTensor([[0, 0.2, 0.7, 0.1, 0], [0, 0.2, 0.7, 0.1, 0], [0, 0.2, 0.7, 0.1, 0]])
-print(smooth(x=predict.clamp_min(1e-8).log(), target=torch.LongTensor([2, 1, 0])), smooth.true_dist)
+predict = torch.tensor([[0, 0.2, 0.7, 0.1, 0], [0, 0.2, 0.7, 0.1, 0], [0, 0.2, 0.7, 0.1, 0]])
+print(smooth(x=predict.clamp_min(1e-8).log(), target=torch.tensor([2, 1, 0])), smooth.true_dist)

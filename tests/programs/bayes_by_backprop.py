@@ -114,7 +114,7 @@ for d in (
 try:
     D.Normal(torch.tensor([0.0]), torch.tensor([-1.0]))
 except ValueError as e:
-    print(str(e).splitlines()[0][:100])
+    print(str(e).splitlines()[0][:60])
 g = D.Gumbel(torch.tensor(1.0), torch.tensor(2.0))
 print(
     g,

@@ -163,7 +163,7 @@ def get_batch(batch_size=8):
     return torch.stack([data[i : i + n] for i in ix]), torch.stack([data[i + 1 : i + 1 + n] for i in ix])
 
 
-device = "cuda" if torch.cuda.is_available() else "cpu"
+device = torch.get_default_device()
 model = GPT(Config()).to(device)
 optimizer = model.configure_optimizers(0.1, 3e-3, (0.9, 0.95))
 warmup, total = 5, 30
@@ -187,5 +187,5 @@ for step in range(total):
     if step % 5 == 4:
         print(f"iter {step}: loss {loss.item():.6f}, norm {norm.item():.6f}, lr {scheduler.get_last_lr()[0]:.6e}")
 model.eval()
-out = model.generate(torch.zeros((1, 1), dtype=torch.long), 40, temperature=0.8, top_k=5)[0].tolist()
+out = model.generate(torch.zeros((1, 1), dtype=torch.long, device=device), 40, temperature=0.8, top_k=5)[0].tolist()
 print(repr("".join(itos[i] for i in out)))

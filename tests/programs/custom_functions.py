@@ -126,23 +126,23 @@ for t in range(60):
             p -= 5e-6 * 20 * p.grad
             p.grad = None
 print(f"Result: y = {a.item():.5f} + {b.item():.5f} * P3({c.item():.5f} + {d.item():.5f} x)")
-z = torch.randn(5, dtype=torch.double, requires_grad=True)
+z = torch.randn(5, dtype=torch.double, device="cpu", requires_grad=True)
 print(
     torch.autograd.gradcheck(lambda v: Sinh.apply(v)[0], z), torch.autograd.gradgradcheck(lambda v: Sinh.apply(v)[0], z)
 )
 inputs = (
-    torch.randn(4, 3, dtype=torch.double, requires_grad=True),
-    torch.randn(2, 3, dtype=torch.double, requires_grad=True),
+    torch.randn(4, 3, dtype=torch.double, device="cpu", requires_grad=True),
+    torch.randn(2, 3, dtype=torch.double, device="cpu", requires_grad=True),
 )
 print(
     torch.autograd.gradcheck(LinearFunction.apply, inputs, eps=1e-6, atol=1e-4),
     repr(LinearFunction.apply(*inputs).grad_fn)[:59],
 )
-X = torch.rand(2, 3, 6, 6, requires_grad=True, dtype=torch.double)
-weight = torch.rand(4, 3, 3, 3, requires_grad=True, dtype=torch.double)
+X = torch.rand(2, 3, 6, 6, requires_grad=True, dtype=torch.double, device="cpu")
+weight = torch.rand(4, 3, 3, 3, requires_grad=True, dtype=torch.double, device="cpu")
 print("fused", torch.autograd.gradcheck(FusedConvBN.apply, (X, weight)))
 fused = FusedConvBN.apply(X, weight)
-fused.square().mul(torch.arange(4.0).view(4, 1, 1)).sum().backward()
+fused.square().mul(torch.arange(4.0, device="cpu").view(4, 1, 1)).sum().backward()
 print(f"{X.grad.norm().item():.8f} {weight.grad.norm().item():.6f}")
 try:
     (g,) = torch.autograd.grad(FusedConvBN.apply(X, weight).sum(), X, create_graph=True)

@@ -112,7 +112,7 @@ for batch_id in range(4):
     total.backward()
     optimizer.step()
     print(f"{batch_id} content {content_loss.item():.5f} style {style_loss.item():.5f} total {total.item():.5f}")
-state = net.eval().cpu().state_dict()
+state = {k: v.cpu() for k, v in net.eval().state_dict().items()}
 state["in1.running_mean"] = torch.zeros(6)  # as old checkpoints have it
 buffer = io.BytesIO()
 torch.save(state, buffer)

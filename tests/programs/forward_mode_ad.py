@@ -60,9 +60,9 @@ class Fn(torch.autograd.Function):
 
 
 with fwAD.dual_level():
-    o = Fn.apply(fwAD.make_dual(primal[0].double(), tangent[0].double()))
+    o = Fn.apply(fwAD.make_dual(primal[0].cpu().double(), tangent[0].cpu().double()))
     print([f"{v:.5f}" for v in fwAD.unpack_dual(o).tangent.tolist()])
-x = torch.randn(4, dtype=torch.double, requires_grad=True)
+x = torch.randn(4, dtype=torch.double, device="cpu", requires_grad=True)
 print(torch.autograd.gradcheck(lambda t: (t.sin() * t.cumsum(0)).sum(), (x,), check_forward_ad=True),
       torch.autograd.gradgradcheck(torch.logsumexp, (x, 0)))  # fmt: skip
 

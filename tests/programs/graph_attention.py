@@ -8,11 +8,11 @@ from torch import nn
 class GraphConv(nn.Module):
     def __init__(self, input_dim, output_dim, use_bias=False):
         super().__init__()
-        self.kernel = nn.Parameter(torch.Tensor(input_dim, output_dim))
+        self.kernel = nn.Parameter(torch.empty(input_dim, output_dim))
         nn.init.xavier_normal_(self.kernel)
         self.bias = None
         if use_bias:
-            self.bias = nn.Parameter(torch.Tensor(output_dim))
+            self.bias = nn.Parameter(torch.empty(output_dim))
             nn.init.zeros_(self.bias)
 
     def forward(self, input_tensor, adj_mat):

@@ -84,7 +84,7 @@ head = nn.Linear(10, 2)
 opt = torch.optim.RMSprop([*emb.parameters(), *lstm.parameters(), *head.parameters()], lr=1e-2)
 y = torch.tensor([0, 1, 1, 0])
 for step in range(4):
-    packed = pack_padded_sequence(emb(padded), lengths, batch_first=True, enforce_sorted=False)
+    packed = pack_padded_sequence(emb(padded), lengths.cpu(), batch_first=True, enforce_sorted=False)
     out, (h, c) = lstm(packed)
     out, out_lengths = pad_packed_sequence(out, batch_first=True)
     last = torch.cat([h[-2], h[-1]], dim=1)

@@ -117,9 +117,9 @@ for it in range(30):
     category = random.choice(categories)
     line = random.choice(lines[category])
     c = nn.functional.one_hot(torch.tensor([categories.index(category)]), 3).float()
-    target = torch.LongTensor([letter_to_index(x) for x in line[1:]] + [n_letters - 1])
+    target = torch.tensor([letter_to_index(x) for x in line[1:]] + [n_letters - 1])
     target.unsqueeze_(-1)
-    hidden, loss = torch.zeros(1, 24), torch.Tensor([0])
+    hidden, loss = torch.zeros(1, 24), torch.zeros(1)
     opt.zero_grad()
     for letter, t in zip(line_to_tensor(line), target):
         output, hidden = model(c, letter, hidden)

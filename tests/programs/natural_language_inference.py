@@ -25,7 +25,7 @@ class Encoder(nn.Module):
         self.hidden = hidden
 
     def forward(self, inputs, lengths):
-        packed = pack_padded_sequence(inputs, lengths, batch_first=True, enforce_sorted=False)
+        packed = pack_padded_sequence(inputs, lengths.cpu(), batch_first=True, enforce_sorted=False)
         h0 = c0 = inputs.new_empty(4, inputs.size(0), self.hidden).zero_()
         outputs, (ht, ct) = self.rnn(packed, (h0, c0))
         back, lens = pad_packed_sequence(outputs, batch_first=True, padding_value=-1.0)
@@ -83,4 +83,4 @@ print(tuple(outputs.shape), f"{outputs.sum().item():.4f} {ht.norm().item():.5f}"
 packed = pack_sequence([torch.arange(n).float() for n in (4, 2, 1)])
 print(packed.data.tolist(), packed.batch_sizes.tolist(), packed.sorted_indices)
 print([t.tolist() for t in unpad_sequence(p[:3], p.ne(0).sum(1)[:3], batch_first=True)])
-print(type(packed).__name__, packed.double().data.dtype, packed.is_cuda)
+print(type(packed).__name__, packed.cpu().double().data.dtype, packed.is_cuda)

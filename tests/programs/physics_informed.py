@@ -51,10 +51,10 @@ with torch.no_grad():
     print(f"error {(u(t) - torch.sin(t)).abs().mean().item():.5f}")
 
 # u_t = u_xx with a mixed batch of points in float64
-net = MLP([2, 12, 12, 1]).double()
-x = torch.rand(60, 1, dtype=torch.double, requires_grad=True)
-tt = torch.rand(60, 1, dtype=torch.double, requires_grad=True)
-xb = torch.rand(20, 1, dtype=torch.double)
+net = MLP([2, 12, 12, 1]).to("cpu", torch.double)
+x = torch.rand(60, 1, dtype=torch.double, device="cpu", requires_grad=True)
+tt = torch.rand(60, 1, dtype=torch.double, device="cpu", requires_grad=True)
+xb = torch.rand(20, 1, dtype=torch.double, device="cpu")
 opt = torch.optim.LBFGS(net.parameters(), lr=0.8, max_iter=4)
 for it in range(4):
 
@@ -70,6 +70,6 @@ for it in range(4):
 
     print(f"heat {it} {opt.step(closure).item():.8f}")
 jac = torch.autograd.functional.jacobian(
-    lambda z: net(z[:, :1], z[:, 1:]).sum(), torch.tensor([[0.3, 0.2]], dtype=torch.double)
+    lambda z: net(z[:, :1], z[:, 1:]).sum(), torch.tensor([[0.3, 0.2]], dtype=torch.double, device="cpu")
 )
 print("gradient", [f"{g:.6f}" for g in jac.flatten().tolist()])

@@ -78,7 +78,7 @@ random.seed(args.seed)
 np.random.seed(args.seed)
 torch.manual_seed(args.seed)
 torch.backends.cudnn.deterministic = True
-device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+device = torch.get_default_device()
 
 envs = [Walk() for _ in range(args.num_envs)]
 agent = Agent(4, 2).to(device)
@@ -106,7 +106,7 @@ for update in range(1, num_updates + 1):
         logprobs[step] = logprob
         results = [e.step(a) for e, a in zip(envs, action.cpu().numpy())]
         next_obs, reward, done = (np.array(r) for r in zip(*results))
-        rewards[step] = torch.tensor(reward).to(device).view(-1)
+        rewards[step] = torch.tensor(reward, dtype=torch.float32).to(device).view(-1)
         next_obs, next_done = torch.Tensor(next_obs).to(device), torch.Tensor(done).to(device)
 
     with torch.no_grad():

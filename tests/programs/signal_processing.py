@@ -42,7 +42,7 @@ z = torch.complex(torch.tensor([1.0, 0.0]), torch.tensor([1.0, -2.0]))
 print(
     z, z.conj(), z.abs(), torch.polar(torch.ones(1), torch.tensor([math.pi / 2])), (z * 1j).real, z.resolve_conj().imag
 )
-print(torch.view_as_real(z), z @ z, torch.vdot(z, z), z.exp(), torch.sgn(z), z.to(torch.complex128).dtype)
+print(torch.view_as_real(z), z @ z, torch.vdot(z, z), z.exp(), torch.sgn(z), z.cpu().to(torch.complex128).dtype)
 w = torch.tensor([1.0 + 2.0j, 0.5j], requires_grad=True)
 (w.abs().square().sum() + (w * w).real.sum()).backward()
 print(w.grad, torch.is_complex(w), torch.linalg.norm(w).item())

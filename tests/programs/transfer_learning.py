@@ -92,7 +92,7 @@ def train_model(model, criterion, optimizer, scheduler, dataloaders, num_epochs)
                 if phase == "train":
                     scheduler.step()
                 count = len(dataloaders[phase].dataset)
-                epoch_acc = running_corrects.double() / count
+                epoch_acc = running_corrects.float() / count
                 print(f"{epoch} {phase} Loss: {running_loss / count:.4f} Acc: {epoch_acc:.4f}")
                 if phase == "val" and epoch_acc > best_acc:
                     best_acc = epoch_acc

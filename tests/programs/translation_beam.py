@@ -40,7 +40,7 @@ class Attn(nn.Module):
             self.attn = nn.Linear(hidden_size, hidden_size)
         elif method == "concat":
             self.attn = nn.Linear(hidden_size * 2, hidden_size)
-            self.v = nn.Parameter(torch.FloatTensor(hidden_size).normal_())
+            self.v = nn.Parameter(torch.empty(hidden_size).normal_())
 
     def forward(self, hidden, encoder_outputs, mask):
         if self.method == "dot":
@@ -63,7 +63,7 @@ class Seq2Seq(nn.Module):
         self.concat, self.out = nn.Linear(hidden * 2, hidden), nn.Linear(hidden, n_out)
 
     def encode(self, seq, lengths):
-        packed = nn.utils.rnn.pack_padded_sequence(self.embedding(seq), lengths)
+        packed = nn.utils.rnn.pack_padded_sequence(self.embedding(seq), lengths.cpu())
         outputs, hidden = self.encoder(packed)
         outputs, _ = nn.utils.rnn.pad_packed_sequence(outputs)
         return outputs[:, :, : self.hidden] + outputs[:, :, self.hidden :], hidden[:1].contiguous()
@@ -121,7 +121,7 @@ for method in ("dot", "general", "concat"):
         out, out_lengths = pad([target.encode(b) for _, b in batch])
         mask = out != PAD
         encoded, hidden = model.encode(seq, lengths)
-        token, loss, n_totals = torch.LongTensor([[SOS for _ in range(5)]]), 0, 0
+        token, loss, n_totals = torch.tensor([[SOS for _ in range(5)]]), 0, 0
         teacher = random.random() < 0.8
         for t in range(int(out_lengths.max())):
             logp, hidden, weights = model.step(token, hidden, encoded, seq.eq(PAD))

@@ -91,7 +91,7 @@ def _is_any_true(tensor: Any) -> Any:
 
 def _shape_as_tensor(tensor: Any) -> Any:
     """The shape as an int64 tensor."""
-    return torch.tensor(tensor.shape, dtype=torch.int64)
+    return torch.tensor(tensor.shape, dtype=torch.int64, device="cpu")
 
 
 for _name in [name for name in globals() if name.startswith(("_check", "_is_", "_shape"))]:

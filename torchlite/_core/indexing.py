@@ -242,9 +242,9 @@ def _number(value: Any, t: Tensor) -> Tensor:
                 raise ValueError("Overflow when unpacking long long")
         if _modes.stack:  # made of data: no mode sees how, only what comes of it
             with _modes.DisableTorchDispatch():
-                made = torch.scalar_tensor(value, dtype=t.dtype)
+                made = torch.scalar_tensor(value, dtype=t.dtype, device="cpu")
             return _modes.lift(made)
-        return torch.scalar_tensor(value, dtype=t.dtype)
+        return torch.scalar_tensor(value, dtype=t.dtype, device="cpu")
     raise TypeError("can't assign a %s to a torch.%s" % (type_name(value), t.type().partition(".")[2]))
 
 

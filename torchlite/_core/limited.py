@@ -261,7 +261,7 @@ def _given(kernel: str, args: Any) -> DType | None:
 
 def _bits(value: Any, dtype: DType) -> Any:
     """A number as the integer whose bytes are the number's in `dtype`."""
-    return torch.full((), value, dtype=dtype).view(_BYTES[dtype.itemsize]).item()
+    return torch.full((), value, dtype=dtype, device="cpu").view(_BYTES[dtype.itemsize]).item()
 
 
 def _as_bytes(ov: Any, args: Any, dtype: DType) -> Any:

@@ -339,7 +339,7 @@ def _searchsorted(call: Call) -> Any:
         return call.run(sequence, call.value(values), *call.args[2:])
     args = [call.full(a) if isinstance(a, _C.TensorBase) else a for a in call.args]
     if not isinstance(values, _C.TensorBase):
-        args[1] = torch.full((call.size, *sequence.shape[:-1], 1), values, dtype=sequence.dtype)
+        args[1] = torch.full((call.size, *sequence.shape[:-1], 1), values, dtype=sequence.dtype, device=sequence.device)
         return torch.searchsorted(
             args[0], args[1], out_int32=call["out_int32"], right=call["right"], side=call["side"], sorter=args[-1]
         ).squeeze(-1)

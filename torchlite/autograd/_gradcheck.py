@@ -126,7 +126,7 @@ def _numerical(fn: Callable[..., Any], inputs: tuple[Tensor, ...], x: Tensor, ep
             ]
         columns.append(d)
     if not columns:
-        return [torch.zeros(0, o.numel(), dtype=x.dtype) for o in _tuple(fn(*inputs))]
+        return [torch.zeros(0, o.numel(), dtype=x.dtype, device=x.device) for o in _tuple(fn(*inputs))]
     return [torch.stack(c) for c in zip(*columns)]
 
 
@@ -167,7 +167,7 @@ def _matrix(wanted: list[Tensor], rows: list[tuple[Tensor | None, ...]]) -> list
             1,
         )
         if column
-        else torch.zeros(x.numel(), 0, dtype=x.dtype)
+        else torch.zeros(x.numel(), 0, dtype=x.dtype, device=x.device)
         for x, column in zip(wanted, zip(*rows) if rows else ((),) * len(wanted))
     ]
 
@@ -264,7 +264,7 @@ def _check_undefined_forward(func: Callable[..., Any], inputs: tuple[Any, ...]) 
     generator = torch.Generator().manual_seed(0)  # the caller's random numbers stay as they are
 
     def direction(x: Tensor) -> Tensor:
-        return (torch.rand(x.shape, generator=generator, dtype=torch.float64) - 0.5).to(x.device, x.dtype)
+        return (torch.rand(x.shape, generator=generator, dtype=torch.float64, device="cpu") - 0.5).to(x.device, x.dtype)
 
     us = {i: direction(x) for i, x in enumerate(inputs) if isinstance(x, torch.Tensor) and x.requires_grad}
     for at in us:
@@ -309,7 +309,7 @@ def _unlike_batched(
 
 
 def _random(x: Tensor, generator: Generator) -> Tensor:
-    v = torch.rand(x.numel(), generator=generator, dtype=torch.float64)
+    v = torch.rand(x.numel(), generator=generator, dtype=torch.float64, device="cpu")
     return (v / v.norm()).to(x.dtype.to_real() if x.is_complex() else x.dtype).to(x.device)
 
 

@@ -53,6 +53,8 @@ class VonMises(Distribution):
 
     def sample(self, sample_shape=torch.Size()):
         with torch.no_grad():
+            if self.loc.device.type == "webgpu":  # which has no float64
+                return VonMises(self.loc.cpu(), self.concentration.cpu()).sample(sample_shape).to(self.loc.device)
             loc = self.loc.to(torch.double)
             x = torch.empty(self._extended_shape(sample_shape), dtype=torch.double, device=loc.device)
             return _rejection_sample(loc, self.concentration.to(torch.double), self._proposal_r, x).to(self.loc.dtype)

@@ -349,7 +349,7 @@ def randperm(n, generator, dtype, device):
     """Each place in turn changes its number with one from there on."""
     order = list(range(n))
     for i in range(n - 1):
-        at = i + int(torch.empty((), dtype=torch.int64).random_(0, n - i, generator=generator))
+        at = i + int(torch.empty((), dtype=torch.int64, device="cpu").random_(0, n - i, generator=generator))
         order[i], order[at] = order[at], order[i]
     return torch.tensor(order, dtype=torch.int64 if dtype is None else dtype, device=device)
 
@@ -357,6 +357,6 @@ def randperm(n, generator, dtype, device):
 def rrelu_noise(self, lower, upper, generator):
     """A draw for each element that is not positive, in order."""
     drawn = self <= 0
-    u = torch.empty((int(drawn.sum()),), dtype=torch.float64).uniform_(0, 1, generator=generator)
-    noise = torch.full(self.shape, 1.0, dtype=torch.float64)
+    u = torch.empty((int(drawn.sum()),), dtype=torch.float64, device="cpu").uniform_(0, 1, generator=generator)
+    noise = torch.full(self.shape, 1.0, dtype=torch.float64, device="cpu")
     return noise.masked_scatter(drawn, lower + (upper - lower) * u).to(self.dtype)

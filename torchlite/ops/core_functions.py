@@ -335,7 +335,7 @@ def _pack_padded_sequence(input, lengths, batch_first):
             steps.append(input[start:end, : i + 1].reshape((end - start) * (i + 1), *input.shape[2:]))
             batch_sizes += [i + 1] * (end - start)
             start = end
-    return torch.cat(steps, 0), torch.tensor(batch_sizes, dtype=torch.int64)
+    return torch.cat(steps, 0), torch.tensor(batch_sizes, dtype=torch.int64, device="cpu")
 
 
 @_fn(
@@ -361,5 +361,5 @@ def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_le
     if total_length > longest:
         steps += [data.new_full((n, *data.shape[1:]), padding_value)] * (total_length - longest)
     padded = torch.stack(steps, 0)
-    lengths = torch.tensor([sum(size > i for size in sizes) for i in range(n)], dtype=torch.int64)
+    lengths = torch.tensor([sum(size > i for size in sizes) for i in range(n)], dtype=torch.int64, device="cpu")
     return padded.transpose(0, 1) if batch_first else padded, lengths

@@ -148,7 +148,7 @@ def _block_diag(tensors):
             )
         blocks.append(torch.atleast_2d(t).to(dtype))
     if not blocks:
-        return torch.empty((1, 0))
+        return torch.empty((1, 0), device="cpu")
     width, at, rows = sum(b.shape[1] for b in blocks), 0, []
     for b in blocks:
         rows.append(torch.constant_pad_nd(b, (at, width - at - b.shape[1]), 0))
@@ -426,13 +426,13 @@ def combinations(self, r=2, with_replacement=False):
         raise torch.OutOfMemoryError(
             "combinations: there is no memory for all rows of %d of %d elements" % (r, self.numel())
         )
-    index = torch.empty((math.comb(n, least), r), dtype=torch.int64)
+    index = torch.empty((math.comb(n, least), r), dtype=torch.int64, device="cpu")
     pick = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(
         range(self.numel()), r
     )
     some = max(1, (1 << 16) // r)
     for at in range(0, index.shape[0], some):
-        index[at : at + some] = torch.tensor(list(itertools.islice(pick, some)), dtype=torch.int64)
+        index[at : at + some] = torch.tensor(list(itertools.islice(pick, some)), dtype=torch.int64, device="cpu")
     return self[index.to(self.device)]
 
 

@@ -171,10 +171,10 @@ def _threshold(x, top, atol, rtol):
     elif rtol is None:
         rtol = torch.finfo(real).eps * max(x.shape[-2:])
         if isinstance(atol, torch.Tensor):
-            rtol = torch.where(atol > 0, 0.0, rtol)
+            rtol = torch.where(atol > 0, 0.0, rtol).to(real)
         elif atol > 0:
             rtol = 0.0
-    a = atol if isinstance(atol, torch.Tensor) else torch.tensor(float(atol), dtype=real)
+    a = atol if isinstance(atol, torch.Tensor) else torch.tensor(float(atol), dtype=real, device=x.device)
     return torch.maximum(a.to(real), rtol * top)
 
 

@@ -193,7 +193,8 @@ def istft(self, n_fft, hop_length, win_length, window, center, normalized, onesi
     if return_complex and one:
         raise RuntimeError("Cannot have onesided output if window or input is complex")
     window = _pad_window(window, n_fft)
-    x = torch.view_as_real(self.unsqueeze(0) if self.dim() == 2 else self)  # whose gradient is contiguous
+    x = self.resolve_conj()
+    x = torch.view_as_real(x.unsqueeze(0) if self.dim() == 2 else x)  # whose gradient is contiguous
     x = torch.view_as_complex(x.transpose(1, 2))
     mode = 1 if normalized else 2
     if return_complex:
@@ -276,7 +277,7 @@ def _kaiser(x, n, beta):
     half = (n - 1) / 2.0
     r = (wide - half) / half
     top = torch.i0((1 - r * r).clamp(min=0).sqrt() * abs(beta))
-    return (top / torch.i0(torch.tensor(float(beta), dtype=torch.float64))).to(x.dtype)
+    return (top / torch.i0(torch.tensor(float(beta), dtype=torch.float64, device=x.device))).to(x.dtype)
 
 
 def _declare(name, doc, formula, **extra):

@@ -418,7 +418,7 @@ def _clip(x, size, dims):
     """Into 0 .. size - 1; no gradient at and beyond the ends. NaN is the first of an image, the last of a volume."""
     inside = (x > 0) & (x < size - 1)
     ends = torch.where(x > 0, size - 1.0, 0.0) if dims == 2 else torch.where(x <= 0, 0.0, size - 1.0)
-    return torch.where(inside, x, ends)
+    return torch.where(inside, x, ends.to(x.dtype))
 
 
 def _pad_coordinate(x, size, padding, align, dims):

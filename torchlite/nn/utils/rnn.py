@@ -101,7 +101,10 @@ def invert_permutation(permutation):
 
 def pack_padded_sequence(input, lengths, batch_first=False, enforce_sorted=True):
     """Packs padded sequences (T, B, *), given in descending order of length unless enforce_sorted is False."""
-    lengths = torch.as_tensor(lengths, dtype=torch.int64)
+    if isinstance(lengths, torch.Tensor):
+        lengths = lengths.to(torch.int64)
+    else:
+        lengths = torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
     if enforce_sorted:
         sorted_indices = None
     else:
@@ -158,7 +161,7 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
 
 def pack_sequence(sequences, enforce_sorted=True):
     """Packs a list of sequences of different lengths."""
-    lengths = torch.as_tensor([s.size(0) for s in sequences])
+    lengths = torch.as_tensor([s.size(0) for s in sequences], device="cpu")
     return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
 
 

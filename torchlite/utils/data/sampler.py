@@ -118,7 +118,9 @@ class WeightedRandomSampler(Sampler):
             raise ValueError(f"num_samples should be a positive integer value, but got num_samples={num_samples}")
         if not isinstance(replacement, bool):
             raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
-        weights = torch.as_tensor(weights, dtype=torch.double)
+        # webgpu has no float64
+        device = "cpu" if torch.get_default_device().type == "webgpu" else None
+        weights = torch.as_tensor(weights, dtype=torch.double, device=device)
         if len(weights.shape) != 1:
             raise ValueError(f"weights should be a 1d sequence but given weights have shape {tuple(weights.shape)}")
         self.weights = weights
