@@ -42,14 +42,15 @@ __all__ = [
 HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")
 READ_DATA_CHUNK = 128 * 1024
 _TRUSTED = "facebookresearch facebookincubator pytorch fairinternal".split()
-_HUBCONF = "hubconf.py"
+MODULE_HUBCONF = "hubconf.py"
+ENV_TORCH_HOME, ENV_XDG_CACHE_HOME, DEFAULT_CACHE_DIR = "TORCH_HOME", "XDG_CACHE_HOME", "~/.cache"
 _hub_dir: str | None = None
 
 
 # ---- folders ---------------------------------------------------------------------------------------------------------
 def _get_torch_home() -> str:
-    cache = os.getenv("XDG_CACHE_HOME", "~/.cache")
-    return os.path.expanduser(os.getenv("TORCH_HOME", os.path.join(cache, "torch")))
+    cache = os.getenv(ENV_XDG_CACHE_HOME, DEFAULT_CACHE_DIR)
+    return os.path.expanduser(os.getenv(ENV_TORCH_HOME, os.path.join(cache, "torch")))
 
 
 def get_dir() -> str:
@@ -195,7 +196,7 @@ def _hubconf(folder: str) -> Iterator[Any]:
 
     sys.path.insert(0, folder)
     try:
-        spec = util.spec_from_file_location(_HUBCONF, os.path.join(folder, _HUBCONF))
+        spec = util.spec_from_file_location(MODULE_HUBCONF, os.path.join(folder, MODULE_HUBCONF))
         if spec is None or spec.loader is None:
             raise AssertionError("failed to load spec from %s" % folder)
         module = util.module_from_spec(spec)

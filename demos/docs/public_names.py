@@ -55,14 +55,39 @@ ASKED = {
     "torch._C.Graph": "fvcore",
     "torch._C.Value": "transformers",
     "torch._C._distributed_c10d.Reducer": "lightning",
+    "torch._decomp.core_aten_decompositions": "programs with make_fx",
+    "torch._decomp.decomposition_table": "programs with make_fx",
+    "torch._decomp.get_decompositions": "programs with make_fx",
+    "torch._decomp.register_decomposition": "programs with make_fx",
+    "torch._inductor.config.triton": "programs that set options of torch.compile",
+    "torch._logging.set_logs": "programs with torch.compile",
+    "torch.cuda._lazy_call": "apex, megatron",
+    "torch.cuda._lazy_init": "megatron",
+    "torch.cuda.amp.grad_scaler.OptState": "accelerate",
     "torch._C._distributed_rpc.PyRRef": "torchrl",
     "torch._C._distributed_rpc._is_current_rpc_agent_set": "torch_geometric",
     "torch.distributed.fsdp._common_utils._FSDPState": "torchtnt",
     "torch.distributed.rpc.api._require_initialized": "torch_geometric",
     "torch.nn.attention.flex_attention._DEFAULT_SPARSE_BLOCK_SIZE": "transformers",
+    "torch.nn.functional.BroadcastingList1": "copies of torch.nn.functional",
+    "torch.nn.functional.BroadcastingList2": "copies of torch.nn.functional",
+    "torch.nn.functional.BroadcastingList3": "copies of torch.nn.functional",
+    "torch.nn.functional._list_with_default": "copies of torch.nn.functional",
+    "torch.nn.functional._overload": "copies of torch.nn.functional",
+    "torch.nn.functional._pair": "mmcv",
+    "torch.nn.functional._single": "mmcv",
+    "torch.nn.functional._triple": "mmcv",
+    "torch.nn.functional.boolean_dispatch": "copies of torch.nn.functional",
+    "torch.nn.parallel._functions.Broadcast": "apex",
+    "torch.nn.parallel._functions.Gather": "mmcv",
+    "torch.nn.parallel._functions.ReduceAddCoalesced": "apex",
+    "torch.nn.parallel._functions.Scatter": "mmcv",
+    "torch.nn.parallel._functions._get_stream": "mmcv",
     "torch.onnx.producer_name": "onnx's tools",
     "torch.onnx.producer_version": "onnx's tools",
     "torch.onnx.symbolic_helper.parse_args": "torchvision",
+    "torch.utils._triton.has_triton": "torchao",
+    "torch.utils._triton.has_triton_package": "torchao",
     "torch.utils.cpp_extension.CUDA_HOME": "detectron2, mmcv",
     "torch.utils.cpp_extension.ROCM_HOME": "mmcv",
     "torch.utils.data._utils.worker._generate_state": "tensordict, torchdata",
@@ -181,7 +206,12 @@ def record() -> dict[str, dict[str, list[str]]]:
     for asked in ASKED:
         path, _, name = asked.rpartition(".")
         value = getattr(importlib.import_module(path), name)
-        found.setdefault(path, {})[name] = [entry(name, value), *homes.get((id(value), name), ())]
+        same = homes.get((id(value), name), [])
+        home = getattr(value, "__module__", path)
+        if not same and home != path and getattr(importlib.import_module(home), name, None) is value:
+            same = [path, home]
+        found.setdefault(path.rpartition(".")[0], {})
+        found.setdefault(path, {})[name] = [entry(name, value), *same]
     descriptor = type(torch.Tensor._nnz)  # of the core's methods: private ones count too
     methods = [n for n in dir(torch.Tensor) if n[0] != "_" or core_method(n, getattr(torch.Tensor, n), descriptor)]
     found["torch.Tensor"] = {n: [entry(n, getattr(torch.Tensor, n))] for n in methods}
@@ -218,7 +248,8 @@ def missing(found: dict[str, dict[str, list[str]]]) -> str:
     absent.uninstall(torch.Tensor)
     here: dict[str, Any] = {"torch.Tensor": torch.Tensor}
     here.update((path, getattr(torch._C, path.rpartition(".")[2])) for path in SPACES)
-    for path in found:
+    homes = {home for names in found.values() for _, *same in names.values() for home in same}
+    for path in {*found, *homes} - {"aten::"}:
         try:
             here.setdefault(path, importlib.import_module(path.replace("torch", "torchlite", 1)))
         except ModuleNotFoundError:

@@ -1,6 +1,6 @@
-"""The default device and the default dtype are for what a program makes: an op of tensors is the same whatever they are,
-and so is its gradient. PyTorch's recorded answers, with each set while an op runs: a tensor made inside an op without a
-device has no numbers on "meta", one without a dtype makes a result wider or less exact."""
+"""The default device and the default dtype are for what a program makes: an op of tensors is the same whatever they
+are, and so is its gradient. PyTorch's recorded answers, with each set while an op runs: a tensor made inside an op
+without a device has no numbers on "meta", one without a dtype makes a result wider or less exact."""
 
 import json
 import sys
@@ -9,8 +9,9 @@ import meta_conformance
 import pytest
 from pyodide.known_answers import KNOWN
 
+
 def judge(monkeypatch, change, restore, **options):
-    """Answers that differ from the recorded ones, by op and check, where change() has been called; how many there are."""
+    """Answers that differ from the recorded ones after change(), by op and check; how many there are."""
     folder = meta_conformance.folder()
     monkeypatch.syspath_prepend(str(folder))
     sys.modules.pop("run_conformance", None)
@@ -56,9 +57,7 @@ needs_fixtures = pytest.mark.skipif(meta_conformance.folder() is None, reason="n
 def test_default_device(monkeypatch):
     import torchlite as torch
 
-    wrong, judged = judge(
-        monkeypatch, lambda: torch.set_default_device("meta"), lambda: torch.set_default_device(None)
-    )
+    wrong, judged = judge(monkeypatch, lambda: torch.set_default_device("meta"), lambda: torch.set_default_device(None))
     assert not wrong, "\n".join(wrong)
     assert judged > 30000
 

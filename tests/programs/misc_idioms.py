@@ -72,7 +72,9 @@ w = torch.ones(3, requires_grad=True)
 GradientReversal.apply(w * 2, 0.3).sum().backward()
 print(
     w.grad,
-    torch.autograd.gradcheck(lambda t: torch.tanh(t).prod(), torch.rand(3, dtype=torch.double, device="cpu", requires_grad=True)),
+    torch.autograd.gradcheck(
+        lambda t: torch.tanh(t).prod(), torch.rand(3, dtype=torch.double, device="cpu", requires_grad=True)
+    ),
 )
 vec = parameters_to_vector(model.parameters())
 vector_to_parameters(vec * 0.5, model.parameters())

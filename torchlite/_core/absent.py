@@ -133,6 +133,9 @@ _ANSWERS = {
     "is_in_onnx_export": False,
     "_is_current_rpc_agent_set": False,
     "device_count": 0,
+    "has_triton": False,
+    "has_triton_package": False,
+    "set_logs": None,
 }
 
 

@@ -524,7 +524,9 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         flat = self.reshape(-1).tolist()
         import torchlite as torch
 
-        return self.copy_(torch.tensor([callable(v) for v in flat], dtype=self.dtype, device=self.device).reshape(self.shape))
+        return self.copy_(
+            torch.tensor([callable(v) for v in flat], dtype=self.dtype, device=self.device).reshape(self.shape)
+        )
 
     def map_(self, other: Any, callable: Any) -> Any:
         """self = callable(self, other), element by element."""

@@ -14,7 +14,6 @@ LACKING = {
     "torch.distributed.": "more than one process: a world of one has no shards, stores and meshes",
     "torch._dynamo.exc": "there is no compiler that could raise it",
     "torch._inductor": "there is no compiler to configure",
-    "torch._jit_internal": "TorchScript",
     "torch.ao.": "quantized tensors",
     "torch.ops.quantized_decomposed": "quantized tensors",
     "torch._subclasses.": "functional tensors and converters of the compiler",

@@ -1,0 +1,53 @@
+"""Private parts of PyTorch's Python frontend that projects copy or import: they do what PyTorch's do."""
+
+import importlib
+
+import pytest
+import torchlite
+
+NAMES = """torch.nn.functional._pair torch.nn.functional._list_with_default torch.nn.functional.BroadcastingList2
+    torch.nn.common_types.T torch._jit_internal.unused torch._jit_internal._copy_to_script_wrapper
+    torch.hub.MODULE_HUBCONF torch.hub.ENV_TORCH_HOME torch.hub.DEFAULT_CACHE_DIR torch._inductor.config.triton
+    torch._logging.set_logs torch.utils._triton.has_triton torch.nn.parallel._functions.Scatter
+    torch._decomp.get_decompositions""".split()
+
+
+@pytest.mark.parametrize("path", NAMES)
+def test_is_there(path):
+    module, _, name = path.replace("torch", "torchlite", 1).rpartition(".")
+    assert hasattr(importlib.import_module(module), name)
+
+
+def test_types_of_arguments():
+    real = pytest.importorskip("torch.nn.common_types")
+    own = importlib.import_module("torchlite.nn.common_types")
+    for name, value in vars(real).items():
+        if name.startswith("_") and name.endswith("_t"):
+            shown = str(getattr(own, name)).replace("torchlite._core.tensor", "torch").replace("torchlite", "torch")
+            assert str(value).count("int") == shown.count("int"), name
+            assert str(value).count("float") == shown.count("float"), name
+
+
+@pytest.mark.parametrize("args, kwargs", [((1,), {}), ((1, True), {}), ((1,), {"flag": True}), ((1, False), {})])
+def test_boolean_dispatch(args, kwargs):
+    def dispatched(module):
+        def yes(x, flag=True):
+            """Takes it."""
+            return "yes", x, flag
+
+        def no(x, flag=False):
+            return "no", x, flag
+
+        fn = module.boolean_dispatch("flag", 1, False, yes, no, "somewhere", "chosen")
+        return fn(*args, **kwargs), fn.__name__, fn.__module__, fn.__doc__
+
+    own = dispatched(torchlite.nn.functional)
+    assert own == dispatched(pytest.importorskip("torch.nn.functional"))
+
+
+def test_options_of_the_compiler_can_be_set():
+    config = importlib.import_module("torchlite._inductor.config")
+    config.coordinate_descent_tuning = True
+    config.triton.unique_kernel_names = True
+    assert importlib.import_module("torchlite._logging").set_logs(recompiles=True) is None
+    assert importlib.import_module("torchlite.utils._triton").has_triton() is False
