@@ -1,7 +1,7 @@
 """Small argument helpers of the layers."""
 
 
-def _ntuple(n, name):
+def _ntuple(n, name="parse"):
     def parse(x):
         if hasattr(x, "__iter__"):
             return tuple(x)

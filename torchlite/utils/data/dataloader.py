@@ -10,7 +10,7 @@ import torchlite as torch
 from torchlite import _C
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
-from ._utils.worker import Turn, get_worker_info
+from ._utils.worker import get_worker_info
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
@@ -216,10 +216,14 @@ class DataLoader:
 
     __class_getitem__: Any = classmethod(GenericAlias)
 
-    def _get_iterator(self) -> _SingleProcessDataLoaderIter | _WorkerDataLoaderIter:
-        return _SingleProcessDataLoaderIter(self) if self.num_workers == 0 else _WorkerDataLoaderIter(self)
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        if self.num_workers == 0:
+            return _SingleProcessDataLoaderIter(self)
+        from ._utils.workers import _WorkerDataLoaderIter
 
-    def __iter__(self) -> _SingleProcessDataLoaderIter | _WorkerDataLoaderIter:
+        return _WorkerDataLoaderIter(self)
+
+    def __iter__(self) -> _BaseDataLoaderIter:
         if self.persistent_workers and self.num_workers > 0:
             if self._iterator is None:
                 self._iterator = self._get_iterator()
@@ -332,57 +336,6 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def _next_data(self) -> Any:
         return self._dataset_fetcher.fetch(next(self._sampler_iter))
-
-
-class _WorkerDataLoaderIter(_BaseDataLoaderIter):
-    """Batches go round the workers, each with its own fetcher, seed and worker info."""
-
-    def __init__(self, loader: DataLoader) -> None:
-        super().__init__(loader)
-        self._start_workers(loader)
-
-    def _start_workers(self, loader: DataLoader) -> None:
-        self._workers = []
-        for i in range(self._num_workers):
-            turn = Turn(i, self._num_workers, self._base_seed, self._dataset)
-            with turn:
-                if loader.worker_init_fn is not None:
-                    loader.worker_init_fn(i)
-                self._workers.append((turn, self._fetcher()))
-        self._alive = list(range(self._num_workers))
-        self._turn = 0
-
-    def _reset(self, loader: Any, first_iter: bool = False) -> None:
-        super()._reset(loader, first_iter)
-        if self._dataset_kind == _DatasetKind.Iterable:
-            self._workers = [(turn, self._in(turn)) for turn, _ in self._workers]
-        self._alive = list(range(self._num_workers))
-        self._turn = 0
-
-    def _in(self, turn: Any) -> Any:
-        with turn:
-            return self._fetcher()
-
-    def _next_data(self) -> Any:
-        if self._dataset_kind == _DatasetKind.Map:
-            index = next(self._sampler_iter)
-            turn, fetcher = self._workers[self._turn % self._num_workers]
-            self._turn += 1
-            with turn:
-                return fetcher.fetch(index)
-        while self._alive:
-            at = self._turn % len(self._alive)
-            turn, fetcher = self._workers[self._alive[at]]
-            try:
-                with turn:
-                    data = fetcher.fetch(next(self._sampler_iter))
-            except StopIteration:
-                del self._alive[at]
-                self._turn = at
-                continue
-            self._turn = at + 1
-            return data
-        raise StopIteration
 
 
 # the types of two arguments, which packages import
