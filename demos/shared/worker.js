@@ -1,6 +1,7 @@
 // The worker that holds Python. The page talks to it with plain messages (see engine.js), so the page never waits.
 
 import { Outlet } from "./outlet.js";
+import { keepSnapshot, startPython } from "./snapshot.js";
 
 const root = new URL("../", location);
 const post = (type, body = {}) => self.postMessage({ type, ...body });
@@ -134,7 +135,7 @@ async function start({ files, shared, extend, runtime, keeps }) {
   const indexURL = new URL(list.pyodide, root).href;
   const wheel = new URL(list.wheel, root).href;
   const { loadPyodide } = await import(/* webpackIgnore: true */ /* @vite-ignore */ `${indexURL}pyodide.mjs`);
-  const pyodide = await loadPyodide({ indexURL, fullStdLib: false });
+  const { pyodide, copied } = await startPython(loadPyodide, indexURL);
   post("progress", { stage: "install" });
   await pyodide.loadPackage(wheel, { checkIntegrity: false, messageCallback: () => {} });
   restoreFetch();
@@ -174,7 +175,9 @@ async function start({ files, shared, extend, runtime, keeps }) {
   post("progress", { stage: "import" });
   const about = JSON.parse(runner.setup(host, folder));
   const seconds = (performance.now() - began) / 1000;
-  post("ready", { about: { ...about, jspi, isolated: Boolean(shared), pyodide: pyodide.version, seconds } });
+  post("ready", { about: { ...about, jspi, isolated: Boolean(shared), pyodide: pyodide.version, copied, seconds } });
+  const modules = JSON.parse(pyodide.pyimport("demo_runner").standard_modules());
+  if (!bundled.runner) keepSnapshot(indexURL, modules).catch(() => {}); // only the next visit would gain
 }
 
 async function findGpu() {
