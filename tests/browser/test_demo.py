@@ -97,6 +97,44 @@ def test_train_draw_and_come_back_offline(visit, server, kind):
     assert "Stopped" in page.eval(CONSOLE)
 
 
+DRAWN = """
+import random, torch
+print("drawn", random.random(), "sum", torch.ones(3).sum().item())
+"""
+
+
+def drawn(page):
+    """The number that a script draws, in the page as it is."""
+    run_script(page, DRAWN)
+    page.wait(f"{CONSOLE}.includes('Finished in')", 60)
+    words = page.eval(CONSOLE).split()
+    assert words[words.index("sum") + 1] == "3.0"
+    return words[words.index("drawn") + 1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_later_visits_start_from_a_copy(visit, server, kind):
+    page = visit(kind, "/digits/index.html")
+    page.wait(READY, 90)
+    assert page.eval("demo.engine.about.copied") is False
+    page.wait("caches.open('torchlite-python').then((c) => c.keys()).then((keys) => keys.length)", 60)
+    numbers = set()
+    for _ in range(2):
+        page.open(server.base + "/digits/index.html")
+        page.wait(READY, 90)
+        assert page.eval("demo.engine.about.copied") is True
+        numbers.add(drawn(page))
+    assert len(numbers) == 2  # the copy's generator was seeded anew
+
+    # a copy that cannot be read: Python starts without, and makes another one
+    broken = "caches.open('torchlite-python').then(async (c) => c.put((await c.keys())[0], new Response('no'))"
+    page.eval(f"{broken}).then(() => 1)")
+    page.open(server.base + "/digits/index.html")
+    page.wait(READY, 90)
+    assert page.eval("demo.engine.about.copied") is False
+    drawn(page)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_pages_not_visited_open_offline(visit, server, kind):
     page = visit(kind, "/digits/index.html")

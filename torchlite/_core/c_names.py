@@ -27,6 +27,11 @@ from .dispatch_keys import ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard  
 from .future import collect_all as _collect_all  # noqa: F401
 
 
+def _add_docstr(obj: Any, doc: str) -> Any:
+    """The object: what is made of C has a docstring of its own here."""
+    return obj
+
+
 def _log_api_usage_once(event: str) -> None:
     """Nothing is logged."""
 

@@ -61,6 +61,23 @@ def _get_scalar_dtype(is_fused: Any = None) -> DType:
     return torch.float64 if torch.get_default_dtype() == torch.float64 else torch.float32
 
 
+# what the classes of other packages are made with: parts of docstrings, and decorators for torch.compile
+_params_doc = _foreach_doc = _fused_doc = _capturable_doc = _differentiable_doc = _maximize_doc = ""
+
+
+def _disable_dynamo_if_unsupported(single_tensor_fn: Any = None) -> Callable[..., Any]:
+    return lambda fn: fn
+
+
+def _stack_if_compiling(x: list[Tensor]) -> list[Tensor]:
+    return x
+
+
+def _to_scalar(x: Any) -> Any:
+    """A tensor of one element without dims; a number as it is."""
+    return x.squeeze() if isinstance(x, torch.Tensor) and x.dim() else x
+
+
 def _get_value(x: Any) -> float:
     return x.item() if isinstance(x, torch.Tensor) else x
 

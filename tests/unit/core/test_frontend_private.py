@@ -9,7 +9,8 @@ NAMES = """torch.nn.functional._pair torch.nn.functional._list_with_default torc
     torch.nn.common_types.T torch._jit_internal.unused torch._jit_internal._copy_to_script_wrapper
     torch.hub.MODULE_HUBCONF torch.hub.ENV_TORCH_HOME torch.hub.DEFAULT_CACHE_DIR torch._inductor.config.triton
     torch._logging.set_logs torch.utils._triton.has_triton torch.nn.parallel._functions.Scatter
-    torch._decomp.get_decompositions""".split()
+    torch._decomp.get_decompositions torch.utils._device.DeviceContext torch.types._int torch._C._add_docstr
+    torch.optim.optimizer._foreach_doc torch.serialization.MAGIC_NUMBER torch.cuda._utils._get_device_index""".split()
 
 
 @pytest.mark.parametrize("path", NAMES)
@@ -51,3 +52,12 @@ def test_options_of_the_compiler_can_be_set():
     config.triton.unique_kernel_names = True
     assert importlib.import_module("torchlite._logging").set_logs(recompiles=True) is None
     assert importlib.import_module("torchlite.utils._triton").has_triton() is False
+
+
+def test_default_device_as_a_class():
+    from torchlite.utils._device import DeviceContext, set_device
+
+    with DeviceContext("meta"):
+        assert torchlite.ones(1).is_meta
+    assert set_device("meta")(lambda: torchlite.ones(1))().is_meta
+    assert torchlite.ones(1).is_cpu
