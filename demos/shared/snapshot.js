@@ -4,7 +4,7 @@
 
 const CACHE = "torchlite-python";
 const LEAST = 4; // GiB of memory that a device has; the copy takes 32 MB of disk, making it 150 MB for two seconds
-const QUIET = 2000; // ms that Python is left alone first
+const QUIET = 5000; // ms that Python is left alone first
 
 const place = (indexURL) => new URL("memory", indexURL).href;
 
@@ -23,11 +23,13 @@ export async function startPython(loadPyodide, indexURL) {
   }
 }
 
-/** Makes the copy when Python has been left alone for a moment; `modules` of the standard library are loaded in it. */
-export async function keepSnapshot(indexURL, modules) {
+/** Makes the copy when Python has been left alone for a moment, and is not `busy()` with a program; `modules` of the
+ * standard library are loaded in it. */
+export async function keepSnapshot(indexURL, modules, busy = () => false) {
   const { caches, navigator, Worker } = globalThis;
   if (!caches || !Worker || (navigator?.deviceMemory ?? LEAST) < LEAST) return;
-  await new Promise((resolve) => setTimeout(resolve, QUIET));
+  do await new Promise((resolve) => setTimeout(resolve, QUIET));
+  while (busy());
   if (await caches.match(place(indexURL), { cacheName: CACHE })) return;
   const worker = new Worker(new URL("snapshot_worker.js", location), { type: "module" });
   worker.onmessage = worker.onerror = () => worker.terminate();

@@ -177,7 +177,7 @@ async function start({ files, shared, extend, runtime, keeps }) {
   const seconds = (performance.now() - began) / 1000;
   post("ready", { about: { ...about, jspi, isolated: Boolean(shared), pyodide: pyodide.version, copied, seconds } });
   const modules = JSON.parse(pyodide.pyimport("demo_runner").standard_modules());
-  if (!bundled.runner) keepSnapshot(indexURL, modules).catch(() => {}); // only the next visit would gain
+  if (!bundled.runner) keepSnapshot(indexURL, modules, () => running).catch(() => {}); // the next visit gains
 }
 
 async function findGpu() {

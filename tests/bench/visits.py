@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "demos")]
 import page_driver
 import serve
 
-LEFT_ALONE = 12.0  # seconds
+LEFT_ALONE = 16.0  # seconds
 READY = "globalThis.demo?.engine.about ?? null"
 
 

@@ -3,6 +3,7 @@ or 029)."""
 
 from __future__ import annotations
 
+import functools
 import os
 import pathlib
 import subprocess
@@ -130,10 +131,25 @@ def built_site():
 
 
 class Server:
-    """A plain static server that can be switched off."""
+    """A plain static server that can be switched off. Only where `copies` is set, pages copy Python's memory for their
+    next visit: each test is a first one, and would start Python twice."""
+
+    copies = False
 
     def __init__(self):
         self._server = serve.make_server(quiet=True)
+        site, made = self, self._server.RequestHandlerClass
+
+        class Handler(made.func):
+            def do_GET(self):
+                if site.copies or not self.path.endswith("/snapshot_worker.js"):
+                    return super().do_GET()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/javascript")
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+        self._server.RequestHandlerClass = functools.partial(Handler, **made.keywords)
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         self.base = f"http://localhost:{self._server.server_port}"
 

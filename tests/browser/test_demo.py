@@ -112,8 +112,9 @@ def drawn(page):
     return words[words.index("drawn") + 1]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
 def test_later_visits_start_from_a_copy(visit, server, kind):
+    server.copies = True
     page = visit(kind, "/digits/index.html")
     page.wait(READY, 90)
     assert page.eval("demo.engine.about.copied") is False
