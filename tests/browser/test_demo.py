@@ -136,7 +136,7 @@ def test_later_visits_start_from_a_copy(visit, server, kind):
     drawn(page)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
 def test_pages_not_visited_open_offline(visit, server, kind):
     page = visit(kind, "/digits/index.html")
     page.wait(READY, 90)
@@ -323,7 +323,7 @@ def test_home_page(visit, kind):
     page.screenshot(SHOTS / f"{kind}-home.png", whole=True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
 def test_pyscript_page(visit, server, kind):
     page = visit(kind, "/pyscript/index.html")
     page.wait("document.querySelector('#status').textContent.startsWith('step 600')", 120)

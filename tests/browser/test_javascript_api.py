@@ -130,6 +130,7 @@ COSTS = """
 """
 
 
+@pytest.mark.slow
 def test_a_call_costs_little_more_than_in_python(driver, served):
     """2 us where nothing else runs; the limit, and some repetitions, leave room for a busy machine."""
     if driver.name_ != "chromium":
