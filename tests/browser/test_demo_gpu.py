@@ -36,6 +36,7 @@ def train(page, source):
     return page.eval("losses"), page.eval(f"demo.engine.predict({json.dumps(pixels)})")["probabilities"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_same_run_on_both_devices(visit, kind):
     page = visit(kind, "/digits/index.html", gpu=True)

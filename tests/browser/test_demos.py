@@ -164,6 +164,7 @@ def test_on_webgpu(visit, name):
     assert "on webgpu" in page.eval(CONSOLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
 def test_balance(visit, kind):
     page = start(visit, kind, "balance")
