@@ -109,7 +109,6 @@ ASKED = {
     "torch.utils._triton.has_triton_package": "torchao",
     "torch.utils.checkpoint._get_autocast_kwargs": "fairscale",
     "torch.utils.cpp_extension.COMMON_NVCC_FLAGS": "setup.py files",
-    "torch.utils.cpp_extension.TORCH_LIB_PATH": "setup.py files",
     "torch.utils.cpp_extension._find_cuda_home": "setup.py files",
     "torch.utils.cpp_extension._get_cuda_arch_flags": "setup.py files",
     "torch.utils.cpp_extension._join_cuda_home": "setup.py files",
