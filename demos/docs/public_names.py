@@ -202,7 +202,8 @@ def entry(name: str, value: Any) -> str:
         return " ".join(["enum", name, *members])
     if isinstance(value, type):
         return "class " + name
-    if isinstance(value, SIMPLE) and not isinstance(value, bool) and len(repr(value)) < 60:
+    path = str(value).startswith("/") and len(str(value)) > 1  # of the machine that this runs on
+    if isinstance(value, SIMPLE) and not isinstance(value, bool) and len(repr(value)) < 60 and not path:
         return "value %s %r" % (name, value)
     if callable(value):
         return "def " + name

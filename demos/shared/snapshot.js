@@ -8,10 +8,19 @@ const QUIET = 5000; // ms that Python is left alone first
 
 const place = (indexURL) => new URL("memory", indexURL).href;
 
+/** The copy as it is stored; undefined where there is none, or a sandboxed page may not ask. */
+async function find(indexURL) {
+  try {
+    return await globalThis.caches?.match(place(indexURL), { cacheName: CACHE });
+  } catch {
+    return undefined;
+  }
+}
+
 /** Pyodide, from a copy of its memory where there is one; and whether there was. */
 export async function startPython(loadPyodide, indexURL) {
   const options = { indexURL, fullStdLib: false };
-  const copy = await globalThis.caches?.match(place(indexURL), { cacheName: CACHE }).catch(() => undefined);
+  const copy = await find(indexURL);
   if (!copy) return { pyodide: await loadPyodide(options), copied: false };
   try {
     const pyodide = await loadPyodide({ ...options, _loadSnapshot: new Uint8Array(await copy.arrayBuffer()) });
@@ -30,7 +39,7 @@ export async function keepSnapshot(indexURL, modules, busy = () => false) {
   if (!caches || !Worker || (navigator?.deviceMemory ?? LEAST) < LEAST) return;
   do await new Promise((resolve) => setTimeout(resolve, QUIET));
   while (busy());
-  if (await caches.match(place(indexURL), { cacheName: CACHE })) return;
+  if (await find(indexURL)) return;
   const worker = new Worker(new URL("snapshot_worker.js", location), { type: "module" });
   worker.onmessage = worker.onerror = () => worker.terminate();
   worker.postMessage({ indexURL, modules, cache: CACHE, place: place(indexURL) });

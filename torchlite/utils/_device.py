@@ -7,8 +7,6 @@ from typing import Any
 
 import torchlite as torch
 
-CURRENT_DEVICE = None  # of the mode that PyTorch has here; torch.get_default_device() knows
-
 
 class DeviceContext:
     """`with torch.device(device):` as a class."""
