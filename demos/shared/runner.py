@@ -34,7 +34,7 @@ _globals = {}
 
 
 def standard_modules():
-    """The names of the standard library's modules that are loaded, as JSON; without those that keep random numbers or secrets."""
+    """The modules of the standard library that are loaded, as JSON; not those that keep random numbers or secrets."""
     own = {"__main__", "random", "secrets", "tempfile", "uuid"}
     return json.dumps(sorted(n for n in sys.modules if n.partition(".")[0] in sys.stdlib_module_names - own))
 
