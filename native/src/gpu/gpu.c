@@ -540,6 +540,9 @@ static PyObject *f_hook(PyObject *m, PyObject *args) {
   return PyErr_Format(PyExc_KeyError, "%s", name);
 }
 PyObject *gpu_fresh(int ndim, const int64_t *shape, tl_dtype d, uint32_t *handle) {
+  return gpu_fresh_laid(ndim, shape, NULL, d, handle);
+}
+PyObject *gpu_fresh_laid(int ndim, const int64_t *shape, const int64_t *laid, tl_dtype d, uint32_t *handle) {
   int64_t strides[TL_MAX_DIMS], nbytes, numel = tl_dense_strides(ndim, shape, strides);
   if (numel < 0) return NULL;
   if (__builtin_mul_overflow(numel, (int64_t)tl_itemsize[d], &nbytes)) nbytes = INT64_MAX / 2;
@@ -548,7 +551,7 @@ PyObject *gpu_fresh(int ndim, const int64_t *shape, tl_dtype d, uint32_t *handle
   *handle = gpu_allocate(b);
   TlStorage *s = *handle ? tl_storage_of(TL_WEBGPU, Py_NewRef(b), nbytes) : NULL;
   Py_DECREF(b);
-  return s ? (PyObject *)tl_over(s, d, ndim, shape, strides, 0) : NULL;
+  return s ? (PyObject *)tl_over(s, d, ndim, shape, laid ? laid : strides, 0) : NULL;
 }
 static PyObject *f_on_device(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
@@ -610,7 +613,8 @@ PyObject *tl_gpu_module(PyObject *m, PyObject *_) {
   if (!stream || PyModule_AddObjectRef(mod, "Buffer", (PyObject *)tl_Buffer) < 0 ||
       PyModule_AddObjectRef(mod, "words", stream) < 0 || gpu_expr_init(mod) < 0 || gpu_op_init(mod) < 0 ||
       gpu_resolve_init(mod) < 0 || gpu_product_init(mod) < 0 || gpu_graph_init(mod) < 0 || gpu_family_init(mod) < 0 ||
-      gpu_reduce_init(mod) < 0 || gpu_index_init(mod) < 0 || gpu_matmul_init(mod) < 0 || gpu_softmax_init(mod) < 0)
+      gpu_reduce_init(mod) < 0 || gpu_index_init(mod) < 0 || gpu_matmul_init(mod) < 0 || gpu_softmax_init(mod) < 0 ||
+      gpu_norm_init(mod) < 0 || gpu_attention_init(mod) < 0)
     Py_CLEAR(mod);
   Py_XDECREF(stream);
   Py_XDECREF(words_type);

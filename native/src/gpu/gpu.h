@@ -121,6 +121,8 @@ int gpu_limit_pinned(void);
 PyObject *gpu_product(uint32_t plan, TlBuffer *const *reads, int nreads, int fusable, const uint32_t *words, int nwords,
                       int ndim, const int64_t *shape, tl_dtype dtype);
 PyObject *gpu_fresh(int ndim, const int64_t *shape, tl_dtype dtype, uint32_t *handle); /* a result to be written */
+/* the same with its dims in another order in memory: dense strides */
+PyObject *gpu_fresh_laid(int ndim, const int64_t *shape, const int64_t *strides, tl_dtype dtype, uint32_t *handle);
 int gpu_run(TlNode *root, const GpuOut *out, int nout); /* one kernel; the first output is root's */
 
 int gpu_op_id(PyObject *name); /* -1: an exception */
@@ -164,7 +166,7 @@ PyObject *gpu_f_run(PyObject *m, PyObject *const *a, Py_ssize_t n); /* run(root,
 int gpu_expr_init(PyObject *mod), gpu_op_init(PyObject *mod), gpu_resolve_init(PyObject *mod),
   gpu_product_init(PyObject *mod), gpu_graph_init(PyObject *mod), gpu_family_init(PyObject *mod),
   gpu_reduce_init(PyObject *mod), gpu_index_init(PyObject *mod), gpu_matmul_init(PyObject *mod),
-  gpu_softmax_init(PyObject *mod);
+  gpu_softmax_init(PyObject *mod), gpu_norm_init(PyObject *mod), gpu_attention_init(PyObject *mod);
 /* Kernel families with a planner in C (gpu_family.c). Both steal the tuple; -1: an exception. */
 int gpu_family_export(PyObject *mod, const char *name, PyObject *parts, PyObject **family);
 int gpu_family_plan(PyObject *family, PyObject *values, uint32_t *plan);
@@ -181,6 +183,8 @@ typedef int GpuPlanner(PyObject *const *a, PyObject **result);
 GpuPlanner gpu_plan_mm, gpu_plan_bmm, gpu_plan_matmul, gpu_plan_linear; /* gpu_matmul.c */
 GpuPlanner gpu_plan_cat, gpu_plan_stack;                                /* gpu_index.c */
 GpuPlanner gpu_plan_softmax, gpu_plan_log_softmax;                      /* gpu_softmax.c */
+GpuPlanner gpu_plan_layer_norm, gpu_plan_native_layer_norm;             /* gpu_norm.c */
+GpuPlanner gpu_plan_attention;                                          /* gpu_attention.c */
 
 #define GPU_HOOK(f, r) \
   do { if (!(f)) { PyErr_SetString(PyExc_RuntimeError, "webgpu is not set up"); return (r); } } while (0)

@@ -164,9 +164,11 @@ static bool parts_of(PyObject *tensors, Py_ssize_t n, bool stack, Part *parts, P
   return true;
 }
 
-/* The tensors of a list or tuple, joined. 0: they are not of one dtype on webgpu, not `natural` if that is asked
- * for, or dim or the shapes are wrong. Else 1 with *result (NULL: an exception). */
+/* The tensors of a list or tuple, joined. 0: they are not of one dtype on webgpu, the CPU's result could be other than
+ * contiguous and `natural` asks for that, or dim or the shapes are wrong. Else 1 with *result (NULL: an exception). */
 static int join_tensors(PyObject *list, PyObject *along, bool stack, bool natural, PyObject **result) {
+  /* cat is channels last only if all tensors suggest it, stack perhaps if one is not in the usual order */
+  bool usual = !natural || stack;
   int64_t shape[TL_MAX_DIMS];
   int ndim, overflow = 0;
   Py_ssize_t n, nparts;
@@ -179,8 +181,11 @@ static int join_tensors(PyObject *list, PyObject *along, bool stack, bool natura
   const TlTensor *first = fits ? (const TlTensor *)PyTuple_GetItem(tensors, 0) : NULL;
   for (Py_ssize_t i = 0; fits && i < n; i++) {
     const TlTensor *t = (const TlTensor *)PyTuple_GetItem(tensors, i);
-    fits = TL_CHECK(t) && gpu_buffer_of(t) && t->dtype == first->dtype && (!natural || tl_strides_natural(t));
+    fits = TL_CHECK(t) && gpu_buffer_of(t) && t->dtype == first->dtype &&
+           (!natural || !stack || t->ndim < 3 || tl_strides_natural(t));
+    usual = usual || (fits && !tl_suggests_channels_last(t));
   }
+  fits = fits && usual;
   Part *parts = fits ? PyMem_Malloc(sizeof *parts * (size_t)n) : NULL;
   if (fits && !parts) PyErr_NoMemory();
   else if (fits && (fits = parts_of(tensors, n, stack, parts, &nparts, &dim, &ndim, shape)))

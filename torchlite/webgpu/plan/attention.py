@@ -8,7 +8,7 @@ import torchlite as torch
 from ... import _C
 from ..registry import planner
 from ..tensors import FLOATS, laid_back, laid_out
-from ..lazy.stream import family, float_word, fresh, geometry, launch, ready
+from ..lazy.stream import core, float_word, fresh, geometry, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..._types import Buffer
 
 
-_plan = family("attention", "dtype", "dim", "valueDim", "causal", "mask")
+_plan = core.attention_plan  # gpu_attention.c plans the usual arguments
 
 
 def _four(t: Any) -> tuple[Buffer, int, tuple[int, int, int]]:

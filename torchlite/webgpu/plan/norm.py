@@ -14,7 +14,7 @@ from ..devices import check_devices
 from ..fallback import cpu_error, without_elements
 from ..registry import planner
 from ..tensors import FLOATS, contiguous, empty
-from ..lazy.stream import core, family, float_word, launch, ready
+from ..lazy.stream import core, float_word, launch, ready
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 f32 = torch.float32
 softmax, _softmax_plan = core.softmax, core.softmax_plan  # native/src/gpu/gpu_softmax.c
-_norm_plan = family("layerNorm", "dtype", "rms", "weight", "bias", "backward")
+_norm_plan = core.norm_plan  # gpu_norm.c plans layer_norm's usual arguments
 
 
 def _cast(t: Tensor, dtype: DType) -> Any:

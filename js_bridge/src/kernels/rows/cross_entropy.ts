@@ -52,9 +52,9 @@ export function crossEntropy(params: CrossEntropyParams): Kernel {
     ...offsets(...reads.map(([n]) => n), ...writes.map(([n]) => n)),
     ...(backward ? [] : [CHECK]),
   ];
-  const joins = (): ("max" | "sum")[] => {
+  const joins = (): ("top" | "sum")[] => {
     if (nll) return [];
-    if (!backward) return ["max", "sum"];
+    if (!backward) return ["top", "sum"];
     return smooth && weight ? ["sum"] : [];
   };
   const globals = [
@@ -86,8 +86,8 @@ ${smooth ? weights : ""}
     st_y(p.yo + base + r * p.inner, ${castTo("v", "float32", dtype)});
   }`;
   const logSum = `  var top = -tl_inf();
-  for (var r = i32(part); r < n; r += ${lanes}) { top = tl_max(top, ${x("r")}); }
-  top = ${rowJoin(params, "max", "top")};
+  for (var r = i32(part); r < n; r += ${lanes}) { top = max(top, ${x("r")}); }
+  top = ${rowJoin(params, "top", "top")};
   let shift = select(0.0, top, tl_isfinite(top));
 ${blockSum(params, "sum", (r) => `tl_exp(${x(r)} - shift)`)}
   let total = shift + tl_log(sum);`;

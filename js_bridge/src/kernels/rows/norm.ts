@@ -3,7 +3,7 @@
  * and bias, and batch_norm, are reductions and element-wise kernels; Python composes them.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
-import { blockSum, eachOf, type Element, rowHead, type RowLanes, rowOperand, rowTools, rowKernel } from "./row";
+import { blockSum, type Element, rowHead, type RowLanes, rowOperand, rowTools, rowKernel, storeEach } from "./row";
 import { computeOf, type DType, type Kernel, offsets, uniform, UnsupportedKernelError } from "../spec";
 
 export interface LayerNormParams extends RowLanes {
@@ -44,7 +44,7 @@ export function layerNorm(params: LayerNormParams): Kernel {
   const gw = rowOperand(params, "g", (r) => `ld_g(p.go + base + ${r})${weight ? ` * ld_w(p.wo + ${r})` : ""}`);
   const centred: Element = (r, k) => (rms ? x.at(r, k) : `(${x.at(r, k)} - mu)`);
   const store = (v: Element): string =>
-    eachOf(params, (r, k) => `let v = ${v(r, k)}; st_y(p.yo + base + r, ${castTo("v", "float32", dtype)});`);
+    storeEach(params, (r, k) => `let v = ${v(r, k)}; st_y(p.yo + base + r, ${castTo("v", "float32", dtype)});`);
   const mean = rms ? "" : `${blockSum(params, "mu", x.at)}\n  mu = mu / f32(p.n);`;
   const scaled: Element = (r, k) =>
     `${centred(r, k)} * rs${weight ? ` * ld_w(p.wo + ${r})` : ""}${bias ? ` + ld_b(p.bo + ${r})` : ""}`;

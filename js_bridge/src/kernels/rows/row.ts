@@ -4,27 +4,35 @@
  */
 import { makeKernel, type ModuleParts } from "../../wgsl/module";
 import { type Kernel, linearGrid, range, value, WORKGROUP } from "../spec";
-import { extreme, SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup";
+import { SEAT, subgroupGlobals, subgroupHead, subgroupJoin } from "./subgroup";
 
 export interface RowLanes {
   readonly lanes: number;
   /** Join lanes through subgroups; the device must have them. */
   readonly subgroups?: boolean;
-  /** A row has at most HELD elements for each lane, which stay in registers: memory is read once. */
-  readonly held?: boolean;
+  /** How many elements of a row each lane has. They stay in registers: memory is read once. */
+  readonly held?: number;
+  /** Not every lane has the last of them. */
+  readonly ragged?: boolean;
 }
 
 /** Elements of a lane that stay in registers. lanesFor() gives rows of up to 2,048 elements no more. */
 const HELD = 8;
 
-/** Whether rows of n elements are held. Not on a CPU: few registers, and copies of a loop's body compile slowly. */
-export const inRegisters = (lanes: number, n: number, software = false): { held?: true } =>
-  !software && lanes > 1 && n <= HELD * lanes ? { held: true } : {};
+/**
+ * How rows of n elements are held, if they are. The number is part of the kernel, since a test of each element before
+ * it is read costs a third of the bandwidth. Not on a CPU: few registers, and copies of a loop's body compile slowly.
+ */
+export const inRegisters = (lanes: number, n: number, software = false): Pick<RowLanes, "held" | "ragged"> =>
+  software || lanes === 1 || n > HELD * lanes
+    ? {}
+    : { held: Math.ceil(n / lanes), ...(n % lanes ? { ragged: true } : {}) };
 
-type Tool = "sum" | "max";
+/** `top` is a maximum for rows whose NaN comes into the result by another way: it may leave it out. */
+type Tool = "sum" | "top";
 const merge = {
   sum: (a: string, b: string): string => `${a} + ${b}`,
-  max: (a: string, b: string): string => `tl_max(${a}, ${b})`,
+  top: (a: string, b: string): string => `max(${a}, ${b})`,
 };
 
 /** WGSL of the functions that rowJoin calls. They have barriers: all invocations of a workgroup must call them. */
@@ -33,8 +41,8 @@ export function rowTools({ lanes, subgroups }: RowLanes, which: readonly Tool[])
     return which.map((w) => `fn row_${w}(lane: u32, v: f32) -> f32 { return v; }`).join("\n");
   }
   if (subgroups) {
-    const inside = { sum: "v = subgroupAdd(v);", max: `v = ${extreme(true, "v")};` },
-      start = { sum: "0.0", max: "-tl_inf()" };
+    const inside = { sum: "v = subgroupAdd(v);", top: "v = subgroupMax(v);" },
+      start = { sum: "0.0", top: "-tl_inf()" };
     return [
       subgroupGlobals(lanes),
       ...which.map((w) =>
@@ -78,17 +86,24 @@ export const rowHead = ({ lanes, subgroups }: RowLanes): string => `  let item =
 export type Element = (r: string, k: number) => string;
 
 /** Statements for each element r of this lane. */
-export function eachOf({ lanes, held }: RowLanes, body: (r: string, k: number) => string): string {
+export function eachOf({ lanes, held, ragged }: RowLanes, body: (r: string, k: number) => string): string {
   if (!held) return `  for (var r = i32(part); r < n; r += ${lanes}) { ${body("r", 0)} }`;
-  const one = (k: number): string => `  { let r = i32(part) + ${k * lanes}; if (r < n) { ${body("r", k)} } }`;
-  return range(HELD).map(one).join("\n");
+  const one = (k: number): string => {
+    const text = body("r", k);
+    return `  { let r = i32(part) + ${k * lanes}; ${ragged && k === held - 1 ? `if (r < n) { ${text} }` : text} }`;
+  };
+  return range(held).map(one).join("\n");
 }
+
+/** Statements that store each element r of this lane. */
+export const storeEach = (by: RowLanes, body: (r: string, k: number) => string): string =>
+  by.held ? `  if (live) {\n${eachOf(by, body)}\n  }` : eachOf(by, body);
 
 /** Reads an operand of a row into registers if rows are held; `at` is its element in what follows. */
 export function rowOperand(by: RowLanes, name: string, read: (r: string) => string): { load: string; at: Element } {
   if (!by.held) return { load: "", at: (r) => read(r) };
   const at: Element = (_, k) => `${name}_h${k}`;
-  const declare = range(HELD).map((k) => `  var ${at("", k)} = 0.0;`);
+  const declare = range(by.held).map((k) => `  var ${at("", k)} = 0.0;`);
   return { load: `${declare.join("\n")}\n${eachOf(by, (r, k) => `${at(r, k)} = ${read(r)};`)}\n`, at };
 }
 

@@ -1,7 +1,7 @@
 /**
  * softmax and log_softmax over one dim of a contiguous tensor seen as [outer, n, inner], and their gradients. The
  * maximum is subtracted first, so exp stays in range for every input; a row whose maximum is infinite gives NaN, as in
- * PyTorch.
+ * PyTorch. A NaN of a row makes its sum NaN, so the maximum may leave it out.
  */
 import { accessors, castTo, input, outForm, output } from "../../wgsl/access";
 import {
@@ -14,6 +14,7 @@ import {
   rowOperand,
   rowTools,
   rowKernel,
+  storeEach,
 } from "./row";
 import { computeOf, type DType, type Kernel, uniform, UnsupportedKernelError } from "../spec";
 
@@ -42,12 +43,12 @@ export function softmax(params: SoftmaxParams): Kernel {
     ...(backward ? [accessors("g", dtype, "elem", false)] : []),
     accessors("x", dtype, "elem", false),
     accessors("y", out, outForm(out), true),
-    rowTools(params, backward ? ["sum"] : ["max", "sum"]),
+    rowTools(params, backward ? ["sum"] : ["top", "sum"]),
   ].join("\n");
   const head = `${rowHead(params)}
   let base = (row / p.inner) * i32(p.n) * p.inner + row % p.inner;`;
   const store = (v: Element): string =>
-    eachOf(params, (r, k) => {
+    storeEach(params, (r, k) => {
       const value = castTo("v", "float32", out);
       return `let at = base + r * p.inner; let v = ${v(r, k)}; st_y(p.yo + at, ${value});`;
     });
@@ -66,8 +67,8 @@ ${store(gradient)}`;
   const result: Element = (r, k) => (log ? `(${x.at(r, k)} - top) - shift` : `${numerator(r, k)} / sum`);
   const forward = `${head}
 ${x.load}  var top = -tl_inf();
-${eachOf(params, (r, k) => `top = tl_max(top, ${x.at(r, k)});`)}
-  top = ${rowJoin(params, "max", "top")};
+${eachOf(params, (r, k) => `top = max(top, ${x.at(r, k)});`)}
+  top = ${rowJoin(params, "top", "top")};
 ${toPowers}${blockSum(params, "sum", numerator)}
   // an infinite maximum has no defined ratio to the others
   sum = select(tl_nan(), sum, tl_isfinite(top));

@@ -1,4 +1,4 @@
-import { inRegisters } from "../../../src/kernels/rows/row";
+import { inRegisters, type RowLanes } from "../../../src/kernels/rows/row";
 import { layerNorm } from "../../../src/kernels/rows/norm";
 import { softmax } from "../../../src/kernels/rows/softmax";
 import type { DType } from "../../../src/kernels/spec";
@@ -22,7 +22,7 @@ function rows(data: readonly number[], [outer, n, inner]: number[], f: (x: numbe
   return out;
 }
 
-type Way = { readonly subgroups?: true; readonly held?: true };
+type Way = Omit<RowLanes, "lanes">;
 /**
  * Kernels with several ways to join lanes; those with subgroups have 32 lanes at the least. Rows of c[1] elements that
  * fit in registers are held there too.
@@ -34,7 +34,7 @@ const ways = <C extends readonly number[]>(cases: readonly C[], lanes: number): 
       .flatMap((c): [...C, string, Way][] => [
         [...c, name, by],
         ...(inRegisters(c[lanes]!, c[1]!).held
-          ? [[...c, `${name}, held`, { ...by, held: true }] as [...C, string, Way]]
+          ? [[...c, `${name}, held`, { ...by, ...inRegisters(c[lanes]!, c[1]!) }] as [...C, string, Way]]
           : []),
       ]),
   );
@@ -91,7 +91,7 @@ test("softmax of infinities and NaN", async () => {
   const x = [-Infinity, 0, 1, -Infinity, -Infinity, -Infinity, Infinity, 1, 2, NaN, 1, 2, 1e38, -1e38, 0];
   for (const by of [
     { lanes: 1 },
-    ...joins.flatMap(([, way]) => [way, { ...way, held: true }].map((w) => ({ lanes: 64, ...w }))),
+    ...joins.flatMap(([, way]) => [way, { ...way, ...inRegisters(64, 3) }].map((w) => ({ lanes: 64, ...w }))),
   ])
     for (const log of [false, true]) {
       const got = await runOne(

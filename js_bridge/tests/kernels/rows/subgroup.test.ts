@@ -98,6 +98,7 @@ ${[
   fold("Add", "u32", "0u", "a + b"),
   fold("Add", "i32", "0i", "a + b"),
   fold("Max", "u32", "0u", "max(a, b)"),
+  fold("Max", "f32", "-3.4e38", "max(a, b)"),
   fold("Min", "u32", "0xffffffffu", "min(a, b)"),
   fold("Mul", "f32", "1.0", "a * b"),
   fold("Or", "i32", "0i", "a | b"),
