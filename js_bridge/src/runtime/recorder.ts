@@ -258,9 +258,10 @@ export class Recorder {
 
   #grid(kernel: Compiled, workgroups: number): readonly [number, number, number] {
     const most = this.#holder.limits.maxComputeWorkgroupsPerDimension;
-    const x = Math.min(workgroups, most);
-    const y = Math.min(Math.ceil(workgroups / x), most);
-    const z = Math.ceil(workgroups / (x * y));
+    // the smallest dims that hold them: one workgroup too many to fit in x would double the grid
+    const z = Math.ceil(workgroups / (most * most));
+    const y = Math.ceil(workgroups / (most * z));
+    const x = Math.ceil(workgroups / (y * z));
     if (z <= most) return [x, y, z];
     throw new KernelError(`[${kernel.key}] ${workgroups} workgroups are over this device's ${most} per dimension`);
   }

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Watch } from "../../src/runtime/profile";
 import { LEAST } from "../../src/runtime/stream";
 import { INDEX_BITS } from "../../src/runtime/slots";
 import type { Runtime } from "../../src/runtime/runtime";
@@ -130,6 +131,15 @@ describe.skipIf(!gpu)("command stream", () => {
       .dispatch(id, 20, [s])
       .run(small);
     expect((await floats(small, s, 64 * 20)).every((x) => x === 1)).toBe(true);
+    // no larger than it must be: what is beyond the work costs time too
+    small.profile.watch(Watch.KERNELS);
+    for (const groups of [3, 4, 9, 10]) new Writer().dispatch(id, groups, [s]).run(small);
+    expect(small.profile.notes().map((n) => "groups" in n && n.groups)).toEqual([
+      [3, 1, 1],
+      [2, 2, 1],
+      [3, 3, 1],
+      [3, 2, 2],
+    ]);
     expect(() => new Writer().dispatch(id, 28, [s]).run(small)).toThrow(
       /\[inc\] 28 workgroups are over this device's 3 per dimension/,
     );
