@@ -271,10 +271,12 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             return memo[id(self)]
         import copy
 
-        if type(self) is not Tensor and self.data_ptr() == 0 and self.numel():
+        if type(self) is not Tensor:
             from . import wrappers
 
-            return wrappers.deep_copy(self, memo)
+            if self.data_ptr() == 0 and self.numel():
+                return wrappers.deep_copy(self, memo)
+            wrappers.check_new_empty(self)
         storage = copy.deepcopy(self.untyped_storage(), memo)  # what shares memory here shares it there
         t = _C.tensor_from_storage(storage, self.dtype, self.storage_offset(), self.shape, self.stride())
         if self.is_conj():

@@ -75,6 +75,22 @@ def make(
     return t
 
 
+_ONLY_SAME_CLASS = (
+    "The default implementation of __deepcopy__() for %(kind)s subclasses only works for subclass types that implement "
+    "%(name)s() and for which %(what)s returns another instance of the same subclass. You should either properly "
+    "implement %(name)s() for your subclass or override __deepcopy__() if it is intended behavior for %(name)s() to "
+    "return an instance of a different type."
+)
+
+
+def check_new_empty(t: Any) -> None:
+    """PyTorch copies a tensor of a subclass into what its new_empty() makes."""
+    with _C.DisableTorchFunctionSubclass():
+        made = t.new_empty([])
+    if type(made) is not type(t):
+        raise RuntimeError(_ONLY_SAME_CLASS % {"kind": "non-wrapper", "name": "new_empty", "what": "that function"})
+
+
 def deep_copy(t: Any, memo: dict[int, Any]) -> Any:
     """A wrapper's copy is what its class makes of clone(), with the fields of the old one copied."""
     import copy
@@ -82,12 +98,7 @@ def deep_copy(t: Any, memo: dict[int, Any]) -> Any:
 
     made = t.clone()
     if type(made) is not type(t):
-        raise RuntimeError(
-            "The default implementation of __deepcopy__() for wrapper subclasses only works for subclass types that "
-            "properly implement clone() for which no copying beyond clone() is necessary. You should either properly "
-            "implement clone() for your subclass or override __deepcopy__() if it is intended behavior for clone() to "
-            "return an instance of a different type."
-        )
+        raise RuntimeError(_ONLY_SAME_CLASS % {"kind": "wrapper", "name": "clone", "what": "cloning"})
     memo[id(t)] = made
     if t.requires_grad:
         made = made.detach() if made.grad_fn is not None else made

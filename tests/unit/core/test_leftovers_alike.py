@@ -425,3 +425,17 @@ torch.testing.assert_close(torch.ones(2, device='meta'), torch.zeros(3, device='
 """)
 def test_data_of_another_kind(line):
     alike(line)
+
+
+@cases("""
+S = type('S', (torch.Tensor,), {}); copy.deepcopy(torch.ones(2).as_subclass(S))
+S = type('S', (torch.Tensor,), {'new_empty': lambda self, *a: torch.empty(*a)});
+    copy.deepcopy(torch.ones(2).as_subclass(S))
+S = type('S', (torch.Tensor,), {'new_empty': lambda self, *a: torch.empty(*a).as_subclass(S)});
+    c = copy.deepcopy(torch.ones(2, 3).t().as_subclass(S)); type(c).__name__, c, c.stride()
+S = type('S', (torch.Tensor,), {}); copy.deepcopy(torch.ones(2, device='meta').as_subclass(S))
+S = type('S', (torch.Tensor,), {}); copy.deepcopy(torch.nn.Parameter(torch.ones(2).as_subclass(S)))
+S = type('S', (torch.nn.Parameter,), {}); copy.deepcopy(S(torch.ones(2)))
+""")
+def test_copies_of_subclasses(line):
+    alike(line)

@@ -132,3 +132,18 @@ def test_collate_fn_has_state_of_its_own():
     found = list(DataLoader(list(range(6)), 2, num_workers=2, collate_fn=collate))
     assert found == [(1, [0, 1]), (1, [2, 3]), (2, [4, 5])]
     assert collate.calls == 0
+
+
+def test_workers_live_as_long_as_their_iterator():
+    iterator = iter(DataLoader(list(range(8)), batch_size=2, num_workers=3))
+    workers = iterator._workers
+    next(iterator)
+    assert [w.is_alive() for w in workers] == [True] * 3
+    workers[1].terminate()
+    with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly"):
+        next(iterator)
+    del iterator
+    assert [w.is_alive() for w in workers] == [False] * 3
+    once = iter(DataLoader(Range(0, 2), num_workers=2))
+    assert len(list(once)) == 4
+    assert [w.is_alive() for w in once._workers] == [False] * 2

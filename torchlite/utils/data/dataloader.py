@@ -219,9 +219,9 @@ class DataLoader:
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:
             return _SingleProcessDataLoaderIter(self)
-        from ._utils.workers import _WorkerDataLoaderIter
+        from ._utils.workers import _MultiProcessingDataLoaderIter
 
-        return _WorkerDataLoaderIter(self)
+        return _MultiProcessingDataLoaderIter(self)
 
     def __iter__(self) -> _BaseDataLoaderIter:
         if self.persistent_workers and self.num_workers > 0:
@@ -266,6 +266,7 @@ class _BaseDataLoaderIter:
         self._index_sampler = loader._index_sampler
         self._num_workers = loader.num_workers
         self._collate_fn = loader.collate_fn
+        self._persistent_workers = loader.persistent_workers
         # what iterators of other packages read (torchdata's)
         self._shared_seed, self._pin_memory, self._timeout = None, False, loader.timeout
         self._start(loader)
@@ -343,4 +344,12 @@ _collate_fn_t = _worker_init_fn_t = collections.abc.Callable
 
 from ..._core import absent as _absent
 
-__getattr__ = _absent.of(__name__)
+_absent_name = _absent.of(__name__)
+
+
+def __getattr__(name: str) -> Any:
+    if name != "_MultiProcessingDataLoaderIter":
+        return _absent_name(name)
+    from ._utils.workers import _MultiProcessingDataLoaderIter
+
+    return _MultiProcessingDataLoaderIter

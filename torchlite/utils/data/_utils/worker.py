@@ -35,6 +35,14 @@ def get_worker_info() -> WorkerInfo | None:
     return _worker_info
 
 
+def _generate_state(base_seed: int, worker_id: int) -> list[int]:
+    """The seed of numpy's random numbers in a worker, as PyTorch makes it: that of numpy's SeedSequence."""
+    from numpy.random import SeedSequence
+
+    entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
+    return SeedSequence(entropy).generate_state(4).tolist()  # type: ignore[no-any-return]
+
+
 from ...._core import absent as _absent
 
 __getattr__ = _absent.of(__name__)

@@ -4,10 +4,12 @@ random numbers."""
 from __future__ import annotations
 
 import io
+import os
 import pickle
 import random
 import sys
 import types
+import weakref
 
 import torchlite as torch
 from ..dataloader import DataLoader, _BaseDataLoaderIter, _DatasetKind
@@ -60,12 +62,6 @@ def copied(objects: Any) -> Any:
         return objects
 
 
-def generate_state(base_seed: int, worker_id: int) -> Any:
-    """The seed of numpy's random numbers in a worker, as PyTorch makes it: that of numpy's SeedSequence."""
-    seeds = sys.modules["numpy"].random.SeedSequence([worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0])
-    return seeds.generate_state(4)
-
-
 class Turn:
     """Worker `id`: a context in which its random state and worker info hold."""
 
@@ -93,7 +89,7 @@ class Turn:
             torch.manual_seed(self.info.seed)
             random.seed(self.info.seed)
             if self.saved[0][2] is not None:
-                sys.modules["numpy"].random.seed(generate_state(self.base_seed, self.info.id))
+                sys.modules["numpy"].random.seed(worker._generate_state(self.base_seed, self.info.id))
         worker._worker_info = self.info
         return self
 
@@ -104,14 +100,33 @@ class Turn:
 
 
 class _Worker:
-    """One of the workers: its turn, and the fetcher of its own copy of the dataset."""
+    """One of the workers: its turn, and the fetcher of its own copy of the dataset. As a process it says that it lives
+    as long as its iterator has batches for it."""
 
-    def __init__(self, iterator: _WorkerDataLoaderIter, id: int, init: Callable[[int], None] | None) -> None:
-        self.iterator, self.id, self.init = iterator, id, init
+    def __init__(self, iterator: _MultiProcessingDataLoaderIter, id: int, init: Callable[[int], None] | None) -> None:
+        self._iterator, self.id, self.init = weakref.ref(iterator), id, init
+        self.done = False
         self.dataset, self.collate_fn = copied((iterator._dataset, iterator._collate_fn))
         self.turn = Turn(id, iterator._num_workers, iterator._base_seed, self.dataset)
         self.failed: Any = None
         self.start()
+
+    @property
+    def iterator(self) -> Any:
+        return self._iterator()
+
+    @property
+    def pid(self) -> int:
+        return os.getpid()
+
+    def is_alive(self) -> bool:
+        return self.iterator is not None and not self.done
+
+    def join(self, timeout: float | None = None) -> None:
+        pass
+
+    def terminate(self) -> None:
+        self.done = True
 
     def start(self) -> None:
         """The fetcher of an epoch; an error is kept until a batch is asked for."""
@@ -131,12 +146,15 @@ class _Worker:
         return torch._utils.ExceptionWrapper(where=f"in DataLoader worker process {self.id}")
 
     def fetch(self, index: Any) -> Any:
+        if self.done:
+            raise RuntimeError(f"DataLoader worker (pid(s) {self.pid}) exited unexpectedly")
         if self.failed is None:
             try:
                 with self.turn:
                     return self.fetcher.fetch(index)
             except StopIteration:
                 if self.iterator._dataset_kind == _DatasetKind.Iterable:
+                    self.done = not self.iterator._persistent_workers
                     raise
                 failed = self.wrapped()
             except Exception:
@@ -146,7 +164,7 @@ class _Worker:
         return failed.reraise()
 
 
-class _WorkerDataLoaderIter(_BaseDataLoaderIter):
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Batches go round the workers."""
 
     def __init__(self, loader: DataLoader) -> None:
