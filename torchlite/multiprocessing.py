@@ -1,4 +1,5 @@
-"""torch.multiprocessing in one process: what would start a process runs the function here, with one note."""
+"""torch.multiprocessing in one process: what would start a process runs the function here, with one note. The workers
+of a DataLoader are processes on Linux (utils/data/_utils/processes.py)."""
 
 import contextlib
 import queue as _queue
@@ -225,19 +226,23 @@ def SimpleQueue():
     return _Queue()
 
 
-def _threading(name):
-    def make(*args, **kwargs):
-        import threading
+def _primitive(name):
+    """Of processes on Linux, where a DataLoader has some; else of threads."""
 
-        return getattr(threading, name)(*args, **kwargs)
+    def make(*args, **kwargs):
+        import sys
+        from importlib import import_module
+
+        module = import_module("multiprocessing" if sys.platform == "linux" else "threading")
+        return getattr(module, name)(*args, **kwargs)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = "threading.%s: there is one process." % name
+    make.__doc__ = "multiprocessing.%s on Linux, threading.%s elsewhere." % (name, name)
     return make
 
 
 Lock, RLock, Event, Condition, Semaphore, BoundedSemaphore, Barrier = map(
-    _threading, ("Lock", "RLock", "Event", "Condition", "Semaphore", "BoundedSemaphore", "Barrier")
+    _primitive, ("Lock", "RLock", "Event", "Condition", "Semaphore", "BoundedSemaphore", "Barrier")
 )
 
 

@@ -551,7 +551,8 @@ PyObject *gpu_fresh_laid(int ndim, const int64_t *shape, const int64_t *laid, tl
   *handle = gpu_allocate(b);
   TlStorage *s = *handle ? tl_storage_of(TL_WEBGPU, Py_NewRef(b), nbytes) : NULL;
   Py_DECREF(b);
-  return s ? (PyObject *)tl_over(s, d, ndim, shape, laid ? laid : strides, 0) : NULL;
+  if (!laid) laid = strides;
+  return s ? (PyObject *)tl_over(s, d, ndim, shape, laid, 0) : NULL;
 }
 static PyObject *f_on_device(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;

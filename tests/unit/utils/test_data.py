@@ -56,8 +56,12 @@ def test_batches(case):
     same(run)
 
 
-def test_workers_have_pytorchs_seeds_and_turns():
+def test_workers_have_pytorchs_seeds_and_turns(monkeypatch):
     # recorded from PyTorch with two processes would be slow; the main process's numbers must at least not be touched
+    from torchlite.utils.data._utils import processes, workers
+
+    monkeypatch.setattr(processes, "available", lambda: False)
+    monkeypatch.setattr(workers, "_noted", False)
     d = torchlite.utils.data
 
     class Stream(d.IterableDataset):
@@ -66,14 +70,11 @@ def test_workers_have_pytorchs_seeds_and_turns():
             yield from range(info.id, 7, info.num_workers)
 
     started = []
-    with (
-        pytest.warns(UserWarning, match="no worker processes")
-        if not d.dataloader._warned
-        else warnings.catch_warnings()
-    ):
-        dl = d.DataLoader(Stream(), batch_size=2, num_workers=2, worker_init_fn=started.append)
+    dl = d.DataLoader(Stream(), batch_size=2, num_workers=2, worker_init_fn=started.append)
     torchlite.manual_seed(1)
-    batches = [b.tolist() for b in dl]
+    with pytest.warns(UserWarning, match="no worker processes") as seen:
+        batches = [b.tolist() for b in dl]
+    assert seen[0].filename == __file__
     assert batches == [[0, 2], [1, 3], [4, 6], [5]] and started == [0, 1]
     after = torchlite.rand(3).tolist()
     torchlite.manual_seed(1)

@@ -1,14 +1,30 @@
 """A worker of a DataLoader has a dataset and random numbers of its own, as a process has; the values are PyTorch's."""
 
 import math
+import os
 import random
+import sys
 import threading
+import time
 
 import pytest
 import torchlite as torch
+from torchlite.utils.data._utils import workers
 from torchlite.utils.data import DataLoader, Dataset, IterableDataset, get_worker_info
 
-pytestmark = pytest.mark.filterwarnings("ignore:DataLoader")
+pytestmark = pytest.mark.filterwarnings("ignore:DataLoader", "ignore:This process")
+
+PROCESSES = sys.platform == "linux" and hasattr(os, "fork")
+
+
+@pytest.fixture(autouse=True, params=["processes", "turns"])
+def kind(request, monkeypatch):
+    """Workers that are processes, and those of a page."""
+    if request.param == "turns":
+        monkeypatch.setattr(workers, "_kind_of_worker", lambda: workers._Worker)
+    elif not PROCESSES:
+        pytest.skip("no processes here")
+    return request.param
 
 
 class Range(IterableDataset):
@@ -60,7 +76,9 @@ def test_state_of_a_dataset(persistent):
     assert get_worker_info() is None
 
 
-def test_tensors_are_not_copied():
+def test_tensors_are_not_copied(kind):
+    if kind == "processes":
+        pytest.skip("a process has its own memory")
     ds = Counting()
     seen = []
     next(iter(DataLoader(ds, num_workers=1, worker_init_fn=lambda i: seen.append(get_worker_info().dataset))))
@@ -135,15 +153,74 @@ def test_collate_fn_has_state_of_its_own():
 
 
 def test_workers_live_as_long_as_their_iterator():
-    iterator = iter(DataLoader(list(range(8)), batch_size=2, num_workers=3))
-    workers = iterator._workers
+    iterator = iter(DataLoader(list(range(80)), batch_size=2, num_workers=3))
+    started = iterator._workers
     next(iterator)
-    assert [w.is_alive() for w in workers] == [True] * 3
-    workers[1].terminate()
+    assert [w.is_alive() for w in started] == [True] * 3
+    started[1].terminate()
+    started[1].join(5)
     with pytest.raises(RuntimeError, match=r"DataLoader worker \(pid\(s\) \d+\) exited unexpectedly"):
-        next(iterator)
+        list(iterator)
     del iterator
-    assert [w.is_alive() for w in workers] == [False] * 3
+    assert [w.is_alive() for w in started] == [False] * 3
     once = iter(DataLoader(Range(0, 2), num_workers=2))
     assert len(list(once)) == 4
     assert [w.is_alive() for w in once._workers] == [False] * 2
+
+
+class Slow(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, i):
+        time.sleep(0.05)
+        return torch.full((300, 300), float(i)), {"pid": os.getpid()}
+
+
+def test_processes_load_ahead(kind):
+    if kind != "processes":
+        pytest.skip("one process loads when it is asked")
+    start, pids = time.perf_counter(), set()
+    for i, (x, info) in enumerate(DataLoader(Slow(), num_workers=4)):
+        assert x.shape == (1, 300, 300)
+        assert x[0, 299, 299] == i
+        pids.add(info["pid"].item())
+    assert time.perf_counter() - start < 0.35  # 0.4 one after the other
+    assert len(pids) == 4
+    assert os.getpid() not in pids
+
+
+def test_timeout(kind):
+    if kind != "processes":
+        pytest.skip("a turn cannot be interrupted")
+    with pytest.raises(RuntimeError, match="DataLoader timed out after 0.01 seconds"):
+        next(iter(DataLoader(Slow(), num_workers=1, timeout=0.01)))
+
+
+def test_errors_that_cannot_be_pickled():
+    class Own(Exception):
+        pass
+
+    class Bad(Failing):
+        def __getitem__(self, i):
+            if i == 0:
+                raise Own("mine")
+            return (lambda: 1) if i == 1 else i
+
+    batches = iter(DataLoader(Bad(), None, num_workers=1))
+    with pytest.raises(Exception, match="Caught Own in DataLoader worker process 0"):
+        next(batches)
+
+
+def test_an_epoch_that_is_left():
+    loader = DataLoader(list(range(12)), 2, num_workers=2, persistent_workers=True)
+    for _ in range(3):
+        assert next(iter(loader)).tolist() == [0, 1]
+    assert [b.tolist() for b in loader] == [[i, i + 1] for i in range(0, 12, 2)]
+
+
+def test_a_stream_that_is_left_and_starts_again():
+    loader = DataLoader(Range(0, 3), num_workers=2, persistent_workers=True)
+    assert next(iter(loader)).item() == 0
+    for _ in range(2):
+        assert [b.item() for b in loader] == [0, 0, 1, 1, 2, 2]

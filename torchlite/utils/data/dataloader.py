@@ -1,9 +1,10 @@
-"""The data loader. Everything runs in this process; `num_workers` > 0 keeps PyTorch's results (order, worker ids and
-seeds, sharding of iterable datasets), not its parallelism."""
+"""The data loader. Workers are processes on Linux; elsewhere `num_workers` > 0 keeps PyTorch's results (order, ids
+and seeds of workers, sharding of iterable datasets), not its parallelism."""
 
 from __future__ import annotations
 
 import collections.abc
+import sys
 from types import GenericAlias
 
 import torchlite as torch
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 
 __all__ = ["DataLoader", "get_worker_info", "default_collate", "default_convert"]
-
-_warned = False
 
 
 class _DatasetKind:
@@ -47,20 +46,6 @@ class _InfiniteConstantSampler(Sampler):
     def __iter__(self) -> Iterator[Any]:
         while True:
             yield None
-
-
-def _note_workers() -> None:
-    global _warned
-    if not _warned:
-        _warned = True
-        import warnings
-
-        warnings.warn(
-            "DataLoader: there are no worker processes here; num_workers > 0 loads in this process, with the same "
-            "results.",
-            UserWarning,
-            stacklevel=3,
-        )
 
 
 _REPLICAS = (
@@ -199,8 +184,7 @@ class DataLoader:
         self.__initialized = True
         self._IterableDataset_len_called: int | None = None
         self._iterator = None
-        if num_workers > 0:
-            _note_workers()
+        self.check_worker_number_rationality()
 
     def __setattr__(self, attr: str, val: Any) -> Any:
         if self.__initialized and attr in (
@@ -252,12 +236,15 @@ class DataLoader:
         return len(self._index_sampler)
 
     def check_worker_number_rationality(self) -> None:
-        """Kept for compatibility: any number of workers is one process."""
+        """Warns of more workers than cores, where they are processes."""
+        if sys.platform == "linux" and self.num_workers:
+            from ._utils.processes import check_number
+
+            check_number(self.num_workers)
 
 
 class _BaseDataLoaderIter:
     def __init__(self, loader: DataLoader) -> None:
-        self._loader = loader
         self._dataset = loader.dataset
         self._dataset_kind = loader._dataset_kind
         self._IterableDataset_len_called = loader._IterableDataset_len_called
@@ -269,9 +256,6 @@ class _BaseDataLoaderIter:
         self._persistent_workers = loader.persistent_workers
         # what iterators of other packages read (torchdata's)
         self._shared_seed, self._pin_memory, self._timeout = None, False, loader.timeout
-        self._start(loader)
-
-    def _start(self, loader: DataLoader) -> None:
         self._sampler_iter = iter(self._index_sampler)
         # drawn even where no worker uses it, as PyTorch does: the same seed gives the same later numbers
         self._base_seed = torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item()
@@ -286,7 +270,7 @@ class _BaseDataLoaderIter:
         return self
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
-        self._start(loader)
+        self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
         self._IterableDataset_len_called = loader._IterableDataset_len_called
 

@@ -23,10 +23,11 @@ const HELD = 8;
  * How rows of n elements are held, if they are. The number is part of the kernel, since a test of each element before
  * it is read costs a third of the bandwidth. Not on a CPU: few registers, and copies of a loop's body compile slowly.
  */
-export const inRegisters = (lanes: number, n: number, software = false): Pick<RowLanes, "held" | "ragged"> =>
-  software || lanes === 1 || n > HELD * lanes
-    ? {}
-    : { held: Math.ceil(n / lanes), ...(n % lanes ? { ragged: true } : {}) };
+export function inRegisters(lanes: number, n: number, software = false): Pick<RowLanes, "held" | "ragged"> {
+  if (software || lanes === 1 || n > HELD * lanes) return {};
+  const held = Math.ceil(n / lanes);
+  return n % lanes ? { held, ragged: true } : { held };
+}
 
 /** `top` is a maximum for rows whose NaN comes into the result by another way: it may leave it out. */
 type Tool = "sum" | "top";

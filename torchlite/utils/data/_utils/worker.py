@@ -10,6 +10,13 @@ if TYPE_CHECKING:
 _worker_info: WorkerInfo | None = None
 
 
+class _IterableDatasetStopIteration:
+    """In place of a batch: worker `worker_id` has no more."""
+
+    def __init__(self, worker_id: int) -> None:
+        self.worker_id = worker_id
+
+
 class WorkerInfo:
     """id, num_workers, seed and dataset of the current worker."""
 
@@ -40,7 +47,7 @@ def _generate_state(base_seed: int, worker_id: int) -> list[int]:
     from numpy.random import SeedSequence
 
     entropy = [worker_id, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]
-    return SeedSequence(entropy).generate_state(4).tolist()  # type: ignore[no-any-return]
+    return SeedSequence(entropy).generate_state(4).tolist()
 
 
 from ...._core import absent as _absent

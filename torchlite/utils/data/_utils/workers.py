@@ -1,15 +1,17 @@
-"""The workers of a DataLoader. There is one process: each is a turn in it, with its own copy of the dataset and its own
-random numbers."""
+"""The workers of a DataLoader. On Linux they are processes (processes.py). Elsewhere, and in a page, there is one
+process: each is a turn in it, with its own copy of the dataset and its own random numbers."""
 
 from __future__ import annotations
 
 import io
+import itertools
 import os
 import pickle
 import random
 import sys
 import types
 import weakref
+from collections import deque
 
 import torchlite as torch
 from ..dataloader import DataLoader, _BaseDataLoaderIter, _DatasetKind
@@ -100,16 +102,17 @@ class Turn:
 
 
 class _Worker:
-    """One of the workers: its turn, and the fetcher of its own copy of the dataset. As a process it says that it lives
-    as long as its iterator has batches for it."""
+    """A worker that is no process: its turn, and the fetcher of its own copy of the dataset. put() notes an index,
+    get() loads the batch of the oldest one. It says that it lives as long as its iterator has batches for it."""
 
     def __init__(self, iterator: _MultiProcessingDataLoaderIter, id: int, init: Callable[[int], None] | None) -> None:
         self._iterator, self.id, self.init = weakref.ref(iterator), id, init
         self.done = False
+        self.indices: deque[Any] = deque()
         self.dataset, self.collate_fn = copied((iterator._dataset, iterator._collate_fn))
         self.turn = Turn(id, iterator._num_workers, iterator._base_seed, self.dataset)
         self.failed: Any = None
-        self.start()
+        self.restart()
 
     @property
     def iterator(self) -> Any:
@@ -128,9 +131,12 @@ class _Worker:
     def terminate(self) -> None:
         self.done = True
 
-    def start(self) -> None:
+    close = terminate
+
+    def restart(self) -> None:
         """The fetcher of an epoch; an error is kept until a batch is asked for."""
         it = self.iterator
+        self.indices.clear()
         try:
             with self.turn:
                 if self.init is not None:
@@ -145,58 +151,121 @@ class _Worker:
     def wrapped(self) -> Any:
         return torch._utils.ExceptionWrapper(where=f"in DataLoader worker process {self.id}")
 
-    def fetch(self, index: Any) -> Any:
+    def put(self, index: Any) -> None:
+        self.indices.append(index)
+
+    def get(self, timeout: float) -> Any:
         if self.done:
             raise RuntimeError(f"DataLoader worker (pid(s) {self.pid}) exited unexpectedly")
-        if self.failed is None:
-            try:
-                with self.turn:
-                    return self.fetcher.fetch(index)
-            except StopIteration:
-                if self.iterator._dataset_kind == _DatasetKind.Iterable:
-                    self.done = not self.iterator._persistent_workers
-                    raise
-                failed = self.wrapped()
-            except Exception:
-                failed = self.wrapped()
-        else:
+        index = self.indices.popleft()
+        if self.failed is not None:
             failed, self.failed = self.failed, None
-        return failed.reraise()
+            return failed
+        try:
+            with self.turn:
+                return self.fetcher.fetch(index)
+        except StopIteration:
+            if self.iterator._dataset_kind == _DatasetKind.Iterable:
+                return worker._IterableDatasetStopIteration(self.id)
+            return self.wrapped()
+        except Exception:
+            return self.wrapped()
+
+
+_noted = False
+
+
+def _kind_of_worker() -> Any:
+    """Processes where there can be any."""
+    if sys.platform == "linux":
+        from . import processes
+
+        if processes.available():
+            return processes.Process
+    global _noted
+    if not _noted:
+        _noted = True
+        import warnings
+
+        warnings.warn(
+            "DataLoader: there are no worker processes here; num_workers > 0 loads in this process, with the same "
+            "results.",
+            UserWarning,
+            stacklevel=5,
+        )
+    return _Worker
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Batches go round the workers."""
+    """Indices go round the workers, some batches ahead; batches come back in the order of their indices."""
 
     def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
-        self._start_workers(loader)
+        make = _kind_of_worker()
+        self._ahead = (loader.prefetch_factor or 2) * self._num_workers
+        self._workers: list[Any] = []
+        for i in range(self._num_workers):
+            self._workers.append(make(self, i, loader.worker_init_fn))
+        super()._reset(loader, True)  # a second iterator of the sampler, as in PyTorch
+        self._begin()
 
-    def _start_workers(self, loader: DataLoader) -> None:
-        self._workers = [_Worker(self, i, loader.worker_init_fn) for i in range(self._num_workers)]
-        self._alive = list(range(self._num_workers))
-        self._turn = 0
+    def _begin(self) -> None:
+        self._tasks: deque[int] = deque()  # the workers that were given an index, in order
+        self._workers_status = [True] * self._num_workers
+        self._worker_queue_idx_cycle = itertools.cycle(range(self._num_workers))
+        for _ in range(self._ahead):
+            self._try_put_index()
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         super()._reset(loader, first_iter)
-        if self._dataset_kind == _DatasetKind.Iterable:
-            for worker in self._workers:
-                worker.start()
-        self._alive = list(range(self._num_workers))
-        self._turn = 0
+        for i in self._tasks:  # an epoch that was left: its batches are still to come
+            if self._workers_status[i]:
+                self._workers_status[i] = not self._ends(self._workers[i].get(self._timeout))
+        for w in self._workers:
+            w.restart()
+        self._begin()
+
+    @staticmethod
+    def _ends(data: Any) -> bool:
+        return type(data) is worker._IterableDatasetStopIteration
+
+    def _try_put_index(self) -> None:
+        try:
+            index = self._next_index()
+        except StopIteration:
+            return
+        for _ in range(self._num_workers):
+            i = next(self._worker_queue_idx_cycle)
+            if self._workers_status[i]:
+                self._workers[i].put(index)
+                self._tasks.append(i)
+                return
 
     def _next_data(self) -> Any:
-        if self._dataset_kind == _DatasetKind.Map:
-            index = next(self._sampler_iter)
-            self._turn += 1
-            return self._workers[(self._turn - 1) % self._num_workers].fetch(index)
-        while self._alive:
-            at = self._turn % len(self._alive)
-            try:
-                data = self._workers[self._alive[at]].fetch(next(self._sampler_iter))
-            except StopIteration:
-                del self._alive[at]
-                self._turn = at
+        while self._tasks:
+            i = self._tasks.popleft()
+            if not self._workers_status[i]:
                 continue
-            self._turn = at + 1
+            data = self._workers[i].get(self._timeout)
+            ended = self._ends(data)
+            if ended:
+                self._workers_status[i] = False
+                if not self._persistent_workers:
+                    self._workers[i].close()
+            self._try_put_index()
+            if ended:
+                continue
+            if isinstance(data, torch._utils.ExceptionWrapper):
+                data.reraise()
             return data
+        if not self._persistent_workers:
+            self._shutdown_workers()
         raise StopIteration
+
+    def _shutdown_workers(self) -> None:
+        for w in self._workers:
+            w.close()
+
+    def __del__(self) -> None:
+        if hasattr(self, "_workers"):  # its own error, otherwise
+            self._shutdown_workers()
