@@ -289,9 +289,9 @@ RARE = (
     nn/attention nn/modules/adaptive nn/parallel nn/utils/_expanded_weights nn/utils/_per_sample_grad
     nn/utils/parametrizations nn/utils/prune nn/utils/spectral_norm nn/utils/stateless nn/utils/weight_norm
     ops/core_aten ops/grouped ops/row_sums ops/segments optim/_adafactor optim/_cyclic optim/_functional optim/lbfgs
-    optim/sparse_adam optim/swa_utils overrides profiler quasirandom signal sparse testing utils/_device
-    utils/_python_dispatch utils/_pytree_json utils/_selective utils/_swap utils/benchmark utils/checkpoint utils/dlpack
-    utils/flop_counter utils/module_tracker utils/safetensors utils/tensorboard utils/weak webgpu/watch""".split(),
+    optim/swa_utils overrides profiler quasirandom signal sparse testing utils/_device utils/_python_dispatch
+    utils/_pytree_json utils/_selective utils/_swap utils/benchmark utils/checkpoint utils/data/_utils/workers
+    utils/dlpack utils/flop_counter utils/module_tracker utils/safetensors utils/tensorboard utils/weak webgpu/watch""".split(),
 )
 
 
