@@ -347,6 +347,7 @@ _PRIVATE = {
     "_export",
     "_guards",
     "_higher_order_ops",
+    "_inductor",
     "_linalg_utils",
     "_lobpcg",
     "_ops",

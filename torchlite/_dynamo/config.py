@@ -23,17 +23,28 @@ guard_nn_modules = True
 inline_inbuilt_nn_modules = True
 
 
-@contextlib.contextmanager
-def patch(arg1: str | dict[str, Any] | None = None, arg2: Any = None, **changes: Any) -> Iterator[None]:
-    """Options that hold within a `with`, or in a function that this decorates."""
-    if isinstance(arg1, dict):
-        changes = {**arg1, **changes}
-    elif arg1 is not None:
-        changes = {arg1: arg2, **changes}
-    options = globals()
-    before = {name: options[name] for name in changes}  # KeyError: no such option
-    options.update(changes)
-    try:
-        yield
-    finally:
-        options.update(before)
+def patch_of(options: dict[str, Any]) -> Any:
+    """The function that sets some of a module's options for a while."""
+
+    @contextlib.contextmanager
+    def patch(arg1: str | dict[str, Any] | None = None, arg2: Any = None, **changes: Any) -> Iterator[None]:
+        """Options that hold within a `with`, or in a function that this decorates."""
+        if isinstance(arg1, dict):
+            changes = {**arg1, **changes}
+        elif arg1 is not None:
+            changes = {arg1: arg2, **changes}
+        before = dict(options)
+        options.update(changes)
+        try:
+            yield
+        finally:
+            for name in changes:
+                if name in before:
+                    options[name] = before[name]
+                else:
+                    options.pop(name, None)
+
+    return patch
+
+
+patch = patch_of(globals())
