@@ -135,6 +135,14 @@ def pytest(*args: str, env: dict[str, str] | None = None) -> Count:
     )
 
 
+def every(n: int, files: str = "") -> tuple[list[str], dict[str, str]]:
+    """pytest's options and variables that run every n-th test of the files with that in their names; all with --all."""
+    if Choice.whole:
+        return [], {}
+    path = os.pathsep.join([str(ROOT), str(ROOT / "tests" / "support")])
+    return ["-p", "sample_of_tests"], {"TORCHLITE_EVERY": f"{n} {files}", "PYTHONPATH": path}
+
+
 def host() -> Count:
     """Tests on this Python, compared with PyTorch where that is installed."""
     status, text = run([PY, "native/build.py", "host", "--strict"])
@@ -188,8 +196,9 @@ def sanitize() -> Count:
     env["ASAN_OPTIONS"] += f":log_path={log}"
     env["UBSAN_OPTIONS"] = f"log_path={log}"
     rest = [] if Choice.whole else [f"--ignore=tests/unit/{name}" for name in WITHOUT_KERNELS]
-    options = ["--tb=line", "--timeout", "600", "--continue-on-collection-errors", *chosen(), *rest]
-    c = count(*run([PY, "-m", "pytest", *options, "tests/unit"], env))
+    half, variables = every(2)  # the host runs all of them
+    options = ["--tb=line", "--timeout", "600", "--continue-on-collection-errors", *chosen(), *rest, *half]
+    c = count(*run([PY, "-m", "pytest", *options, "tests/unit"], env | variables))
     status, _ = run([PY, "tests/fuzz_ops.py", "--seed", "1", "--calls", "4", "--seconds", "45"], env)
     findings = [
         line
@@ -254,10 +263,11 @@ BROWSERS = {  # name here -> name in pytest-pyodide, its program, how it is inst
 }
 
 
-# what the page does when the GPU or the browser's policy fails it, the demo's GPU switch, the docs: the same code in
-# every browser and Pyodide; chromium-314 runs them
+# what the page does when the GPU or the browser's policy fails it, the demo's GPU switch, the docs, caches of weights,
+# PyScript: the same code in every browser and Pyodide; chromium-314 runs them
 SAME_CODE = [
-    f"tests/browser/test_{name}.py" for name in ("webgpu_faults", "webgpu_policy", "webgpu_profile", "demo_gpu", "docs")
+    f"tests/browser/test_{name}.py"
+    for name in ("webgpu_faults", "webgpu_policy", "webgpu_profile", "demo_gpu", "docs", "hub", "pyscript")
 ]
 
 
@@ -287,7 +297,10 @@ def javascript() -> Count:
 def webgpu() -> Count:
     """The webgpu device on this Python, over the bridge in a node process with a software GPU."""
     status, _ = run([PY, "native/build.py", "host", "--strict"])
-    return Count(failed=1) if status else pytest("--timeout", "600", "tests/webgpu")
+    if status:
+        return Count(failed=1)
+    half, variables = every(2, "test_declared")  # webgpu-conformance has most of these ops
+    return pytest("--timeout", "600", *half, "tests/webgpu", env=variables)
 
 
 def webgpu_node() -> Count:
