@@ -280,8 +280,9 @@ def browser(target: str, *names: str) -> Count:
     there = [name for name in names if shutil.which(BROWSERS[name][1])]
     if not there:
         return skip("; ".join(f"{name} is not installed: {BROWSERS[name][2]}" for name in names))
-    env = {"TORCHLITE_PYODIDE": target, "TORCHLITE_BROWSERS": ",".join(there), "TORCHLITE_SITE": "built"}
-    return pytest(*files, "--rt", ",".join(BROWSERS[n][0] for n in there), "--timeout", "600", env=env)
+    half, variables = every(2, "test_webgpu_")  # `webgpu` has the device; here it is in a window and a worker
+    env = {"TORCHLITE_PYODIDE": target, "TORCHLITE_BROWSERS": ",".join(there), "TORCHLITE_SITE": "built", **variables}
+    return pytest(*files, *half, "--rt", ",".join(BROWSERS[n][0] for n in there), "--timeout", "600", env=env)
 
 
 def javascript() -> Count:
