@@ -173,7 +173,7 @@ class Slow(Dataset):
         return 8
 
     def __getitem__(self, i):
-        time.sleep(0.05)
+        time.sleep(0.2)
         return torch.full((300, 300), float(i)), {"pid": os.getpid()}
 
 
@@ -185,7 +185,7 @@ def test_processes_load_ahead(kind):
         assert x.shape == (1, 300, 300)
         assert x[0, 299, 299] == i
         pids.add(info["pid"].item())
-    assert time.perf_counter() - start < 0.35  # 0.4 one after the other
+    assert time.perf_counter() - start < 1.3  # 1.6 one after the other
     assert len(pids) == 4
     assert os.getpid() not in pids
 
