@@ -258,7 +258,7 @@ export class Recorder {
 
   #grid(kernel: Compiled, workgroups: number): readonly [number, number, number] {
     const most = this.#holder.limits.maxComputeWorkgroupsPerDimension;
-    // the smallest dims that hold them: one workgroup too many to fit in x would double the grid
+    // as few as possible: 65,536 workgroups as 65,535 * 2 would take twice the time
     const z = Math.ceil(workgroups / (most * most));
     const y = Math.ceil(workgroups / (most * z));
     const x = Math.ceil(workgroups / (y * z));

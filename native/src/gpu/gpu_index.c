@@ -167,7 +167,8 @@ static bool parts_of(PyObject *tensors, Py_ssize_t n, bool stack, Part *parts, P
 /* The tensors of a list or tuple, joined. 0: they are not of one dtype on webgpu, the CPU's result could be other than
  * contiguous and `natural` asks for that, or dim or the shapes are wrong. Else 1 with *result (NULL: an exception). */
 static int join_tensors(PyObject *list, PyObject *along, bool stack, bool natural, PyObject **result) {
-  /* cat is channels last only if all tensors suggest it, stack perhaps if one is not in the usual order */
+  /* cat gives channels last only if all tensors suggest it. stack adds a dim first, which can change what they suggest:
+   * strides in another order are left to the CPU's rule. */
   bool usual = !natural || stack;
   int64_t shape[TL_MAX_DIMS];
   int ndim, overflow = 0;

@@ -28,7 +28,7 @@ static int plan(PyObject *const *a, bool stats, PyObject **result) {
     return 0;
   }
   const int lead = x->ndim - tail;
-  bool fits = tail && lead >= 0 && !memcmp(shape, x->shape + lead, sizeof *shape * (size_t)tail);
+  bool fits = tail > 0 && lead >= 0 && !memcmp(shape, x->shape + lead, sizeof *shape * (size_t)tail);
   const TlTensor *weight = parameter(a[2], x, lead, &fits), *bias = parameter(a[3], x, lead, &fits);
   if (!fits) return 0;
   memcpy(shape, x->shape, sizeof *shape * (size_t)x->ndim);

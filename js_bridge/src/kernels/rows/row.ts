@@ -29,7 +29,7 @@ export function inRegisters(lanes: number, n: number, software = false): Pick<Ro
   return n % lanes ? { held, ragged: true } : { held };
 }
 
-/** `top` is a maximum for rows whose NaN comes into the result by another way: it may leave it out. */
+/** `top` is a maximum that may ignore NaN, for kernels whose sum carries the NaN into the result. */
 type Tool = "sum" | "top";
 const merge = {
   sum: (a: string, b: string): string => `${a} + ${b}`,

@@ -1,7 +1,7 @@
 """Workers of a DataLoader as processes of their own, on Linux: they load while the program goes on.
 
 A worker is a fork, so it has the dataset as it is, in memory that is shared until somebody writes to it. Indices go to
-it through one pipe, pickled batches come back through another. It is no part of the wheels for pages.
+it through one pipe, pickled batches come back through another. Wheels for pages leave this file out.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ class Process:
         return RuntimeError(f"DataLoader worker (pid(s) {self.pid}) exited unexpectedly")
 
     def close(self) -> None:
-        """Ends the process: it finds its pipes closed."""
+        """Waits for the end of the process, which finds its pipes closed."""
         if self.done or os.getpid() != self._owner:  # a worker has inherited it
             return
         self.done = True
@@ -118,6 +118,7 @@ class Process:
             self._process.terminate()
 
     def close_ends(self) -> None:
+        """Tells the process to end; in another worker, which inherited the pipes, only drops them."""
         self._indices.close()
         self._results.close()
 

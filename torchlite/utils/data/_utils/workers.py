@@ -103,7 +103,7 @@ class Turn:
 
 class _Worker:
     """A worker that is no process: its turn, and the fetcher of its own copy of the dataset. put() notes an index,
-    get() loads the batch of the oldest one. It says that it lives as long as its iterator has batches for it."""
+    get() loads the batch of the oldest one. is_alive() is true until its iterator is gone or has no more to ask for."""
 
     def __init__(self, iterator: _MultiProcessingDataLoaderIter, id: int, init: Callable[[int], None] | None) -> None:
         self._iterator, self.id, self.init = weakref.ref(iterator), id, init
@@ -131,7 +131,7 @@ class _Worker:
     def terminate(self) -> None:
         self.done = True
 
-    close = terminate
+    close = close_ends = terminate
 
     def restart(self) -> None:
         """The fetcher of an epoch; an error is kept until a batch is asked for."""
@@ -263,6 +263,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         raise StopIteration
 
     def _shutdown_workers(self) -> None:
+        for w in self._workers:  # all of them first: they end side by side
+            w.close_ends()
         for w in self._workers:
             w.close()
 
