@@ -206,7 +206,8 @@ class Asking:
         return run_async(self.driver, f"return await ask({json.dumps(entry)}, {json.dumps(code)});")
 
     def end(self) -> None:
-        run_async(self.driver, "worker.terminate();")
+        """The worker is ended; it has ended already where another page was opened since."""
+        run_async(self.driver, "globalThis.worker?.terminate();")
 
 
 # Python for pages on whose GPU something is done: what became of a call, and whether the device gives right answers
