@@ -37,12 +37,12 @@ PAGES = [
     *("shared", "digits", "pyscript", "javascript", "playground"),
     *("gpt", "search", "picture", "diffusion", "balance", "camera", "pitch", "speed"),
 ]
-# the editors are bundled, the parts of pages are filled in
+# what these are has been bundled into other files, or filled into the pages
 LEFT_OUT = {
-    *("make_data.py", "names.py", "editor.js", "editor", "parts", "preview.js", "tfjs.js"),
+    *("make_data.py", "names.py", "editor.js", "editor", "colours.js", "source.js", "parts", "preview.js", "tfjs.js"),
     *("package.json", "package-lock.json", "node_modules", ".npmrc", "__pycache__"),
 }
-EDITORS = ["shared/editor.js", "playground/editor/editor.js"]
+BUNDLED = ["shared/editor.js", "playground/editor/editor.js", "shared/source.js"]
 EXAMPLES = [HERE / "playground" / "examples", HERE.parent / "tests" / "programs"]
 PACKAGES = "https://cdn.jsdelivr.net/pyodide/v{}/full/"  # where Pyodide publishes them
 PYODIDE = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip"]
@@ -80,7 +80,7 @@ def main():
         for name in ("pyodide", "pyscript", "torchlite")
     }
     copy_pages()
-    bundle_editors()
+    bundle()
     npm.bundle("index.ts", SITE / "javascript" / "torchlite" / "index.js", wheel.name)
     examples = SITE / "playground" / "examples"
     copy_examples(examples)
@@ -187,8 +187,8 @@ def fill_in(places):
         page.write_text(text)
 
 
-def bundle_editors():
-    command = [str(MODULES / ".bin" / "esbuild"), *EDITORS, "--bundle", "--splitting", "--format=esm", "--minify"]
+def bundle():
+    command = [str(MODULES / ".bin" / "esbuild"), *BUNDLED, "--bundle", "--splitting", "--format=esm", "--minify"]
     command += ["--target=es2022", "--legal-comments=inline", "--log-level=warning"]
     command += [f"--outdir={SITE}", "--outbase=.", "--chunk-names=shared/editor-[hash]"]
     subprocess.run(command, cwd=HERE, check=True)

@@ -1,6 +1,7 @@
 // Loads torchlite, trains, and draws: the map of what the network says, and the points over it.
 
 import { keepAll, prepareOffline } from "../shared/offline.js";
+import { showSource } from "../shared/source.js";
 import { train } from "./spirals.js";
 import { load } from "./torchlite/index.js";
 
@@ -12,7 +13,7 @@ const context = canvas.getContext("2d");
 const small = new OffscreenCanvas(SIDE, SIDE);
 const say = (text) => ($("status").textContent = text);
 
-$("code").textContent = await (await fetch("spirals.js")).text();
+await showSource($("code"), "spirals.js");
 await prepareOffline();
 
 let torch;

@@ -2,7 +2,7 @@
 
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { python } from "@codemirror/lang-python";
-import { bracketMatching, HighlightStyle, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { bracketMatching, indentOnInput, indentUnit, syntaxHighlighting } from "@codemirror/language";
 import { EditorState, StateEffect, StateField } from "@codemirror/state";
 import {
   Decoration,
@@ -13,16 +13,7 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
-import { tags } from "@lezer/highlight";
-
-const colours = HighlightStyle.define([
-  { tag: [tags.keyword, tags.operatorKeyword, tags.controlKeyword, tags.definitionKeyword], class: "code-keyword" },
-  { tag: [tags.string, tags.special(tags.string)], class: "code-string" },
-  { tag: [tags.number, tags.bool, tags.null], class: "code-number" },
-  { tag: tags.comment, class: "code-comment" },
-  { tag: [tags.function(tags.definition(tags.variableName)), tags.definition(tags.className)], class: "code-name" },
-  { tag: [tags.function(tags.variableName), tags.function(tags.propertyName)], class: "code-call" },
-]);
+import { colours } from "./colours.js";
 
 const setMark = StateEffect.define();
 const wrong = Decoration.line({ class: "code-wrong" });
