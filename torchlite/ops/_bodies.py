@@ -163,6 +163,8 @@ def window_sizes(x, y, kernel, stride, padding, with_padding):
 
 
 def quotient(total, by):
+    if not total.numel():  # contiguous, which a broadcast of nothing need not be
+        return total
     return total / by if total.is_floating_point() else torch.div(total, by, rounding_mode="trunc").to(total.dtype)
 
 

@@ -323,6 +323,12 @@ def _below(x, diagonal):
     return rows.unsqueeze(1) + diagonal >= columns
 
 
+def _where(mask, x):
+    if not x.numel():
+        return x.clone(memory_format=torch.contiguous_format)
+    return torch.where(mask, x.contiguous(), x.new_zeros(()))
+
+
 @op(
     "tril(Tensor self, SymInt diagonal=0) -> Tensor",
     kernel="tril",
@@ -334,7 +340,7 @@ def _below(x, diagonal):
 )
 def tril(self, diagonal=0):
     """The lower triangle of each matrix: zeros above the given diagonal."""
-    return torch.where(_below(self, diagonal), self.contiguous(), self.new_zeros(()))
+    return _where(_below(self, diagonal), self)
 
 
 @op(
@@ -348,7 +354,7 @@ def tril(self, diagonal=0):
 )
 def triu(self, diagonal=0):
     """The upper triangle of each matrix: zeros below the given diagonal."""
-    return torch.where(_below(self, diagonal - 1), self.new_zeros(()), self.contiguous())
+    return _where(~_below(self, diagonal - 1), self)
 
 
 @op(

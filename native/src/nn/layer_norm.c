@@ -216,6 +216,7 @@ PyObject *tl_k_rms_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   (void)nargs, (void)out;
   if (shape_check(t, args[1], args[2], NULL, true, shape, &nd) < 0) return NULL;
   if (!tl_is_float(t->dtype) || (!tl_none(args[2]) && ((TlTensor *)args[2])->dtype != t->dtype)) return TL_FALLBACK();
+  if (!t->numel) return TL_FALLBACK(); /* strides as of products */
   if (!tl_none(args[3]) && tl_double(args[3], &eps) < 0) return NULL;
   for (int i = 0; i < nd; i++) n *= shape[i];
   if (!(x = tl_contiguous_as(t, loop)) || tl_param(args[2], loop, &w, &wp) < 0 ||

@@ -245,7 +245,8 @@ bool pw_layout(int n, const TlTensor *const *ops, bool alone, const tl_dtype *co
   bool same = alone, usual = true;
   for (int k = 0; k < n && same; k++)
     same = ops[k]->ndim == ndim && !memcmp(ops[k]->shape, shape, sizeof *shape * (size_t)ndim);
-  for (int k = 0; k < n && usual; k++) usual = same ? tl_is_contiguous(ops[k]) : tl_strides_natural(ops[k]);
+  for (int k = 0; k < n && usual; k++)
+    usual = same ? tl_is_contiguous(ops[k]) : ops[k]->numel && tl_strides_natural(ops[k]); /* (0, 1) * (1): (1, 0) */
   if (usual) {
     for (int i = 0; i < ndim; i++) order[i] = ndim - 1 - i;
     return true;
