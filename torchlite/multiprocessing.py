@@ -1,5 +1,5 @@
 """torch.multiprocessing in one process: what would start a process runs the function here, with one note. The workers
-of a DataLoader are processes on Linux (utils/data/_utils/processes.py)."""
+of a DataLoader are processes on Linux (utils/data/_utils/processes.py); locks and queues reach them."""
 
 import contextlib
 import queue as _queue
@@ -214,7 +214,13 @@ class _Queue(_queue.Queue):
 
 
 def Queue(maxsize=0):
-    """A queue within this process."""
+    """A queue: between processes on Linux, where a DataLoader has some, else within this one."""
+    import sys
+
+    if sys.platform == "linux":
+        from ._core import process_queues
+
+        return process_queues.Queue(maxsize)
     return _Queue(maxsize)
 
 
@@ -222,8 +228,8 @@ JoinableQueue = Queue
 
 
 def SimpleQueue():
-    """A queue within this process."""
-    return _Queue()
+    """A queue without an end."""
+    return Queue()
 
 
 def _primitive(name):
@@ -261,7 +267,9 @@ def set_start_method(method, force=False):
 
 
 def get_start_method(allow_none=False):
-    return None if allow_none else "spawn"
+    import sys
+
+    return None if allow_none else "fork" if sys.platform == "linux" else "spawn"
 
 
 def get_all_start_methods():

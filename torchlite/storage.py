@@ -159,9 +159,9 @@ def _attach() -> None:
         "copy_": copy_,
         "is_cuda": property(lambda self: False),
         "is_sparse_csr": False,
-        "is_shared": lambda self: False,
+        "is_shared": lambda self: getattr(self, "_is_shared", bool)(),
         "is_pinned": lambda self, device="cuda": False,
-        "share_memory_": lambda self: self,
+        "share_memory_": lambda self: getattr(self, "_share", lambda: self)(),
         "new": lambda self: UntypedStorage(0),
         "byteswap": _byteswap,
         "__sizeof__": lambda self: object.__sizeof__(self) + self.nbytes(),
@@ -359,9 +359,11 @@ class TypedStorage:
         return object.__sizeof__(self) + self.nbytes()
 
     def is_shared(self) -> bool:
+        return self._untyped_storage.is_shared()
+
+    def is_pinned(self) -> bool:
         return False
 
-    is_pinned = is_shared
     is_sparse = False
 
     def _only_cpu(self, name: str) -> None:
@@ -369,8 +371,9 @@ class TypedStorage:
             raise RuntimeError(f"{name}: only available on CPU")
 
     def share_memory_(self) -> Any:
-        """One process here: the storage itself."""
+        """Moves the bytes into memory that processes forked from here share; a page has none."""
         self._only_cpu("_share_fd_")
+        self._untyped_storage.share_memory_()
         return self
 
     def _share_fd_cpu_(self, *args: Any) -> Any:

@@ -350,7 +350,8 @@ def elsewhere(name: str) -> bool:
     """Whether a file is not for pages: what type checkers read, what makes lock files, workers that are processes, and
     operators of packages, which the packages' own wheels bring."""
     stand_in = name.startswith("torchlite/_libraries/") and not name.endswith("__init__.py")
-    return stand_in or name.endswith((".pyi", ".typed", "/lock.py", "/_utils/processes.py"))
+    of_processes = ("/processes.py", "/messages.py", "/process_queues.py")
+    return stand_in or name.endswith((".pyi", ".typed", "/lock.py", *of_processes))
 
 
 def make(

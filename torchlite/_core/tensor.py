@@ -84,7 +84,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
             raise TypeError(
                 "_make_subclass(): argument 'data' (position 2) must be Tensor, not %s" % type(data).__name__
             )
-        with _C.GradMode(False):
+        with _C.GradMode(False, None, 2):  # nobody is asked about a tensor that is being made
             if type(data) is Tensor:
                 from . import dispatch_modes
 
@@ -92,7 +92,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
                     data = data.detach()
             t: Tensor = _instance(cls, data)
         if require_grad:
-            with _C.GradMode(None, None, 2):  # nobody is asked about a tensor that is being made
+            with _C.GradMode(None, None, 2):
                 t.requires_grad = True
         return t
 
@@ -274,7 +274,7 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         if type(self) is not Tensor:
             from . import wrappers
 
-            if self.data_ptr() == 0 and self.numel():
+            if self.is_meta or self.data_ptr() == 0:
                 return wrappers.deep_copy(self, memo)
             wrappers.check_new_empty(self)
         storage = copy.deepcopy(self.untyped_storage(), memo)  # what shares memory here shares it there
@@ -333,10 +333,11 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
         return LEGACY_CLASSES[_PICKLE_NAMES[self.dtype]]
 
     def is_shared(self) -> bool:
-        return False
+        return self.untyped_storage().is_shared()
 
     def share_memory_(self) -> Any:
-        """One process here: the tensor itself."""
+        """Moves the storage into memory that processes forked from here share; a page has none."""
+        self.untyped_storage().share_memory_()
         return self
 
     # which tensor of the core it is; torch.utils.swap_tensors changes it

@@ -210,15 +210,19 @@ def scaled_dot_product_attention(
         scale = 1 / math.sqrt(query.shape[-1]) if query.shape[-1] else 1.0
     if query.device.type == "webgpu" and not dropout_p and _one_kernel(query, key, value, attn_mask):
         return torch.ops.functions._attention(query, key, value, attn_mask, is_causal, scale)[0]
-    on_cpu = query.is_cpu or query.is_meta
-    if on_cpu and backend(query, key, value, attn_mask, dropout_p) and torch.is_grad_enabled():
+    asked = query
+    flash = (query.is_cpu or query.is_meta) and backend(query, key, value, attn_mask, dropout_p)
+    if flash and torch.is_grad_enabled():
         query, key, value = (_gradient_by_heads(t) if t.requires_grad else t for t in (query, key, value))
     if dtype in (torch.float16, torch.bfloat16):  # sums and exponentials in float32
         query, key, value = query.float(), key.float(), value.float()
     weights = _attention_weights(query, key, attn_mask, is_causal, scale)
     if dropout_p > 0:
         weights = torch.dropout(weights, dropout_p, True)
-    return weights.matmul(value).to(dtype)
+    result = weights.matmul(value)
+    if flash and result.stride() != asked.stride():  # laid out as the query, as the projection that follows wants it
+        return torch.empty_like(asked).copy_(result)
+    return result.to(dtype)
 
 
 def _check_heads(query, key, value, embed_dim, num_head, qkv_weight, qkv_bias):

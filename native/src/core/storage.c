@@ -1,6 +1,9 @@
 /* storage.c: the allocator, and storages: the bytes behind tensors and who owns them. */
 #include "core/core.h"
 #include <stdlib.h>
+#if !defined(__wasm__)
+#include <sys/mman.h>
+#endif
 
 static PyTypeObject *storage_type;
 PyObject *tl_OutOfMemoryError;
@@ -337,7 +340,55 @@ static PyObject *storage_resizable(TlStorage *s, PyObject *_) {
   (void)_;
   return PyBool_FromLong(!(s->borrowed || s->exports || s->fixed));
 }
+#if !defined(__wasm__) /* a page has no other process */
+typedef struct {
+  void *at;
+  size_t nbytes;
+  char *before; /* what an array of numpy may still read */
+  PyObject *owner;
+} Shared;
+static void release_shared(PyObject *capsule) {
+  Shared *m = PyCapsule_GetPointer(capsule, "tl.shared");
+  munmap(m->at, m->nbytes);
+  tl_free(m->before);
+  Py_XDECREF(m->owner);
+  PyMem_Free(m);
+}
+static PyObject *storage_is_shared(TlStorage *s, PyObject *_) {
+  (void)_;
+  return PyBool_FromLong(s->owner && PyCapsule_IsValid(s->owner, "tl.shared"));
+}
+static PyObject *storage_share(TlStorage *s, PyObject *_) {
+  (void)_;
+  if (!s->nbytes || s->device || (s->owner && PyCapsule_IsValid(s->owner, "tl.shared"))) return Py_NewRef((PyObject *)s);
+  const size_t n = (size_t)s->nbytes;
+  void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (at == MAP_FAILED) return tl_out_of_memory(n);
+  Shared *m = PyMem_Calloc(1, sizeof *m);
+  PyObject *capsule = m ? PyCapsule_New(m, "tl.shared", release_shared) : PyErr_NoMemory();
+  if (!capsule) {
+    munmap(at, n);
+    PyMem_Free(m);
+    return NULL;
+  }
+  *m = (Shared){at, n, s->borrowed ? NULL : s->data, s->owner};
+  memcpy(at, s->data, n);
+  if (!s->borrowed) bytes_live -= s->nbytes;
+  if (m->before && !s->exports && !s->fixed) {
+    tl_free(m->before);
+    m->before = NULL;
+  }
+  s->data = at;
+  s->borrowed = 1;
+  s->owner = capsule;
+  return Py_NewRef((PyObject *)s);
+}
+#endif
 static PyMethodDef storage_methods[] = {
+#if !defined(__wasm__)
+  {"_is_shared", (PyCFunction)storage_is_shared, METH_NOARGS, "Whether processes forked from here share its memory."},
+  {"_share", (PyCFunction)storage_share, METH_NOARGS, "Moves the bytes into memory that forked processes share."},
+#endif
   {"nbytes", (PyCFunction)storage_nbytes, METH_NOARGS, "Size in bytes."},
   {"size", (PyCFunction)storage_nbytes, METH_NOARGS, "Size in bytes."},
   {"data_ptr", (PyCFunction)storage_ptr, METH_NOARGS, "Address of the first byte."},

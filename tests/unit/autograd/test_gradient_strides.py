@@ -18,6 +18,12 @@ HEAD = (
     "y.real.sum(), [x]); "
 )
 LINES = """
+[F.scaled_dot_product_attention(q, q, q, **k).stride() for q in (torch.arange(48.).reshape(2, 3, 2, 4).transpose(1, 2),
+    torch.arange(48.).reshape(3, 2, 2, 4).permute(1, 2, 0, 3), torch.arange(8.).reshape(2, 1, 1, 4).transpose(1, 2),
+    torch.arange(72.).reshape(1, 3, 3, 8).transpose(1, 2)[..., :4], torch.arange(12.).reshape(3, 4).expand(2, 2, 3, 4))
+    for k in ({}, {'is_causal': True}, {'attn_mask': torch.ones(q.shape[2], q.shape[2])}, {'dropout_p': 0.1})]
+[torch.empty(a).mul(torch.empty(b)).stride() for a, b in (((0, 1), (1,)), ((1, 0, 1), ()), ((0, 3), (3,)))],
+    torch.rms_norm(torch.empty(0, 1), (1,), torch.ones(1)).stride(), torch.empty(0, 1, 1).triu().stride()
 [G(F.affine_grid(t, size, align_corners=True).square(), t) for shape, size in (((2, 2, 3), (2, 1, 4, 3)),
     ((1, 3, 4), (1, 1, 2, 3, 2))) for t in (torch.ones(shape).requires_grad_(),)]
 C = R.detach().contiguous().requires_grad_();

@@ -669,7 +669,7 @@ class Module(_StateDict, _Conversion, torch._C.ModuleBase):
                     p.grad.zero_()
 
     def share_memory(self) -> Any:
-        """Calls share_memory_ of each tensor: there is one process, so memory is shared already."""
+        """Calls share_memory_ of each tensor."""
         return self._apply(lambda t: t.share_memory_())
 
     def compile(self, *args: Any, **kwargs: Any) -> None:

@@ -56,7 +56,7 @@ _REPLICAS = (
 
 def _check_context(context: Any) -> None:
     """Refuses what is neither a start method of processes nor a context: there are no processes, but a slip is one."""
-    import multiprocessing.context
+    import multiprocessing
 
     methods = multiprocessing.get_all_start_methods()
     if isinstance(context, str):
@@ -65,7 +65,7 @@ def _check_context(context: Any) -> None:
                 "multiprocessing_context option should specify a valid start method in %r, but got "
                 "multiprocessing_context=%r" % (methods, context)
             )
-    elif not isinstance(context, multiprocessing.context.BaseContext):
+    elif not hasattr(context, "get_context"):
         raise TypeError(
             "multiprocessing_context option should be a valid context object or a string specifying the start method, "
             "but got multiprocessing_context=%s" % context
@@ -298,7 +298,7 @@ class _BaseDataLoaderIter:
             import warnings
 
             warnings.warn(
-                f"Length of IterableDataset {self._dataset} was reported to be {self._IterableDataset_len_called} "
+                f"Length of IterableDataset {self._dataset} was reported to be {self._IterableDataset_len_called}"
                 f"(when accessing len(dataloader)), but {self._num_yielded} samples have been fetched. "
                 + (_REPLICAS if self._num_workers else ""),
                 stacklevel=2,

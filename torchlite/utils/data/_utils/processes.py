@@ -1,30 +1,31 @@
 """Workers of a DataLoader as processes of their own, on Linux: they load while the program goes on.
 
 A worker is a fork, so it has the dataset as it is, in memory that is shared until somebody writes to it. Indices go to
-it through one pipe, pickled batches come back through another. Wheels for pages leave this file out.
+it through one pipe, batches come back through another (messages.py). Wheels for pages leave this file out.
 """
 
 from __future__ import annotations
 
+import mmap
 import multiprocessing
+import multiprocessing.connection
 import os
 import random
 import sys
 import time
 import weakref
-from multiprocessing.reduction import ForkingPickler
 
 import torchlite as torch
 from ..dataloader import _DatasetKind
-from . import worker
+from . import messages, worker
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 PATIENCE = 5.0  # seconds between looks whether the other side lives, and until a worker that does not end is stopped
-ROOM = 1 << 20  # bytes of a pipe for batches: small ones wait there, larger ones in the worker
-RESTART = "restart"
+ROOM = 1 << 20  # bytes of a pipe: small batches wait there, larger ones in the worker
+INDEX, RESTART, END = range(3)  # what a worker is sent
 BATCH, ENDED, FAILED = range(3)  # what comes back: a batch, no more of a stream, (class, text, where) of an error
 
 _open: weakref.WeakSet[Process] = weakref.WeakSet()
@@ -59,13 +60,17 @@ class Process:
     """Worker `id` of an iterator. put() gives it an index, get() waits for the oldest batch that is due."""
 
     def __init__(self, iterator: Any, id: int, init: Any) -> None:
+        _import_numpy()
         indices, self._indices = multiprocessing.Pipe(False)
         self._results, results = multiprocessing.Pipe(False)
-        _enlarge(results.fileno())
+        self._unsent = messages.Unsent(self._indices)
+        self._stop = mmap.mmap(-1, 1)  # what a fork shares; a worker looks there before each batch
+        for pipe in (self._indices, results):
+            _enlarge(pipe.fileno())
         self.done, self._owner = False, os.getpid()
         _open.add(self)
         self._process = multiprocessing.get_context("fork").Process(
-            target=_serve, args=(iterator, id, init, indices, results), daemon=True
+            target=_serve, args=(iterator, id, init, self._stop, indices, results), daemon=True
         )
         self._process.start()
         indices.close()
@@ -76,23 +81,15 @@ class Process:
         return getattr(self.__dict__["_process"], name)
 
     def put(self, index: Any) -> None:
-        try:
-            self._indices.send(index)
-        except BrokenPipeError:
-            pass  # get() says so
+        self._unsent.send((INDEX, index))
 
     def restart(self) -> None:
-        self.put(RESTART)
+        self._unsent.send((RESTART, None))
 
     def get(self, timeout: float) -> Any:
-        end = time.monotonic() + timeout if timeout else float("inf")
-        while not self._results.poll(max(0.0, min(PATIENCE, end - time.monotonic()))):
-            if time.monotonic() >= end:
-                raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
-            if not self._process.is_alive() and not self._results.poll():
-                raise self._died()
+        self._wait(timeout)
         try:
-            kind, data = ForkingPickler.loads(self._results.recv_bytes())
+            kind, data = messages.receive(self._results)
         except (EOFError, ConnectionResetError):
             raise self._died() from None
         if kind == ENDED:
@@ -104,23 +101,69 @@ class Process:
         failed.exc_type = kind if isinstance(kind, type) else type(kind, (RuntimeError,), {})
         return failed
 
+    def _wait(self, timeout: float) -> None:
+        """Until a batch is here; sends the indices for which the pipe had no room."""
+        end = time.monotonic() + timeout if timeout else float("inf")
+        while not self._unsent.send_until(self._results, max(0.0, min(PATIENCE, end - time.monotonic()))):
+            if time.monotonic() >= end:
+                raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
+            if not self._process.is_alive() and not self._results.poll():
+                raise self._died()
+
     def _died(self) -> RuntimeError:
         return RuntimeError(f"DataLoader worker (pid(s) {self.pid}) exited unexpectedly")
 
     def close(self) -> None:
-        """Waits for the end of the process, which finds its pipes closed."""
+        """Waits for the end of the process; reads on meanwhile, or it could wait for room in the pipe."""
         if self.done or os.getpid() != self._owner:  # a worker has inherited it
             return
         self.done = True
-        self.close_ends()
-        self._process.join(PATIENCE)
+        self.tell()
+        end = time.monotonic() + PATIENCE
+        while self._process.is_alive() and (left := end - time.monotonic()) > 0:
+            ready = multiprocessing.connection.wait([self._results, self._process.sentinel], left)
+            if self._results in ready and not os.read(self._results.fileno(), ROOM):
+                break
+        self._process.join(max(0.0, end - time.monotonic()))
         if self._process.is_alive():
             self._process.terminate()
+        self._results.close()
 
-    def close_ends(self) -> None:
-        """Tells the process to end; in another worker, which inherited the pipes, only drops them."""
+    def tell(self) -> None:
+        """Tells the process to end."""
+        if os.getpid() == self._owner and not self._indices.closed:
+            self._stop[0] = 1
+            self._unsent.send((END, None))  # the end of the pipe does not do: other forks may hold it
+            self._indices.close()
+
+    def drop(self) -> None:
+        """In another worker, which inherited the pipes."""
         self._indices.close()
         self._results.close()
+
+
+def first_ready(workers: list[Process], timeout: float) -> Process:
+    """The first of the workers that has a batch."""
+    end = time.monotonic() + timeout if timeout else float("inf")
+    while True:
+        for w in workers:
+            w._unsent.send_some()
+        waiting = {w._results: w for w in workers}
+        wait = 0.01 if any(w._unsent.data for w in workers) else PATIENCE
+        ready = multiprocessing.connection.wait(waiting, min(wait, max(0.0, end - time.monotonic())))
+        if ready:
+            return waiting[ready[0]]
+        dead = [w for w in workers if not w._process.is_alive()]
+        if dead or time.monotonic() >= end:
+            return (dead or workers)[0]  # its get() has the error
+
+
+def _import_numpy() -> None:
+    """Here, once, rather than in every worker, which seeds its random numbers."""
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        pass
 
 
 def _enlarge(pipe: int) -> None:
@@ -132,20 +175,27 @@ def _enlarge(pipe: int) -> None:
         pass  # a limit of the user's
 
 
-def _serve(iterator: Any, id: int, init: Any, indices: Any, results: Any) -> None:
+def _serve(iterator: Any, id: int, init: Any, stop: Any, indices: Any, results: Any) -> None:
     """The worker's process."""
     parent = os.getppid()
     for other in list(_open):  # or a pipe would stay open when the program closes it
-        other.close_ends()
+        other.drop()
     try:
         served = _Served(iterator, id, init)
         while True:
             while not indices.poll(PATIENCE):
                 if os.getppid() != parent:
                     return
-            data = served.answer(indices.recv())
-            if data is not None:
-                results.send_bytes(data)
+            kind, index = indices.recv()
+            if kind == END or stop[0]:
+                return
+            if kind == RESTART:
+                served.restart()
+            elif not served.ended:
+                message = served.answer(index)
+                if stop[0]:
+                    return
+                message.send(results)
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
         pass
 
@@ -187,23 +237,20 @@ class _Served:
         failed = torch._utils.ExceptionWrapper(where=f"in DataLoader worker process {self.id}")
         kind: Any = failed.exc_type
         try:
-            ForkingPickler.dumps(kind)
+            messages.Message(kind)
         except Exception:  # the program does not find the class by its name
             kind = kind.__name__
         return FAILED, (kind, failed.exc_msg, failed.where)
 
-    def answer(self, index: Any) -> Any:
-        """The pickled batch of an index; None where nothing is to be sent."""
-        if isinstance(index, str) and index == RESTART:
-            self.ended = False
-            self.start()
-            return None
-        if self.ended:
-            return None
+    def restart(self) -> None:
+        self.ended = False
+        self.start()
+
+    def answer(self, index: Any) -> messages.Message:
         try:
-            return ForkingPickler.dumps(self.batch(index))
-        except Exception:
-            return ForkingPickler.dumps(self.wrapped())
+            return messages.Message(self.batch(index))
+        except Exception:  # it cannot be pickled
+            return messages.Message(self.wrapped())
 
     def batch(self, index: Any) -> tuple[int, Any]:
         if self.failed is not None:

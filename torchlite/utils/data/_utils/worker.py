@@ -31,7 +31,9 @@ class WorkerInfo:
         self.__dict__["_keys"] = tuple(kwargs)
 
     def __setattr__(self, key: Any, val: Any) -> None:
-        raise RuntimeError(f"Cannot assign attributes to {self.__class__.__name__} objects")
+        from dataclasses import FrozenInstanceError
+
+        raise FrozenInstanceError(f"cannot assign to field {key!r}")
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({', '.join(f'{k}={getattr(self, k)}' for k in self._keys)})"

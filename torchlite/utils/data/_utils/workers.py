@@ -131,7 +131,7 @@ class _Worker:
     def terminate(self) -> None:
         self.done = True
 
-    close = close_ends = terminate
+    close = tell = terminate
 
     def restart(self) -> None:
         """The fetcher of an epoch; an error is kept until a batch is asked for."""
@@ -202,7 +202,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
         make = _kind_of_worker()
-        self._ahead = (loader.prefetch_factor or 2) * self._num_workers
+        if not loader.prefetch_factor:
+            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        self._ahead = loader.prefetch_factor * self._num_workers
+        self._in_order = loader.in_order or make is _Worker  # in turns the first one is always ready
         self._workers: list[Any] = []
         for i in range(self._num_workers):
             self._workers.append(make(self, i, loader.worker_init_fn))
@@ -236,20 +239,30 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             return
         for _ in range(self._num_workers):
             i = next(self._worker_queue_idx_cycle)
-            if self._workers_status[i]:
+            if self._workers_status[i] and (
+                self._in_order or self._tasks.count(i) < self._ahead // sum(self._workers_status)
+            ):
                 self._workers[i].put(index)
                 self._tasks.append(i)
                 return
 
+    def _first_ready(self) -> int:
+        """The worker that has the next batch; its oldest task is the one."""
+        from .processes import first_ready
+
+        w = first_ready([self._workers[i] for i in dict.fromkeys(self._tasks)], self._timeout)
+        i = self._workers.index(w)
+        self._tasks.remove(i)
+        return i
+
     def _next_data(self) -> Any:
         while self._tasks:
-            i = self._tasks.popleft()
-            if not self._workers_status[i]:
-                continue
+            i = self._tasks.popleft() if self._in_order else self._first_ready()
             data = self._workers[i].get(self._timeout)
             ended = self._ends(data)
             if ended:
                 self._workers_status[i] = False
+                self._tasks = deque(j for j in self._tasks if j != i)
                 if not self._persistent_workers:
                     self._workers[i].close()
             self._try_put_index()
@@ -264,7 +277,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _shutdown_workers(self) -> None:
         for w in self._workers:  # all of them first: they end side by side
-            w.close_ends()
+            w.tell()
         for w in self._workers:
             w.close()
 

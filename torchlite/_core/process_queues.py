@@ -1,0 +1,54 @@
+"""Queues of torch.multiprocessing on Linux, where workers of a DataLoader are processes. Wheels for pages leave this
+file out."""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.queues
+import queue
+import threading
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+PATIENCE = 0.2  # seconds between looks whether anybody else could put or take something
+
+
+def _alone() -> bool:
+    """Whether neither a process nor a thread is there, but for those that write to queues."""
+    here = threading.current_thread()
+    return (
+        multiprocessing.parent_process() is None
+        and not multiprocessing.active_children()
+        and all(t is here or t.name == "QueueFeederThread" for t in threading.enumerate())
+    )
+
+
+class Queue(multiprocessing.queues.JoinableQueue):  # type: ignore[type-arg]
+    """A queue between processes. To wait for what no other can do is an error: functions run in this process."""
+
+    def __init__(self, maxsize: int = 0) -> None:
+        super().__init__(maxsize, ctx=multiprocessing.get_context())
+
+    def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        while block and timeout is None:
+            try:
+                return super().get(True, PATIENCE)
+            except queue.Empty:
+                if self.qsize() == 0 and _alone():
+                    raise RuntimeError(
+                        "Queue.get(): the queue is empty, and torchlite has no other process that could put something"
+                    ) from None
+        return super().get(block, timeout)
+
+    def put(self, obj: Any, block: bool = True, timeout: float | None = None) -> None:
+        while block and timeout is None:
+            try:
+                return super().put(obj, True, PATIENCE)
+            except queue.Full:
+                if _alone():
+                    raise RuntimeError(
+                        "Queue.put(): the queue is full, and torchlite has no other process that could take something"
+                    ) from None
+        return super().put(obj, block, timeout)
