@@ -35,7 +35,7 @@ __all__ = [
     "wrap_triton",
 ]
 _COMPOSITE = ("CompositeImplicitAutograd", "CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
-_KEYS = {"cpu": "CPU", "cuda": "CUDA", "webgpu": "WEBGPU", "meta": "Meta", "default": _COMPOSITE[0], "": _COMPOSITE[0]}
+_KEYS = {"cpu": "CPU", "cuda": "CUDA", "webgpu": "WEBGPU", "meta": "Meta", "default": _COMPOSITE[1], "": _COMPOSITE[0]}
 
 
 def fallthrough_kernel() -> None:
@@ -277,13 +277,21 @@ def _define(namespace: str, schema: str, tags: Sequence[Any]) -> Any:
     made = table[overload] = _Custom(namespace, parsed, tags)
     vars(_ops.namespace(namespace)).pop(name, None)
     made.overload = getattr(getattr(_ops.namespace(namespace), name), overload)
-    made.fake = _early_fakes.pop((namespace, name, overload), None)
+    made.kernels = _early.pop((namespace, name, overload), {})
+    made.fake = made.kernels.pop("fake", None)
     return made
 
 
-# Fake functions of operators that nobody has defined. PyTorch refuses these; here a package's compiled library, which
-# defines its operators, is never loaded, and the package's Python registers for them when it is imported.
-_early_fakes: dict[tuple[str, str, str], Any] = {}
+# Functions of operators that nobody has defined yet, by dispatch key. PyTorch refuses fake ones; here a package's
+# compiled library, which defines its operators, is never loaded, and the package's Python registers for them when it
+# is imported.
+_early: dict[tuple[str, str, str], dict[str, Any]] = {}
+
+
+def _kernels(op: Any) -> dict[str, Any]:
+    """The functions of an operator by dispatch key."""
+    key = _undefined(op)
+    return _custom(op).kernels if key is None else _early.setdefault(key, {})
 
 
 def _undefined(op: Any) -> tuple[str, str, str] | None:
@@ -358,14 +366,14 @@ class Library:
         if not callable(fn):
             raise TypeError("Input function is required to be a callable but found type %s" % type(fn))
         name = op_name.name() if isinstance(op_name, _ops.OpOverload) else op_name
-        made = _custom(name if "::" in name else "%s::%s" % (self.ns, name))
+        kernels = _kernels(name if "::" in name else "%s::%s" % (self.ns, name))
         key = dispatch_key or self.dispatch_key or _COMPOSITE[0]
-        if key in made.kernels and not allow_override:
+        if key in kernels and not allow_override:
             raise RuntimeError(
                 "This is not allowed since there's already a kernel registered from python overriding %s's behavior "
                 "for %s dispatch key and %s namespace." % (name.partition("::")[2] or name, key, self.ns)
             )
-        made.kernels[key] = fn
+        kernels[key] = fn
 
     def fallback(self, fn: Any, dispatch_key: str = "", *, with_keyset: bool = False) -> None:
         raise NotImplementedError(
@@ -432,10 +440,10 @@ def impl(qualname: Any, types: Any, func: Any = None, *, lib: Library | None = N
         return register_key
 
     def register(fn: Any) -> Any:
-        made = _custom(qualname)
+        kernels = _kernels(qualname)
         keys = _COMPOSITE + ("CPU", "Autograd", "AutocastCPU", "AutocastCUDA", "AutocastXPU")
         for key in [types] if isinstance(types, str) and types in keys else _devices(types):
-            made.kernels[key] = fn
+            kernels[key] = fn
         return fn
 
     return register if func is None else register(func) and None
@@ -494,7 +502,7 @@ def register_fake(
                 )
             made.fake = fn
         else:
-            _early_fakes[key] = fn
+            _kernels(op)["fake"] = fn
         return fn
 
     return register if func is None else register(func)

@@ -73,6 +73,11 @@ from torch.fx.experimental.proxy_tensor import make_fx;
     [make_fx(c)(torch.ones(2)).code for c in (lambda x: f(x, 1), lambda x: f(x, 2), lambda x: f(x, 1, [3.]),
     lambda x: f(x, m='b'), lambda x: f(x, 1, [1., 2.], t=x))]
 L.define(name+'m', '(Tensor a) -> asdf')
+L.define(name+'d', '(Tensor x) -> Tensor'); L.impl(name+'d', 'default')(lambda x: x.detach() + 1);
+    L.register_fake(name+'d')(torch.empty_like); y = ops.d(x); ops.d(x.detach().to('meta')).shape, y.requires_grad, y
+lib.impl("early", lambda x: x + 1, "CPU"); lib.define("early(Tensor x) -> Tensor"); ops.early(torch.ones(2))
+L.impl(name+'early', 'default', lambda x: x + 1); L.define(name+'early', '(Tensor x) -> Tensor'); ops.early(x.detach())
+lib.impl("early", lambda x: x, "CPU"); ops.early
 lib.define("old(Tensor(a!) x) -> ()"); L.impl(lib, "old", "CPU")(lambda x: x.add_(1) and None); a = torch.ones(2);
     ops.old(a), a
 lib.define("old(Tensor x) -> Tensor"); f = L.impl(lib, "old")(lambda x: x + 1); ops.old(torch.ones(2)), f(1)
