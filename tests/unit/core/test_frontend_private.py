@@ -54,6 +54,30 @@ def test_options_of_the_compiler_can_be_set():
     assert importlib.import_module("torchlite.utils._triton").has_triton() is False
 
 
+def test_options_of_the_compiler_as_pytorch_has_them():
+    def used(lib):
+        config = importlib.import_module(lib + "._inductor.config")
+        inductor = importlib.import_module(lib + "._inductor")
+        saved = config.save_config()
+        with config.patch({"triton.cudagraphs": True, "max_autotune": True}), config.patch("cpp.threads", 3):
+            inside = config.triton.cudagraphs, config.max_autotune, config.cpp.threads
+            config.fx_graph_cache = False
+        outside = config.triton.cudagraphs, config.max_autotune, config.cpp.threads
+        changed = config.get_config_copy()["fx_graph_cache"]
+        config.load_config(saved)
+        with pytest.raises(RuntimeError) as refused:
+            inductor.list_mode_options("none")
+        modes = inductor.list_mode_options(), inductor.list_mode_options("max-autotune"), str(refused.value)
+        return inside, outside, changed, config.fx_graph_cache, modes
+
+    real = pytest.importorskip("torch._inductor.config").get_config_copy()
+    own = importlib.import_module("torchlite._inductor.config").get_config_copy()
+    set_above = {"coordinate_descent_tuning", "triton.unique_kernel_names"}
+    assert {k: v for k, v in own.items() if k not in set_above and (k not in real or real[k] != v)} == {}
+    assert set(own) == set(importlib.import_module("torchlite._inductor").list_options())
+    assert used("torchlite") == used("torch")
+
+
 def test_default_device_as_a_class():
     from torchlite.utils._device import DeviceContext, set_device
 
