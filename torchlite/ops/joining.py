@@ -313,7 +313,10 @@ def repeat_interleave_self(self, repeats, dim=None, output_size=None):
             "repeats must have the same size as input along dim, but got "
             f"repeats.size(0) = {repeats.shape[0]} and input.size({dim}) = {size}"
         )
-    return x.index_select(dim, torch.repeat_interleave(repeats, output_size=output_size))
+    if repeats.is_meta and output_size is None:
+        raise RuntimeError("cannot repeat_interleave a meta tensor without output_size")
+    index = torch.repeat_interleave(repeats, output_size=output_size)
+    return x.index_select(dim, index.to(x.device) if x.is_meta else index)
 
 
 # ---- triangles and diagonals -----------------------------------------------------------------------------------------

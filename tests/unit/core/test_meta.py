@@ -21,6 +21,10 @@ a = torch.empty(3, 4, device="meta"); a[0] = 1; a[:, 1] = torch.zeros(3, device=
  a[a > 0] = 0; a, a[1:, None, ..., 2]
 torch.empty(3, 4, device="meta")[torch.tensor([0, 2])], torch.empty(3, 4, device="meta")[[0, 2]]
 torch.empty(3, 4, device="meta")[:, ::2].as_strided((2, 2), (1, 1))
+torch.repeat_interleave(torch.empty(3, 4, device="meta"), torch.tensor([1, 2, 3]), 0)
+torch.empty(3, 4, device="meta").repeat_interleave(torch.tensor([2]), output_size=24)
+torch.empty(3, device="meta").repeat_interleave(torch.empty(3, device="meta", dtype=torch.int64), output_size=7)
+torch.empty(3, device="meta").repeat_interleave(torch.empty(3, device="meta", dtype=torch.int64))
 torch.empty(2, 3, device="meta").add_(1).mul_(2).t_().stride()
 x = torch.empty(3, device="meta"); x.resize_(5), x.set_(torch.empty(4, device="meta"))
 x = torch.empty(3, device="meta"); x.get_device(), x.type(), x.data_ptr(), x.is_contiguous(), x.numel(), x.layout
