@@ -129,6 +129,12 @@ def adaptive_avg_pool1d(x: Any, size: Any) -> Any:
     return _by_2d("_adaptive_avg_pool2d", x, [1, *size])
 
 
+def upsample(name: str, x: Any, size: Any, *rest: Any) -> Any:
+    *corners, scales = rest
+    size = [int(n * s) for n, s in zip(x.shape[2:], scales)] if size is None else list(size)
+    return getattr(_aten(), name).default(x, size, *corners, *map(float, scales or ()))
+
+
 def split(x: Any, sizes: Any, dim: int) -> Any:
     return _aten().split_with_sizes.default(x, list(sizes), dim)
 

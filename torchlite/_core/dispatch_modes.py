@@ -245,6 +245,8 @@ def ask(ov: Any, args: tuple[Any, ...], below: bool) -> Any:
             if rule is None:
                 return NotImplemented
             return args[0] if _composed_by(rule, args) is not NotImplemented else NotImplemented
+        if head.endswith(".vec"):
+            return _composed.upsample(ov.spec.name, *args)
         if head.endswith(".correction") or not (head in _COMPOSED or ov.spec.name in _COMPOSED):
             return NotImplemented
         result = _composed_by(_composed.BODIES[head], args) if head in _composed.BODIES else NotImplemented

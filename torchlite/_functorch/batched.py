@@ -156,13 +156,13 @@ class BatchedTensor(torch.Tensor):
 
     is_nonzero = __bool__
 
-    def tolist(self) -> Any:
+    def item(self) -> Any:
         raise Refused(NO_ITEM)
 
     def numpy(self, *args: Any, **kwargs: Any) -> Any:
         raise Refused("Cannot access data pointer of Tensor that doesn't have storage")
 
-    __array__ = numpy
+    __array__ = tolist = numpy
 
     def storage(self) -> Any:
         raise NotImplementedError("Cannot access storage of BatchedTensorImpl")

@@ -64,6 +64,11 @@ bool(x.sum()>3)
 [0,1,2][i[1]]
 x[i[1]]
 x.clamp(min=x.min())
+F.interpolate(im,scale_factor=2.5)
+F.interpolate(im,(3,8),mode='nearest-exact')
+F.interpolate(im,scale_factor=(1.5,2),mode='bilinear',align_corners=True)
+F.interpolate(im,scale_factor=.5,mode='bicubic',antialias=True)
+F.interpolate(im[0],scale_factor=2,mode='linear')
 i[1].tolist()
 x.H
 x.mH

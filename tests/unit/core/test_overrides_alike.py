@@ -94,6 +94,7 @@ with m: r = x.sum().item(), torch.tensor(1.), F.relu(x), x.shape, x[0], x.T | m.
 with m, BaseTorchFunctionMode(): r = x * 2 | m.log
 with m: s * 2 | m.log, S.log
 with m, torch._C.DisableTorchFunction(): x * 2 | m.log
+with m: nn.Parameter(x), torch.Tensor._make_subclass(P, x) | m.log
 with m, torch._C.DisableTorchFunctionSubclass(): x * s | m.log, S.log
 with m: d + x, F.dropout(d) | m.log
 torch.overrides._get_current_function_mode_stack(), torch.overrides.is_tensor_like(d), torch.overrides.is_tensor_like(1)

@@ -66,6 +66,9 @@ a.data_ptr()
 torch.Tensor._make_wrapper_subclass(torch.Tensor, (2,))
 [torch.Tensor._make_wrapper_subclass(Plain, n).stride() for n in ((2, 3, 4), (0, 3), ())]
 torch.Tensor._make_wrapper_subclass(Plain, (2, 3, 4, 5), memory_format=torch.channels_last).stride()
+import copy; copy.deepcopy(torch.ones(2).as_subclass(Plain))
+import copy; copy.deepcopy(torch.ones(0, 3).as_subclass(Plain))
+import copy; copy.deepcopy(torch.ones(2, device="meta").as_subclass(Plain))
 import copy; b = copy.deepcopy(a); (b.elem is a.elem, type(b).__name__)
 z = Logged(torch.arange(4.), requires_grad=True); w = z * 1; v = w[0:2]; v.mul_(3);
     shown(torch.autograd.grad(w.sum(), [z])[0]), shown(w)
