@@ -269,7 +269,8 @@ def set_start_method(method, force=False):
 def get_start_method(allow_none=False):
     import sys
 
-    return None if allow_none else "fork" if sys.platform == "linux" else "spawn"
+    method = "fork" if sys.platform == "linux" else "spawn"
+    return None if allow_none else method
 
 
 def get_all_start_methods():

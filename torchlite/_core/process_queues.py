@@ -25,7 +25,7 @@ def _alone() -> bool:
     )
 
 
-class Queue(multiprocessing.queues.JoinableQueue):  # type: ignore[type-arg]
+class Queue(multiprocessing.queues.JoinableQueue):
     """A queue between processes. To wait for what no other can do is an error: functions run in this process."""
 
     def __init__(self, maxsize: int = 0) -> None:

@@ -360,7 +360,8 @@ static PyObject *storage_is_shared(TlStorage *s, PyObject *_) {
 }
 static PyObject *storage_share(TlStorage *s, PyObject *_) {
   (void)_;
-  if (!s->nbytes || s->device || (s->owner && PyCapsule_IsValid(s->owner, "tl.shared"))) return Py_NewRef((PyObject *)s);
+  const bool shared = s->owner && PyCapsule_IsValid(s->owner, "tl.shared");
+  if (!s->nbytes || s->device || shared) return Py_NewRef((PyObject *)s);
   const size_t n = (size_t)s->nbytes;
   void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return tl_out_of_memory(n);

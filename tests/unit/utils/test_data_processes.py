@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import sys
+import threading
 import time
 
 import pytest
@@ -161,6 +162,23 @@ def test_they_end_while_another_fork_has_their_pipes(get):
     assert time.perf_counter() - start < 2
     other.terminate()
     other.join()
+
+
+def test_loaders_in_threads():
+    sums = []
+
+    def work():
+        for _ in range(6):
+            for _ in DataLoader(range(20), num_workers=2):
+                break
+            sums.append(sum(b.sum().item() for b in DataLoader(range(20), 4, num_workers=2)))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert sums == [190] * 24
 
 
 def test_messages_that_do_not_fit():

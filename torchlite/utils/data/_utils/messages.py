@@ -96,7 +96,7 @@ def receive(pipe: Connection) -> Any:
     """The next message's object."""
     length, sizes, where = pickle.loads(pipe.recv_bytes())
     body = bytearray(length)
-    storages = [torch.UntypedStorage(n) for n in sizes]
+    storages: list[Any] = [torch.UntypedStorage(n) for n in sizes]
     _transfer(os.readv, pipe.fileno(), [memoryview(b) for b in (body, *storages)])
     reader = pickle.Unpickler(io.BytesIO(body))
     reader.persistent_load = [_tensor(storages, *w) for w in where].__getitem__  # type: ignore[method-assign]

@@ -12,6 +12,7 @@ import multiprocessing.connection
 import os
 import random
 import sys
+import threading
 import time
 import weakref
 
@@ -29,6 +30,7 @@ INDEX, RESTART, END = range(3)  # what a worker is sent
 BATCH, ENDED, FAILED = range(3)  # what comes back: a batch, no more of a stream, (class, text, where) of an error
 
 _open: weakref.WeakSet[Process] = weakref.WeakSet()
+_pipes = threading.RLock()  # a fork while another thread closes a pipe would close it again, or what has its number now
 
 
 def available() -> bool:
@@ -61,20 +63,21 @@ class Process:
 
     def __init__(self, iterator: Any, id: int, init: Any) -> None:
         _import_numpy()
-        indices, self._indices = multiprocessing.Pipe(False)
-        self._results, results = multiprocessing.Pipe(False)
-        self._unsent = messages.Unsent(self._indices)
-        self._stop = mmap.mmap(-1, 1)  # what a fork shares; a worker looks there before each batch
-        for pipe in (self._indices, results):
-            _enlarge(pipe.fileno())
         self.done, self._owner = False, os.getpid()
-        _open.add(self)
-        self._process = multiprocessing.get_context("fork").Process(
-            target=_serve, args=(iterator, id, init, self._stop, indices, results), daemon=True
-        )
-        self._process.start()
-        indices.close()
-        results.close()
+        self._stop = mmap.mmap(-1, 1)  # what a fork shares; a worker looks there before each batch
+        with _pipes:
+            indices, self._indices = multiprocessing.Pipe(False)
+            self._results, results = multiprocessing.Pipe(False)
+            self._unsent = messages.Unsent(self._indices)
+            for pipe in (self._indices, results):
+                _enlarge(pipe.fileno())
+            _open.add(self)
+            self._process = multiprocessing.get_context("fork").Process(
+                target=_serve, args=(iterator, id, init, self._stop, indices, results), daemon=True
+            )
+            self._process.start()
+            indices.close()
+            results.close()
 
     def __getattr__(self, name: str) -> Any:
         """pid, exitcode, is_alive(), join(), terminate() ..."""
@@ -110,6 +113,14 @@ class Process:
             if not self._process.is_alive() and not self._results.poll():
                 raise self._died()
 
+    @staticmethod
+    def first_ready(iterator: Any) -> int:
+        """The first worker that has a batch; its oldest task is done then."""
+        tasks, workers = iterator._tasks, iterator._workers
+        found = _first_ready([workers[i] for i in dict.fromkeys(tasks)], iterator._timeout)
+        tasks.remove(workers.index(found))
+        return workers.index(found)
+
     def _died(self) -> RuntimeError:
         return RuntimeError(f"DataLoader worker (pid(s) {self.pid}) exited unexpectedly")
 
@@ -127,13 +138,16 @@ class Process:
         self._process.join(max(0.0, end - time.monotonic()))
         if self._process.is_alive():
             self._process.terminate()
-        self._results.close()
+        with _pipes:
+            self._results.close()
 
     def tell(self) -> None:
         """Tells the process to end."""
-        if os.getpid() == self._owner and not self._indices.closed:
-            self._stop[0] = 1
-            self._unsent.send((END, None))  # the end of the pipe does not do: other forks may hold it
+        if os.getpid() != self._owner or self._indices.closed:
+            return
+        self._stop[0] = 1
+        self._unsent.send((END, None))  # the end of the pipe does not do: other forks may hold it
+        with _pipes:
             self._indices.close()
 
     def drop(self) -> None:
@@ -142,13 +156,12 @@ class Process:
         self._results.close()
 
 
-def first_ready(workers: list[Process], timeout: float) -> Process:
-    """The first of the workers that has a batch."""
+def _first_ready(workers: list[Process], timeout: float) -> Process:
     end = time.monotonic() + timeout if timeout else float("inf")
     while True:
         for w in workers:
             w._unsent.send_some()
-        waiting = {w._results: w for w in workers}
+        waiting: dict[Any, Process] = {w._results: w for w in workers}
         wait = 0.01 if any(w._unsent.data for w in workers) else PATIENCE
         ready = multiprocessing.connection.wait(waiting, min(wait, max(0.0, end - time.monotonic())))
         if ready:

@@ -133,6 +133,10 @@ class _Worker:
 
     close = tell = terminate
 
+    @staticmethod
+    def first_ready(iterator: Any) -> int:
+        return iterator._tasks.popleft()
+
     def restart(self) -> None:
         """The fetcher of an epoch; an error is kept until a batch is asked for."""
         it = self.iterator
@@ -202,10 +206,10 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     def __init__(self, loader: DataLoader) -> None:
         super().__init__(loader)
         make = _kind_of_worker()
+        self._in_order, self._first_ready = loader.in_order, make.first_ready
         if not loader.prefetch_factor:
             raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
         self._ahead = loader.prefetch_factor * self._num_workers
-        self._in_order = loader.in_order or make is _Worker  # in turns the first one is always ready
         self._workers: list[Any] = []
         for i in range(self._num_workers):
             self._workers.append(make(self, i, loader.worker_init_fn))
@@ -246,18 +250,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 self._tasks.append(i)
                 return
 
-    def _first_ready(self) -> int:
-        """The worker that has the next batch; its oldest task is the one."""
-        from .processes import first_ready
-
-        w = first_ready([self._workers[i] for i in dict.fromkeys(self._tasks)], self._timeout)
-        i = self._workers.index(w)
-        self._tasks.remove(i)
-        return i
-
     def _next_data(self) -> Any:
         while self._tasks:
-            i = self._tasks.popleft() if self._in_order else self._first_ready()
+            i = self._tasks.popleft() if self._in_order else self._first_ready(self)
             data = self._workers[i].get(self._timeout)
             ended = self._ends(data)
             if ended:
