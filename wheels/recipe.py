@@ -141,18 +141,23 @@ def _in_private_module(name: str) -> bool:
 
 def shortened(source: bytes, name: str = "") -> bytes:
     """The Python file `name` without what nobody reads in a page: comments, the docstrings of private functions,
-    classes and modules, the types of parameters and results, and what only a type checker reads. The lines stay where
-    they are, for tracebacks. Annotations in classes stay: named tuples are made of them."""
+    classes and modules, the types of parameters, results and variables, and what only a type checker reads. The lines
+    stay where they are, for tracebacks. Annotations in classes stay: named tuples are made of them."""
     lines = source.split(b"\n")
     cuts: list[tuple[int, int, int, int, bytes]] = []
     tree = ast.parse(source)
     if _in_private_module(name) and ast.get_docstring(tree, clean=False) is not None:
         head: Any = tree.body[0]
         cuts.append((head.lineno, head.col_offset, head.end_lineno, head.end_col_offset, b'""'))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.arg) and node.annotation is not None:
-            end = (node.annotation.end_lineno, node.annotation.end_col_offset)
-            cuts.append((node.lineno, node.col_offset + len(node.arg.encode()), *end, b""))  # type: ignore[arg-type]
+    kept: set[int] = set()
+    for node in ast.walk(tree):  # a class comes before what is in it
+        if isinstance(node, ast.ClassDef):
+            kept |= {id(n) for n in node.body}
+        if isinstance(node, ast.arguments):
+            cuts += _annotations(node, lines)
+        if isinstance(node, ast.AnnAssign) and node.value and id(node) not in kept:
+            target, value = node.target, node.value
+            cuts += _cut(lines, target.end_lineno, target.end_col_offset, value.lineno, value.col_offset, b" = ")
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)) and _is_private(node, name):
             text = node.body[0]
             if ast.get_docstring(node, clean=False) is not None:
@@ -162,6 +167,7 @@ def shortened(source: bytes, name: str = "") -> bytes:
             row, last = node.returns.lineno, node.returns.end_lineno
             start = lines[row - 1].rfind(b"->", 0, node.returns.col_offset)
             if start >= 0 and row == last:
+                start = len(lines[row - 1][:start].rstrip())
                 cuts.append((row, start, row, node.returns.end_col_offset, b""))  # type: ignore[arg-type]
         elif isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             end = (node.body[-1].end_lineno, node.body[-1].end_col_offset)
@@ -172,6 +178,28 @@ def shortened(source: bytes, name: str = "") -> bytes:
         first, tail = lines[row - 1][:start], lines[last - 1][stop:]
         lines[row - 1 : last] = [first + instead + b"\n" * (last - row) + tail]
     return _without_comments(b"\n".join(lines))
+
+
+def _cut(lines: list[bytes], row: Any, start: Any, last: int, stop: int, instead: bytes) -> list[Any]:
+    """What stands between a name and its value, type and all, if that is on one line."""
+    between = lines[row - 1][start:stop]
+    return [(row, start, last, stop, instead)] if row == last and between.endswith(b" = ") else []
+
+
+def _annotations(parameters: ast.arguments, lines: list[bytes]) -> list[Any]:
+    """Where the types of parameters are, with the spaces before a default."""
+    named = [*parameters.posonlyargs, *parameters.args]
+    defaults: list[Any] = [None] * (len(named) - len(parameters.defaults)) + parameters.defaults
+    pairs = list(zip(named + parameters.kwonlyargs, defaults + parameters.kw_defaults, strict=True))
+    pairs += [(extra, None) for extra in (parameters.vararg, parameters.kwarg) if extra]
+    found = []
+    for name, default in pairs:
+        if name.annotation is None:
+            continue
+        row, start = name.lineno, name.col_offset + len(name.arg.encode())
+        with_default = default and _cut(lines, row, start, default.lineno, default.col_offset, b"=")
+        found += with_default or [(row, start, name.annotation.end_lineno, name.annotation.end_col_offset, b"")]
+    return found
 
 
 def _without_comments(source: bytes) -> bytes:

@@ -268,6 +268,20 @@ def test_what_only_type_checkers_read_is_left_out(otherwise):
     assert shorter.count("\n") == source.count("\n") and ("nowhere" in shorter) == bool(otherwise)
 
 
+def test_values_stay_when_their_types_go():
+    source = (
+        "from __future__ import annotations\nfrom typing import NamedTuple\n"
+        "class P(NamedTuple):\n    a: int = 1\n    def f(self, k: int = (1 + 1), /, *w: int, m: dict[str, int]\n"
+        "        = {'a': 1}, n: int = 3, **more: int) -> int:\n        s: list[int] = [k]; t: int\n"
+        "        t: int = (\n            4 + 1)\n        return s, w, m, n, t, more\nV: str = 'v'\n"
+    )
+    names: dict = {}
+    shorter = recipe.shortened(source.encode()).decode()
+    exec(compile(shorter, "module", "exec", dont_inherit=True), names)
+    assert names["P"]().f() == ([2], (), {"a": 1}, 3, 5, {}) and names["V"] == "v" and "V = 'v'" in shorter
+    assert "n=3, **more):" in shorter and "s = [k]" in shorter and shorter.count("\n") == source.count("\n")
+
+
 def test_what_nobody_reads_in_a_page_is_left_out():
     source = (
         'def _inside():\n    """For its\n    maintainers."""\n    return "# no comment"  # but this\n'
