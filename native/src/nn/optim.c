@@ -108,7 +108,9 @@ static int overlaps(const tl_optim_row *r, size_t item_size) {
   return 0;
 }
 
+/* whether a kernel takes the lists at args; a mode is to see the ops of the Python loop */
 static int all_lists(PyObject *const *args, int n) {
+  if (tl_dispatch_modes) return 0;
   for (int i = 0; i < n; i++)
     if (!PyList_Check(args[i])) return 0;
   return 1;

@@ -166,3 +166,18 @@ def test_a_mode_sees_writes_that_are_recorded(requires_grad):
     ]
     assert x.tolist() == [1.0] * 3 and x._version == 4
     assert (x.grad_fn is not None) is requires_grad
+
+
+@pytest.mark.parametrize(
+    "make, expected",
+    [
+        (torch.optim.SGD, ["add_.Tensor [[2, 3], [2, 3], 'alpha=-0.001']"]),
+        (torch.optim.Adam, ["lerp_.Scalar [[2, 3], [2, 3], 0.09999999999999998]", "mul_.Tensor [[2, 3], 0.999]"]),
+    ],
+)
+def test_steps_of_optimizers(make, expected):
+    p = torch.ones(2, 3, requires_grad=True)
+    p.grad = torch.ones(2, 3)
+    with Log() as log:
+        make([p]).step()
+    assert set(expected) <= set(log.seen) and p.detach()[0, 0] < 1

@@ -10,7 +10,6 @@ import pytest
 import torchlite as torch
 import torchlite.multiprocessing as mp
 from torchlite.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
-from torchlite.utils.data._utils import messages
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux" or not hasattr(os, "fork"), reason="no processes here"),
@@ -182,6 +181,8 @@ def test_loaders_in_threads():
 
 
 def test_messages_that_do_not_fit():
+    from torchlite.utils.data._utils import messages
+
     reader, writer = multiprocessing.Pipe(False)
     answers, _kept = multiprocessing.Pipe(False)
     unsent = messages.Unsent(writer)
