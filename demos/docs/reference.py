@@ -21,7 +21,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import op_examples
 import op_list
 import torchlite
-from reference_plan import LINK_ROOT, OWN_PAGES, PAGES, SECTIONS, SHORT_DTYPES, TORCH_GROUPS, UNDOCUMENTED, Page
+from reference_plan import (
+    HELPERS,
+    LINK_ROOT,
+    OWN_PAGES,
+    PAGES,
+    SECTIONS,
+    SHORT_DTYPES,
+    TORCH_GROUPS,
+    UNDOCUMENTED,
+    Page,
+)
 
 
 @dataclasses.dataclass
@@ -138,6 +148,8 @@ def members(path: str) -> Iterable[tuple[str, Any]]:
         own = getattr(value, "__module__", None) or ""
         if name.startswith("_") or not callable(value) or isinstance(value, torchlite.dtype):
             continue
+        if f"{path}.{name}".lstrip(".") in HELPERS:
+            continue
         if own.split(".")[0] in ("torch", "torchlite", "") and "absent" not in str(type(value).__module__):
             yield name, value
 
@@ -157,6 +169,7 @@ def object_entry(where: str, value: Any, written: dict[str, Any]) -> Entry | Non
     except (TypeError, ValueError):
         text = "(...)"
     text = re.sub(r"<(?:function|class|object)[^>]*?'?([\w.]*)'?(?: at 0x[0-9a-f]+)?>", r"\1", text)
+    text = re.sub(r"<module '([\w.]+)'[^>]*>", r"\1", text)  # with a path of this machine
     text = re.sub(r" at 0x[0-9a-f]+", "", text).replace("torchlite.", "torch.")
     text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
     head = f"{'class ' if isinstance(value, type) else ''}{where}{text.replace('(self, ', '(').replace('(self)', '()')}"

@@ -218,3 +218,11 @@ UNDOCUMENTED = frozenset(
     rnn_tanh_cell rrelu rsub scalar_tensor selu sigmoid_backward split_with_sizes tanh_backward threshold
     threshold_backward triplet_margin_loss unique_dim unsafe_split_with_sizes zero_""".split()
 )
+
+# what modules without __all__ have from elsewhere
+HELPERS = frozenset(
+    """fork_rng printoptions nn.functional.namespace autograd.functional.as_leaf func.as_leaf func.edge
+    func.Transposing func.tree_flatten func.tree_unflatten amp.clear_autocast_cache amp.deprecated
+    amp.get_autocast_dtype amp.old_names amp.set_autocast_enabled amp.Tensor hub.downloads
+    hub.remove_download""".split()
+)
