@@ -88,7 +88,7 @@ def hstack(tensors):
 def vstack(tensors):
     """Joins along dim 0; vectors count as rows."""
     _some(tensors, "vstack")
-    return cat([torch.atleast_2d(t) for t in tensors], 0)
+    return cat([t if t.dim() > 1 else torch.atleast_2d(t) for t in tensors], 0)
 
 
 @op(
@@ -435,6 +435,9 @@ def combinations(self, r=2, with_replacement=False):
         raise torch.OutOfMemoryError(
             "combinations: there is no memory for all rows of %d of %d elements" % (r, self.numel())
         )
+    if r == 2:
+        pairs = torch.triu_indices(*(self.numel(),) * 2, 0 if with_replacement else 1, device=self.device)
+        return self[torch.stack(pairs.unbind(0), 1)]
     index = torch.empty((math.comb(n, least), r), dtype=torch.int64, device="cpu")
     pick = (itertools.combinations_with_replacement if with_replacement else itertools.combinations)(
         range(self.numel()), r

@@ -143,7 +143,13 @@ CZ(u_conj_physical, cz_conj(a))
 #define NOT_INF(a, T) (isinf(a) ? BY_SIGN(a, T) : a)
 #define NAN_TO_NUM(a, T) (isnan(a) ? (T)p->x : NOT_INF(a, T))
 INTS(u_nan_to_num, a)
-FLOATS(u_nan_to_num, NAN_TO_NUM(a, float), NAN_TO_NUM(a, double))
+static inline v4f nan_to_num4(v4f a, const PwParams *p) {
+  v4f r = v4_select((v4i)(a == v4_const(INFINITY)), v4_set1((float)p->y), a);
+  r = v4_select((v4i)(a == v4_const(-INFINITY)), v4_set1((float)p->z), r);
+  return v4_select((v4i)(a == a), r, v4_set1((float)p->x));
+}
+PW_V1(u_nan_to_num_f32, nan_to_num4(a, p))
+PW_L1(u_nan_to_num_f64, double, double, NAN_TO_NUM(a, double))
 PW_L1(u_nan_to_num_c64, tl_c64, tl_c64, ((tl_c64){NAN_TO_NUM(a.re, float), NAN_TO_NUM(a.im, float)}))
 PW_L1(u_nan_to_num_c128, tl_c128, tl_c128, ((tl_c128){NAN_TO_NUM(a.re, double), NAN_TO_NUM(a.im, double)}))
 TEST(u_logical_not, a == 0, a == 0, a.re == 0 && a.im == 0)

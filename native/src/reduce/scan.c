@@ -125,15 +125,27 @@ done:
 /* ---- running extremes with positions: the last of equal values wins; NaN stays ----------------------------------- */
 #define EXTREME(NAME, T, CMP) \
   static void NAME(const T *xs, T *ys, int64_t *index, TlAxis ax) { \
-    for (int64_t o = 0; o < ax.outer; o++) \
-      for (int64_t i = 0; i < ax.n; i++) \
-        for (int64_t j = 0; j < ax.inner; j++) { \
-          int64_t q = (o * ax.n + i) * ax.inner + j; \
-          T x = xs[q], b = i ? ys[q - ax.inner] : x; \
-          bool take = i == 0 || x != x || (x CMP b && b == b); \
-          ys[q] = take ? x : b; \
-          index[q] = take ? i : index[q - ax.inner]; \
+    const int64_t step = ax.inner; \
+    for (int64_t o = 0; o < ax.outer; o++, xs += ax.n * step, ys += ax.n * step, index += ax.n * step) { \
+      if (step == 1) { \
+        T b = xs[0]; \
+        for (int64_t i = 0, at = 0; i < ax.n; i++) { \
+          const T x = xs[i]; \
+          if (x != x || (x CMP b && b == b)) b = x, at = i; \
+          ys[i] = b; \
+          index[i] = at; \
         } \
+        continue; \
+      } \
+      for (int64_t j = 0; j < step; j++) ys[j] = xs[j], index[j] = 0; \
+      for (int64_t i = 1; i < ax.n; i++) \
+        for (int64_t j = 0, q = i * step; j < step; j++, q++) { \
+          const T x = xs[q], b = ys[q - step]; \
+          const bool take = x != x || (x CMP b && b == b); \
+          ys[q] = take ? x : b; \
+          index[q] = take ? i : index[q - step]; \
+        } \
+    } \
   }
 EXTREME(cummax_l, int64_t, >=)
 EXTREME(cummin_l, int64_t, <=)
