@@ -262,7 +262,9 @@ typedef struct {
   int64_t n[2];
   intptr_t d[2], s[2];
   int size;
+  CopyCtx dtypes;
 } Plane;
+enum { TILE = 32 }; /* elements a side: they fit the first cache level */
 
 /* four rows of four elements of 4 bytes become columns */
 static inline void turn_4x4(char *d, intptr_t row, const char *p, intptr_t column) {
@@ -294,17 +296,27 @@ static void move_tile(const Plane *q, char *d, const char *p, int64_t m0, int64_
     tl_move(d + r * q->d[!inner], q->d[inner], p + r * q->s[!inner], q->s[inner], n, q->size);
 }
 
-/* tiles that fit the first cache level */
+/* the same into another dtype, by rows of src */
+static void cast_tile(const Plane *q, char *d, const char *p, int64_t m0, int64_t m1) {
+  _Alignas(16) char cast[TILE * TILE * 16];
+  Plane t = *q;
+  t.s[0] = TILE * (t.s[1] = q->size);
+  for (int64_t i = 0; i < m0; i++)
+    tl_cast_contig(q->dtypes.to, cast + i * t.s[0], q->dtypes.from, p + i * q->s[0], m1);
+  move_tile(&t, d, cast, m0, m1);
+}
+
 static int plane_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   const Plane *q = ctx;
-  const int64_t tile0 = 32, tile1 = q->n[0] < 16 ? 512 : 32;
+  const bool cast = q->dtypes.to != q->dtypes.from;
+  const int64_t tile0 = TILE, tile1 = q->n[0] < 16 && !cast ? 512 : TILE;
   for (int64_t k = 0; k < n; k++)
     for (int64_t j = 0; j < q->n[1]; j += tile1) {
       const int64_t m1 = q->n[1] - j < tile1 ? q->n[1] - j : tile1;
       for (int64_t i = 0; i < q->n[0]; i += tile0) {
         const int64_t m0 = q->n[0] - i < tile0 ? q->n[0] - i : tile0;
-        move_tile(q, ptrs[0] + k * st[0] + j * q->d[1] + i * q->d[0], ptrs[1] + k * st[1] + j * q->s[1] + i * q->s[0],
-                  m0, m1);
+        (cast ? cast_tile : move_tile)(q, ptrs[0] + k * st[0] + j * q->d[1] + i * q->d[0],
+                                       ptrs[1] + k * st[1] + j * q->s[1] + i * q->s[0], m0, m1);
       }
       if (q->n[0] * tile1 >= 1 << 14 && tl_check_interrupt()) return -1;
     }
@@ -312,7 +324,7 @@ static int plane_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
 }
 
 /* Where src lies side by side along another dim than dst does: takes these dims out of `it`, or returns false. */
-static bool take_plane(TlIter *it, int size, Plane *q) {
+static bool take_plane(TlIter *it, const CopyCtx *dtypes, Plane *q) {
   intptr_t first = it->strides[1][0], least = first < 0 ? -first : first;
   int dim = 0;
   for (int d = 1; d < it->ndim; d++) {
@@ -323,7 +335,9 @@ static bool take_plane(TlIter *it, int size, Plane *q) {
   }
   /* a row of dst that is long, of elements that are near to each other, is read well as it is */
   if (!dim || it->shape[dim] < 4 || (it->shape[0] >= 16 && (first < 0 ? -first : first) <= 128)) return false;
-  q->size = size;
+  if (dtypes->to != dtypes->from && it->strides[1][dim] != tl_itemsize[dtypes->from]) return false;
+  q->dtypes = *dtypes;
+  q->size = tl_itemsize[dtypes->to];
   for (int k = 0; k < 2; k++) {
     q->n[k] = it->shape[k ? dim : 0];
     q->d[k] = it->strides[0][k ? dim : 0];
@@ -488,7 +502,6 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
     }
   }
   CopyCtx ctx = {(tl_dtype)dst->dtype, (tl_dtype)src->dtype};
-  int size = tl_itemsize[dst->dtype];
   if (tl_is_contiguous(dst) && tl_is_contiguous(src) && dst->numel == src->numel && dst->numel < (1 << 16)) {
     tl_cast_contig(ctx.to, tl_data(dst), ctx.from, tl_data(src), dst->numel);
     rc = 0;
@@ -498,7 +511,7 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   TlTensor *ops[2] = {dst, src};
   tl_iter_init(&it, 2, ops, dst->ndim, dst->shape);
   Plane plane;
-  if (ctx.to == ctx.from && take_plane(&it, size, &plane)) rc = tl_iter_run(&it, plane_loop, &plane);
+  if (take_plane(&it, &ctx, &plane)) rc = tl_iter_run(&it, plane_loop, &plane);
   else rc = tl_iter_run(&it, copy_loop, &ctx);
 done:
   Py_XDECREF((PyObject *)tmp);

@@ -41,7 +41,7 @@ static int F(lu_panel)(T *a, intptr_t m, intptr_t n, intptr_t lda, int32_t *piv,
 /* x := op(a)^-1 x for triangular a (n x n, row stride lda), x n x r with row stride ldx; unit: ones on the diagonal. In
  * halves, so that most of it is a product. */
 static void F(trsm)(const T *a, intptr_t n, intptr_t lda, bool upper, bool unit, T *x, intptr_t r, intptr_t ldx) {
-  if (n > BLOCK && r >= 8) {
+  if (n > BLOCK / 2 && r >= 8) {
     const intptr_t h = n / 2, from = upper ? h : 0, to = upper ? 0 : h, nf = upper ? n - h : h;
     F(trsm)(a + from * (lda + 1), nf, lda, upper, unit, x + from * ldx, r, ldx);
     F(subtract)(x + to * ldx, ldx, a + to * lda + from, lda, x + from * ldx, ldx, 1, n - nf, r, nf);
@@ -81,29 +81,33 @@ static int F(lu)(T *a, intptr_t m, intptr_t n, int32_t *piv, bool pivot) {
 }
 
 /* lower Cholesky factor from the lower triangle, zeros above; 0 or the 1-based order of the minor that fails. Columns
- * in blocks, from which the product of those before is taken at once. */
+ * in blocks, from which the product of those before is taken at once; what is below a block is solved for turned. */
 static int F(cholesky)(T *a, intptr_t n) {
-  const intptr_t most = PRODUCTS && n > BLOCK ? 16 : n;
-  for (intptr_t b = 0; b < n; b += most) {
-    const intptr_t end = n - b < most ? n : b + most;
-    if (b) F(subtract)(a + b * n + b, n, a + b * n, n, a + b * n, 1, n, n - b, end - b, b);
-    for (intptr_t j = b; j < end && !tick((n - j) * (j - b)); j++) {
-      double d = RE(a[j * n + j]);
-      for (intptr_t k = b; k < j; k++) d -= NORM2(a[j * n + k]);
-      if (!(d > 0)) return (int)j + 1;
-      d = sqrt(d);
-      a[j * n + j] = FROM(d);
-      for (intptr_t i = j + 1; i < n; i++) {
-        T s = a[i * n + j];
-        for (intptr_t k = b; k < j; k++) s = SUB(s, MUL(a[i * n + k], CONJ(a[j * n + k])));
-        a[i * n + j] = SCALE(s, 1 / d);
-      }
+  const intptr_t most = PRODUCTS && n > BLOCK ? 2 * BLOCK : n;
+  T *turned = n > most ? tl_array(most * (n - most), sizeof *turned) : NULL;
+  int info = 0;
+  if (n > most && !turned) stopped = true;
+  for (intptr_t b = 0; b < n && !stopped && !info; b += most) {
+    const intptr_t w = n - b < most ? n - b : most, r = n - b - w;
+    T *d = a + b * (n + 1);
+    if (b) F(subtract)(d, n, a + b * n, n, a + b * n, 1, n, n - b, w, b);
+    for (intptr_t j = 0; j < w && !info && !tick((w - j) * j); j++) {
+      T *row = d + j * n;
+      double s = RE(row[j]) - RE(DOT(row, row, j));
+      if (!(s > 0)) info = (int)(b + j) + 1;
+      s = sqrt(s);
+      row[j] = FROM(s);
+      for (intptr_t i = j + 1; i < w; i++) d[i * n + j] = SCALE(SUB(d[i * n + j], DOT(row, d + i * n, j)), 1 / s);
+      for (intptr_t i = b + j + 1; i < n; i++) row[i - b] = FROM(0);
     }
-    if (stopped) return 0;
+    for (intptr_t i = 0; i < r && !info; i++)
+      for (intptr_t j = 0; j < w; j++) turned[j * r + i] = d[(w + i) * n + j];
+    if (r && !info) F(trsm)(d, w, n, false, false, turned, r, r);
+    for (intptr_t i = 0; i < r && !info; i++)
+      for (intptr_t j = 0; j < w; j++) d[(w + i) * n + j] = turned[j * r + i];
   }
-  for (intptr_t j = 0; j < n; j++)
-    for (intptr_t i = j + 1; i < n; i++) a[j * n + i] = FROM(0);
-  return 0;
+  tl_free(turned);
+  return info;
 }
 
 /* x (n elements, distance s), whose squares leave the range, by powers of 2 that bring its largest element to about 1.
