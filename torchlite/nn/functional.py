@@ -312,6 +312,10 @@ _UPSAMPLE = {
 _WORDS = {1: "linear", 2: "bilinear", 3: "trilinear"}
 
 
+def _is_integer(x) -> bool:
+    return not x.is_floating_point() if isinstance(x, Tensor) else hasattr(x, "__index__")
+
+
 def interpolate(
     input: Tensor,
     size: int | None = None,
@@ -347,12 +351,12 @@ def interpolate(
                     f"dimensions of {list(input.shape[2:])} and output size of {size}. Please provide input tensor "
                     "in (N, C, d1, d2, ...,dK) format and output size in (o1, o2, ...,oK) format."
                 )
-            if not all(isinstance(x, int) for x in size):
+            if not all(_is_integer(x) for x in size):
                 raise TypeError(
                     f"expected size to be one of int or Tuple[int] or Tuple[int, int] or Tuple[int, int, int], but "
                     f"got size with types {[type(x) for x in size]}"
                 )
-            output_size = list(size)
+            output_size = size
         else:
             output_size = [size] * dim
     elif scale_factor is not None:
@@ -364,7 +368,7 @@ def interpolate(
                     "Please provide input tensor in (N, C, d1, d2, ...,dK) format and scale_factor in (s1, s2, "
                     "...,sK) format."
                 )
-            scale_factors = list(scale_factor)
+            scale_factors = scale_factor
         else:
             scale_factors = [scale_factor] * dim
     else:

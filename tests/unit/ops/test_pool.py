@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 import torchlite as tl
 from against_torch import check, fails_alike, torch
@@ -127,6 +128,15 @@ def test_interpolate_antialias_and_bytes(mode):
         for antialias in (False, True):
             x = torch.randint(0, 256, (2, 3, 9, 6), dtype=torch.uint8)
             check(lambda t, x: t.nn.functional.interpolate(x, size, mode=mode, antialias=antialias), x)
+
+
+def test_interpolate_takes_sizes_that_are_integers():
+    for mode in ("nearest", "bilinear", "area"):
+        for size in ((np.int64(2), 3), [2, np.int32(5)]):
+            check(lambda t, x: t.nn.functional.interpolate(x, size, mode=mode), image(2))
+        check(lambda t, x: t.nn.functional.interpolate(x, (t.tensor(2), 3), mode=mode), image(2))
+        with pytest.raises(TypeError, match="expected size to be one of int"):
+            tl.nn.functional.interpolate(tl.ones(1, 1, 4, 4), (tl.tensor(2.0), 3), mode=mode)
 
 
 def test_unfold_and_fold():
