@@ -140,6 +140,43 @@ def test_the_first_that_is_ready():
     assert got[0] != 0 and sorted(got) == list(range(6))
 
 
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_batch_that_is_late_comes_later(in_order):
+    gate = multiprocessing.Event()
+    data = Of(lambda i: i if i != 2 or gate.wait() else i, 6)
+    it = iter(DataLoader(data, num_workers=2, timeout=1, in_order=in_order))
+    found, late = [], []
+    while len(found) < 6:
+        try:
+            found.append(next(it).item())
+        except RuntimeError as e:
+            late.append(str(e))
+            gate.set()
+    assert late == ["DataLoader timed out after 1 seconds"] and sorted(found) == list(range(6))
+    assert not in_order or found == list(range(6))
+    with pytest.raises(StopIteration):
+        next(it)
+
+
+def test_an_epoch_left_after_a_late_batch():
+    gate = multiprocessing.Event()
+    data = Of(lambda i: i if i != 1 or gate.wait() else i)
+    loader = DataLoader(data, num_workers=2, timeout=1, persistent_workers=True)
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="timed out"):
+            for _ in loader:
+                pass
+    gate.set()
+    assert [x.item() for x in loader] == [x.item() for x in loader] == [0, 1, 2, 3]
+
+
+def test_a_worker_that_died_has_nothing_to_come():
+    it = iter(DataLoader(Of(lambda i: i if i % 2 else os._exit(1)), num_workers=2))
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        next(it)
+    assert [x.item() for x in it] == [1, 3]
+
+
 def test_a_stream_ends_where_order_does_not_matter():
     class Stream(IterableDataset):
         def __iter__(self):

@@ -3,6 +3,7 @@
 import math
 import os
 import random
+import signal
 import sys
 import threading
 import time
@@ -224,3 +225,28 @@ def test_a_stream_that_is_left_and_starts_again():
     assert next(iter(loader)).item() == 0
     for _ in range(2):
         assert [b.item() for b in loader] == [0, 0, 1, 1, 2, 2]
+
+
+@pytest.mark.skipif(not PROCESSES, reason="no timers here")
+def test_a_batch_whose_wait_was_interrupted_still_comes():
+    class Slow(Dataset):
+        def __len__(self):
+            return 4
+
+        def __getitem__(self, i):
+            time.sleep(0.4 * (i == 1))
+            return i
+
+    def interrupt(*args):
+        raise KeyboardInterrupt
+
+    iterator = iter(DataLoader(Slow(), num_workers=1))
+    assert next(iterator).item() == 0
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            next(iterator)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert [x.item() for x in iterator] == [1, 2, 3]

@@ -115,13 +115,12 @@ class Process:
 
     @staticmethod
     def first_ready(iterator: Any) -> int:
-        """The first worker that has a batch; its oldest task is done then."""
-        tasks, workers = iterator._tasks, iterator._workers
-        found = _first_ready([workers[i] for i in dict.fromkeys(tasks)], iterator._timeout)
-        tasks.remove(workers.index(found))
-        return workers.index(found)
+        """The first worker that has a batch."""
+        workers = iterator._workers
+        return workers.index(_first_ready([workers[i] for i in dict.fromkeys(iterator._tasks)], iterator._timeout))
 
     def _died(self) -> RuntimeError:
+        self._process.join(PATIENCE)  # its pipe may close a moment before it ends
         return RuntimeError(f"DataLoader worker (pid(s) {self.pid}) exited unexpectedly")
 
     def close(self) -> None:
@@ -167,8 +166,10 @@ def _first_ready(workers: list[Process], timeout: float) -> Process:
         if ready:
             return waiting[ready[0]]
         dead = [w for w in workers if not w._process.is_alive()]
-        if dead or time.monotonic() >= end:
-            return (dead or workers)[0]  # its get() has the error
+        if dead:
+            return dead[0]  # its get() has the error
+        if time.monotonic() >= end:
+            raise RuntimeError(f"DataLoader timed out after {timeout} seconds")
 
 
 def _import_numpy() -> None:

@@ -135,7 +135,7 @@ class _Worker:
 
     @staticmethod
     def first_ready(iterator: Any) -> int:
-        return iterator._tasks.popleft()
+        return iterator._tasks[0]
 
     def restart(self) -> None:
         """The fetcher of an epoch; an error is kept until a batch is asked for."""
@@ -174,6 +174,9 @@ class _Worker:
             return self.wrapped()
         except Exception:
             return self.wrapped()
+        except BaseException:  # an interrupt: it can be asked for again
+            self.indices.appendleft(index)
+            raise
 
 
 _noted = False
@@ -225,9 +228,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _reset(self, loader: Any, first_iter: bool = False) -> None:
         super()._reset(loader, first_iter)
-        for i in self._tasks:  # an epoch that was left: its batches are still to come
-            if self._workers_status[i]:
-                self._workers_status[i] = not self._ends(self._workers[i].get(self._timeout))
+        while self._tasks:  # an epoch that was left: its batches are still to come
+            self._take()
         for w in self._workers:
             w.restart()
         self._begin()
@@ -250,16 +252,31 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 self._tasks.append(i)
                 return
 
+    def _drop(self, i: int) -> None:
+        """Nothing more comes from worker i."""
+        self._workers_status[i] = False
+        self._tasks = deque(j for j in self._tasks if j != i)
+
+    def _take(self) -> tuple[int, Any]:
+        """A worker, and what came from it. After a timeout or an interrupt it is still to come."""
+        i = self._tasks[0] if self._in_order else self._first_ready(self)
+        try:
+            data = self._workers[i].get(self._timeout)
+        except RuntimeError:
+            if not self._workers[i].is_alive():
+                self._drop(i)
+            raise
+        self._tasks.remove(i)
+        if self._ends(data):
+            self._drop(i)
+        return i, data
+
     def _next_data(self) -> Any:
         while self._tasks:
-            i = self._tasks.popleft() if self._in_order else self._first_ready(self)
-            data = self._workers[i].get(self._timeout)
+            i, data = self._take()
             ended = self._ends(data)
-            if ended:
-                self._workers_status[i] = False
-                self._tasks = deque(j for j in self._tasks if j != i)
-                if not self._persistent_workers:
-                    self._workers[i].close()
+            if ended and not self._persistent_workers:
+                self._workers[i].close()
             self._try_put_index()
             if ended:
                 continue
