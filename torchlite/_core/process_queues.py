@@ -30,13 +30,22 @@ class Queue(multiprocessing.queues.JoinableQueue):
 
     def __init__(self, maxsize: int = 0) -> None:
         super().__init__(maxsize, ctx=multiprocessing.get_context())
+        if multiprocessing.parent_process() is None:
+            self.cancel_join_thread()  # what nobody took does not keep the program from its end
+
+    def empty(self) -> bool:
+        """Whether nobody has put anything. What has not left this process counts: a process that ends sends it first,
+        and functions that would be one run here."""
+        return self.qsize() == 0
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
+        if not block and not self.empty():
+            block, timeout = True, PATIENCE  # it is on its way
         while block and timeout is None:
             try:
                 return super().get(True, PATIENCE)
             except queue.Empty:
-                if self.qsize() == 0 and _alone():
+                if self.empty() and _alone():
                     raise RuntimeError(
                         "Queue.get(): the queue is empty, and torchlite has no other process that could put something"
                     ) from None

@@ -1,6 +1,9 @@
 """torch.multiprocessing in one process: the functions run here, with one note."""
 
+import subprocess
+import sys
 import warnings
+from queue import Empty
 
 import pytest
 
@@ -111,3 +114,27 @@ def test_a_process_has_its_own_group():
         assert torch.distributed.is_initialized() and seen == [1, 1, 1, 1]
     finally:
         torch.distributed.destroy_process_group()
+
+
+@pytest.mark.parametrize("kind", [mp.Queue, mp.SimpleQueue])
+def test_what_a_function_put_is_there_when_it_has_ended(kind):
+    for _ in range(10):
+        queue = kind()
+        process = mp.Process(target=lambda: [queue.put(i) for i in range(3)])
+        process.start()
+        process.join()
+        assert not queue.empty() and queue.get(False) == 0
+        found = []
+        while not queue.empty():
+            found.append(queue.get())
+        assert found == [1, 2]
+        with pytest.raises(Empty):
+            queue.get(False)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="no processes here")
+def test_a_program_ends_where_nobody_takes_what_is_in_a_queue():
+    program = (
+        "import torchlite as t; q = t.multiprocessing.Queue(); [q.put(t.ones(1 << 18)) for _ in range(5)]; q.get()"
+    )
+    assert subprocess.run([sys.executable, "-c", program], timeout=30).returncode == 0
