@@ -72,8 +72,14 @@ static void exp_vec_d(double *x, int64_t n) {
 
 enum { TILE = 256 };
 
+/* x as a number of dtype d; wider ones as it is */
+static double rounded(double x, tl_dtype d) {
+  if (d == TL_BF16) return tl_bf16_to_float(tl_float_to_bf16((float)x));
+  return d == TL_F16 ? tl_half_to_float(tl_float_to_half((float)x)) : x;
+}
+
 #define SOFTMAX(S, T, CODE) \
-  static int forward_##S(const T *x, T *y, TlAxis ax, bool lg) { \
+  static int forward_##S(const T *x, T *y, TlAxis ax, bool lg, tl_dtype of_sum) { \
     TlRedLoop max = tl_red_loop(TL_RED_MAX, CODE); \
     int64_t work = 0; \
     for (int64_t o = 0; o < ax.outer; o++, x += ax.n * ax.inner, y += ax.n * ax.inner) { \
@@ -86,7 +92,7 @@ enum { TILE = 256 };
         max.row(&m, 0, 0, x, ax.n); \
         double s = exp_row_##S(x, lg ? NULL : y, m, ax.n); \
         if (lg) { \
-          T l = (T)log(s); \
+          T l = (T)rounded(log(rounded(s, of_sum)), of_sum); \
           for (int64_t i = 0; i < ax.n; i++) y[i] = x[i] - m - l; \
         } else { \
           T r = (T)(1 / s); \
@@ -192,8 +198,10 @@ PyObject *tl_k_softmax(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
   if (!(y = tl_empty(loop, t->ndim, t->shape))) goto done;
   if (t->numel) {
     TlAxis ax = t->ndim ? tl_axis(x, dim) : (TlAxis){1, 1, 1};
-    int rc = loop == TL_F32 ? forward_f((float *)tl_data(x), (float *)tl_data(y), ax, lg)
-                            : forward_d((double *)tl_data(x), (double *)tl_data(y), ax, lg);
+    /* along the last dim PyTorch keeps the sum and its log in the result's dtype */
+    const tl_dtype of_sum = dim + 1 < t->ndim ? loop : want;
+    int rc = loop == TL_F32 ? forward_f((float *)tl_data(x), (float *)tl_data(y), ax, lg, of_sum)
+                            : forward_d((double *)tl_data(x), (double *)tl_data(y), ax, lg, of_sum);
     if (rc < 0) Py_CLEAR(y);
   }
 done:

@@ -53,6 +53,14 @@ def test_softmax(name, dtype):
     compare(lambda m: getattr(m, name)(m.ones(2, 3), 2))
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_log_softmax_of_short_floats_has_pytorchs_bits(dtype):
+    torch.manual_seed(0)
+    for shape, dim in (((50, 3), 1), ((9, 100), -1), ((6,), 0), ((2, 3, 33), 2), ((5, 9), 0), ((5, 9, 1), 1)):
+        x = (torch.randn(shape) * 2).to(dtype)
+        assert tl.log_softmax(ours(x), dim).tolist() == torch.log_softmax(x, dim).tolist()
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
 def test_layer_norms(dtype):
     dt = getattr(torch, dtype)
