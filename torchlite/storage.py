@@ -142,8 +142,14 @@ def _attach() -> None:
         """The bytes of a file."""
         return map_file(filename, shared, nbytes)
 
+    def new_shared(size: int, *, device: Any = "cpu") -> Any:
+        """Bytes that processes forked from here share."""
+        made = UntypedStorage(size, device=device)
+        return made.share_memory_() if _device_of(made).type == "cpu" else made
+
     extra = {
         "from_file": staticmethod(from_file),
+        "_new_shared": staticmethod(new_shared),
         "tolist": lambda self: _as_tensor(self, _dtypes.uint8).tolist(),
         "clone": lambda self: _as_tensor(self, _dtypes.uint8).clone().untyped_storage(),
         "cpu": lambda self: _move(self, "cpu"),
@@ -375,6 +381,10 @@ class TypedStorage:
         self._only_cpu("_share_fd_")
         self._untyped_storage.share_memory_()
         return self
+
+    def _new_shared(self, size: int, *, device: Any = None) -> Any:
+        core: Any = UntypedStorage
+        return self._wrap(core._new_shared(size * self.element_size(), device=device or "cpu"))
 
     def _share_fd_cpu_(self, *args: Any) -> Any:
         self._only_cpu("_share_fd_")

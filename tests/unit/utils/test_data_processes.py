@@ -112,6 +112,20 @@ def test_shared_memory():
     assert torch.nn.Linear(2, 2).share_memory().weight.is_shared()
 
 
+def test_a_collate_function_writes_into_new_shared_memory():
+    """torch_geometric's does, in a worker."""
+
+    def collate(batch):
+        memory = batch[0].untyped_storage()._new_shared(len(batch) * batch[0].nbytes, device=batch[0].device)
+        return torch.stack(batch, out=batch[0].new(memory).resize_(len(batch), 2))
+
+    found = list(DataLoader(Of(lambda i: torch.tensor([i, i * i])), 2, num_workers=1, collate_fn=collate))
+    assert [batch.tolist() for batch in found] == [[[0, 0], [1, 1]], [[2, 4], [3, 9]]]
+    made = torch.ones(2).storage()._new_shared(3)
+    assert made.is_shared() and made.size() == 3 and made.dtype == torch.float32
+    assert torch.UntypedStorage._new_shared(4, device="meta").device.type == "meta"
+
+
 def test_an_array_outlives_the_move_to_shared_memory():
     x = torch.ones(1000)
     array = memoryview(x.untyped_storage())
