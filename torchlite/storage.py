@@ -144,7 +144,8 @@ def _attach() -> None:
 
     def new_shared(size: int, *, device: Any = "cpu") -> Any:
         """Bytes that processes forked from here share."""
-        made = UntypedStorage(size, device=device)
+        core: Any = UntypedStorage
+        made = core(size, device=device)
         return made.share_memory_() if _device_of(made).type == "cpu" else made
 
     extra = {
