@@ -404,4 +404,4 @@ def ctc_loss(
     zero_infinity: bool = False,
 ) -> Tensor:
     """Connectionist temporal classification loss: log_probs (T, N, C) or (T, C)."""
-    return _op["ctc_loss"](log_probs, targets, input_lengths, target_lengths, blank, _enum(reduction), zero_infinity)
+    return torch.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _enum(reduction), zero_infinity)

@@ -4,7 +4,6 @@ import math
 
 import torchlite as torch
 from torchlite import Tensor
-from torchlite.nn import grad  # noqa: F401
 from torchlite.nn._activations import (  # noqa: F401
     celu,
     elu,
@@ -467,6 +466,10 @@ def __getattr__(name):
         from .. import overrides
 
         return getattr(overrides, name)
+    if name == "grad":
+        from torchlite.nn import grad
+
+        return grad
     return _other(name)
 
 

@@ -10,7 +10,6 @@ from . import (
     copying,
     creation,
     cross_entropy,
-    ctc,
     distance,
     dropout,
     einsum,
@@ -31,7 +30,6 @@ from . import (
     trig,
     unary,
     view_lists,
-    view_scatter,
     views,
     vision,
 )
@@ -42,7 +40,7 @@ from ._declare import methods, namespace, specs, tables as all_tables
 # when a name is asked for that the others do not have, or one of these methods.
 # (A __getattr__ on Tensor would do without the list, and would slow down every attribute.)
 _later = [
-    ["recurrent"],
+    ["recurrent", "ctc", "view_scatter"],
     [
         *("special", "statistics", "norms", "quantiles"),
         *("linalg", "linalg_lu", "linalg_norms", "linalg_derived", "linalg_parts"),
@@ -51,11 +49,12 @@ _later = [
     ["row_sums"],
     ["core_aten", "view_copies", "grouped", "integer_mm", "segments", "core_functions", "core_attention"],
 ]
-LATER_METHODS = """_addmm_activation cholesky cholesky_inverse cholesky_solve corrcoef cov det digamma digamma_ erf
-    erf_ erfc erfc_ erfinv erfinv_ geqrf i0 i0_ igamma igamma_ igammac igammac_ inverse kthvalue lgamma lgamma_ logdet
-    logsumexp lu lu_solve matrix_exp matrix_power median mode mvlgamma mvlgamma_ nanmedian nanquantile norm orgqr ormqr
-    hash_tensor pinverse polygamma polygamma_ qr quantile slogdet std std_mean svd triangular_solve var var_mean istft
-    stft""".split()
+LATER_METHODS = """_addmm_activation as_strided_scatter cholesky cholesky_inverse cholesky_solve corrcoef cov
+    det diagonal_scatter digamma digamma_ erf erf_ erfc erfc_ erfinv erfinv_ geqrf hash_tensor i0 i0_ igamma
+    igamma_ igammac igammac_ inverse istft kthvalue lgamma lgamma_ logdet logsumexp lu lu_solve matrix_exp
+    matrix_power median mode mvlgamma mvlgamma_ nanmedian nanquantile narrow_copy norm orgqr ormqr pinverse
+    polygamma polygamma_ qr quantile select_scatter slice_scatter slogdet std std_mean stft svd triangular_solve
+    var var_mean""".split()
 
 
 class Later:

@@ -301,8 +301,7 @@ static void cast_tile(const Plane *q, char *d, const char *p, int64_t m0, int64_
   _Alignas(16) char cast[TILE * TILE * 16];
   Plane t = *q;
   t.s[0] = TILE * (t.s[1] = q->size);
-  for (int64_t i = 0; i < m0; i++)
-    tl_cast_contig(q->dtypes.to, cast + i * t.s[0], q->dtypes.from, p + i * q->s[0], m1);
+  for (int64_t i = 0; i < m0; i++) tl_cast_contig(q->dtypes.to, cast + i * t.s[0], q->dtypes.from, p + i * q->s[0], m1);
   move_tile(&t, d, cast, m0, m1);
 }
 

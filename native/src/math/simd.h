@@ -2,6 +2,12 @@
  * host, SIMD128 in WASM and relaxed SIMD (fused multiply-add) when built with -mrelaxed-simd. */
 #ifndef TL_SIMD_H
 #define TL_SIMD_H
+/* what gains nothing by many instructions: loops of calls, forms of a loop that few programs use */
+#if defined(__clang__)
+#define TL_SMALL __attribute__((minsize))
+#else
+#define TL_SMALL
+#endif
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>

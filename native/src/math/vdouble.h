@@ -1,5 +1,5 @@
-/* vdouble.h: float functions of two operands on four lanes, computed in double on two: right to the last bit but for
- * rare ties. The polynomials were fitted for this file (weighted least squares on Chebyshev nodes, iterated to near
+/* vdouble.h: float functions on four lanes, most of two operands, computed in double on two: right to the last bit but
+ * for rare ties. The polynomials were fitted for this file (weighted least squares on Chebyshev nodes, iterated to near
  * minimax). Operands for which the common formula does not hold go lane by lane through libm. */
 #ifndef TL_VDOUBLE_H
 #define TL_VDOUBLE_H
@@ -111,6 +111,29 @@ static inline v4f vm_atan2(v4f y, v4f x) {
     for (int i = 0; i < 4; i++)
       if (odd[i]) r[i] = atan2f(y[i], x[i]);
   return r;
+}
+
+/* sin / cos or -cos / sin of what is left of whole quarters */
+static inline v4f vm_tan(v4f x) {
+  const v4i odd = ~(v4i)(vm_abs(x) < v4_const(1048576.0f));
+  const v4d u = vd_wide(x), round = {v2_set1(6755399441055744.0), v2_set1(6755399441055744.0)};
+  const v2d per = v2_set1(0.63661977236758134308);
+  const v4d t = vd_madd(u, (v4d){per, per}, round), n = {t.a - round.a, t.b - round.b};
+  const v2d high = v2_set1(-0x1.921fb544p0), low = v2_set1(-0x1.0b4611a626331p-34); /* n times 33 bits is exact */
+  const v4d r = vd_madd(n, (v4d){low, low}, vd_madd(n, (v4d){high, high}, u)), z = {r.a * r.a, r.b * r.b};
+  VD_POLY(s, z, -0.00019501788070962894, 0.008332016188582675, -0.16666650219267856, 0.9999999967604857);
+  VD_POLY(c, z, 2.43726357635754e-05, -0.0013886528666896825, 0.041666613217081205, -0.4999999957138063,
+          0.9999999999439085);
+  s = (v4d){s.a * r.a, s.b * r.b};
+  const v2l turned = -(v2l)((v2ul)t.a & 1), also = -(v2l)((v2ul)t.b & 1);
+#define VD_SELECT(m, x, y) (v2d)(((m) & (v2l)(x)) | (~(m) & (v2l)(y)))
+  v4f y = vd_narrow(VD_SELECT(turned, -c.a, s.a) / VD_SELECT(turned, s.a, c.a),
+                    VD_SELECT(also, -c.b, s.b) / VD_SELECT(also, s.b, c.b));
+#undef VD_SELECT
+  if (v4_any(odd))
+    for (int i = 0; i < 4; i++)
+      if (odd[i]) y[i] = tanf(x[i]);
+  return y;
 }
 
 /* a - b trunc(a / b) of quotients below 2^28, which is exact: so is each step, and a quotient that is not whole is

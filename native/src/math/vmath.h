@@ -1,9 +1,9 @@
 /* vmath.h: float functions on four lanes. The polynomials were fitted for this file (weighted least squares on
  * Chebyshev nodes, iterated to near minimax); the reductions are the textbook ones (Cody and Waite; log by the mantissa
  * around 1). Largest errors found over the tests' points, in units in the last place of the result: exp 1.0, expm1 1.4,
- * log 0.9, log1p 1.3, log2 1.1, log10 0.9, tanh 2.5, sigmoid 2.3, erf 1.3, sin and cos 1.4 (near their zeros far from
- * 0: 2e-11 absolute), x times the normal distribution function
- * 1.9 for positive x, 3 for x > -1, 40 for x > -5 and 70 below, where it is nearly 0. */
+ * log 0.9, log1p 1.3, log2 1.1, log10 0.9, exp2 1.0, tanh 2.5, sinh and cosh 2.3, sigmoid 2.3, erf 1.3, sin and cos
+ * 1.4 (near their zeros far from 0: 2e-11 absolute), x times the normal distribution function 1.9 for positive x, 3 for
+ * x > -1, 40 for x > -5 and 70 below, where it is nearly 0. */
 #ifndef TL_VMATH_H
 #define TL_VMATH_H
 #include <math.h>
@@ -74,11 +74,19 @@ static inline v4f vm_exp_near_0(v4f r) {
   return v4_madd(q, r * r, r) + v4_const(1.0f);
 }
 
+/* q 2^k in two factors, so that overflow and subnormal results come out right */
+static inline v4f vm_times_pow2(v4f q, v4i k) {
+  v4i h = k >> 1;
+  return q * vm_pow2(h) * vm_pow2((v4i)((v4u)k - (v4u)h));
+}
 static inline v4f vm_exp(v4f x) {
   v4f t, r = vm_reduce_ln2(vm_clamp(x, -104.0f, 89.0f), &t), q = vm_exp_near_0(r);
-  /* 2^n in two factors, so that overflow and subnormal results come out right */
-  v4i k = vm_int(t), h = k >> 1;
-  return q * vm_pow2(h) * vm_pow2((v4i)((v4u)k - (v4u)h));
+  return vm_times_pow2(q, vm_int(t));
+}
+static inline v4f vm_exp2(v4f x) {
+  x = vm_clamp(x, -151.0f, 129.0f);
+  VM_ROUND_PRODUCT(t, n, x, v4_const(1.0f));
+  return vm_times_pow2(vm_exp_near_0((x - n) * v4_const(0.693147180559945309f)), vm_int(t));
 }
 /* exp(-x) / 2 for x >= -87; infinity from -89.1 down: its power of 2 is one factor, which may be 2^-127 = 0. r is that
  * of vm_exp_near_0 with the other sign, so that no x is turned. */
@@ -181,6 +189,23 @@ static inline v4f vm_log1p_unit(v4f e) {
 static inline v4f vm_tanh(v4f x) {
   v4f a = vm_abs(x), t = vm_expm1(v4_const(-2.0f) * vm_clamp(a, 0.0f, 10.0f));
   return vm_copysign(-t / (t + v4_const(2.0f)), x);
+}
+
+/* exp(|x|) / 2 as a square, where it may exceed the range that exp has; out of line, as it is rarely needed */
+__attribute__((noinline, unused)) static v4f vm_half_exp_abs(v4f x) {
+  v4f e = vm_exp(v4_const(0.5f) * vm_abs(x));
+  return v4_const(0.5f) * e * e;
+}
+static inline v4f vm_sinh(v4f x) {
+  v4i large = (v4i)(vm_abs(x) > v4_const(88.0f));
+  v4f t = vm_expm1(vm_clamp(vm_abs(x), 0.0f, 88.0f)), y = v4_const(0.5f) * (t + t / (t + v4_const(1.0f)));
+  if (v4_any(large)) y = v4_select(large, vm_half_exp_abs(x), y);
+  return vm_copysign(y, x);
+}
+static inline v4f vm_cosh(v4f x) {
+  v4i large = (v4i)(vm_abs(x) > v4_const(88.0f));
+  v4f e = vm_exp(vm_abs(x)), y = v4_const(0.5f) * (e + v4_const(1.0f) / e);
+  return v4_any(large) ? v4_select(large, vm_half_exp_abs(x), y) : y;
 }
 
 static inline v4f vm_sigmoid(v4f x) { return v4_const(0.5f) / (v4_const(0.5f) + vm_half_exp_minus(x)); }

@@ -6,6 +6,7 @@
 #define TL_POINTWISE_H
 #include <math.h>
 #include "core/tl.h"
+#include "math/simd.h"
 
 /* ---- engine ---- */
 #define PW_MAX_IN 4
@@ -19,6 +20,7 @@ typedef struct {
 } PwParams;
 
 typedef void (*pw_loop)(const PwParams *p, void *out, const void *const *in, int64_t n);
+pw_loop pw_with_one(pw_loop loop, int k); /* for one element as operand k, which it takes as the last; NULL: none */
 enum { PW_I32, PW_I64, PW_F32, PW_F64, PW_C64, PW_C128, PW_NUM };
 
 /* PwRow.kind, bits: dtypes of operands and result */

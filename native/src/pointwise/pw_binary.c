@@ -12,7 +12,7 @@
 #define FLOATS(f, EF, ED) PW_L2(f##_f32, float, float, EF) PW_L2(f##_f64, double, double, ED)
 #define CPLX(f, RE, IM) \
   PW_L2(f##_c64, tl_c64, tl_c64, ((tl_c64){RE, IM})) PW_L2(f##_c128, tl_c128, tl_c128, ((tl_c128){RE, IM}))
-#define CZ(f, E) PW_L2(f##_c128, tl_c128, tl_c128, E)
+#define CZ(f, E) TL_SMALL PW_L2(f##_c128, tl_c128, tl_c128, E)
 #define DBL(f, E) PW_L2(f##_f64, double, double, E)
 #define REALS(f, EI, EF, ED) INTS(f, EI) FLOATS(f, EF, ED)
 #define TEST_REAL(f, E) \
@@ -35,6 +35,22 @@ FLOATS(b_mul, a *b, a *b)
 CPLX(b_mul, a.re *b.re - a.im * b.im, a.re *b.im + a.im * b.re)
 FLOATS(b_div, a / b, a / b)
 CZ(b_div, cz_div(a, b))
+/* the same of many elements a and of one, whichever operand it is */
+#define WITH_ONE(f, E) \
+  static void f(const PwParams *p, void *out, const void *const *in, int64_t n) { \
+    float *o = out; const float *A = in[0], one = *(const float *)in[1]; \
+    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) { float a = A[i]; o[i] = E; } \
+  }
+WITH_ONE(add_one, a + one)
+WITH_ONE(less_one, a - one)
+WITH_ONE(from_one, one - a)
+WITH_ONE(times_one, a *one)
+pw_loop pw_with_one(pw_loop loop, int k) {
+  if (loop == b_add_f32) return add_one;
+  if (loop == b_mul_f32) return times_one;
+  if (loop == b_sub_f32) return k ? less_one : from_one;
+  return NULL;
+}
 /* alpha: p->i, p->x or p->c */
 PW_L2(b_addalpha_i32, uint32_t, uint32_t, a + (uint32_t)p->i * b)
 PW_L2(b_addalpha_i64, uint64_t, uint64_t, a + (uint64_t)p->i * b)
@@ -149,7 +165,11 @@ static double logadd(double a, double b, bool two) {
   double m = a > b ? a : b, d = -fabs(a - b);
   return two ? m + log1p(exp2(d)) * 1.4426950408889634074 : m + log1p(exp(d));
 }
-DBL(b_logaddexp, logadd(a, b, false))
+static inline v4f logadd4(v4f a, v4f b) {
+  const v4f d = -vm_abs(a - b), m = v4_select((v4i)(a > b), a, b);
+  return v4_select((v4i)(d == d), m + vm_log1p_unit(vm_exp(d)), a + b); /* equal infinities; NaN */
+}
+FLOAT4_AND_DOUBLE(b_logaddexp, logadd4(a, b), logadd(a, b, false))
 CZ(b_logaddexp, cz_log_add(a, b))
 DBL(b_logaddexp2, logadd(a, b, true))
 REALS(b_heaviside, a == 0 ? b : a > 0, a == 0 ? b : a > 0, a == 0 ? b : a > 0)

@@ -135,9 +135,14 @@ static void cursor_init(Cursor *c, const TlTensor *t, const TlTensor *out, const
 
 static bool cursor_linear(const Cursor *c) { return c->nd == 1 && c->s[0] == c->size; }
 
-#define RUN(T) \
-  if (scatter) for (intptr_t i = 0; i < n; i++) *(T *)(p + i * s) = ((const T *)buf)[i]; \
-  else for (intptr_t i = 0; i < n; i++) ((T *)buf)[i] = *(const T *)(p + i * s);
+#if defined(__clang__)
+#define ROLLED _Pragma("clang loop unroll(disable) vectorize(disable)")
+#else
+#define ROLLED
+#endif
+#define RUN(HOW, T) \
+  if (scatter) { HOW for (intptr_t i = 0; i < n; i++) *(T *)(p + i * s) = ((const T *)buf)[i]; } \
+  else { HOW for (intptr_t i = 0; i < n; i++) ((T *)buf)[i] = *(const T *)(p + i * s); }
 
 static inline void run(char *p, intptr_t s, char *buf, intptr_t n, int size, bool scatter) {
   if (s == size) {
@@ -151,11 +156,11 @@ static inline void run(char *p, intptr_t s, char *buf, intptr_t n, int size, boo
     return;
   }
   switch (size) {
-  case 1: RUN(uint8_t) break;
-  case 2: RUN(uint16_t) break;
-  case 4: RUN(uint32_t) break;
-  case 8: RUN(uint64_t) break;
-  default: RUN(tl_c128) break;
+  case 4: RUN(, uint32_t) break;
+  case 8: RUN(, uint64_t) break;
+  case 1: RUN(ROLLED, uint8_t) break;
+  case 2: RUN(ROLLED, uint16_t) break;
+  default: RUN(ROLLED, tl_c128) break;
   }
 }
 
@@ -172,12 +177,22 @@ static void cursor_advance(Cursor *c, int dim, int64_t m) {
   }
 }
 
-/* the next rows where they are one row over and over, at most n elements, into buf; their number of elements */
-static int64_t repeat_rows(Cursor *c, char *buf, int64_t n) {
-  if (c->nd < 2 || c->s[1] || c->at[0] || n < 2 * c->n[0]) return 0;
-  const int64_t row = c->n[0], left = c->n[1] - c->at[1], rows = n / row < left ? n / row : left;
-  run(c->base, c->s[0], buf, (intptr_t)row, c->size, false);
-  repeat(buf, (int)(row * c->size), rows);
+/* the next whole rows, at most n elements, into buf; their number of elements. One row over and over is read once. */
+static int64_t move_rows(Cursor *c, char *buf, int64_t n) {
+  if (c->nd < 2 || c->at[0] || n < 2 * c->n[0]) return 0;
+  const intptr_t row = (intptr_t)c->n[0], left = (intptr_t)(c->n[1] - c->at[1]), bytes = row * c->size;
+  const intptr_t most = (intptr_t)n / row, rows = most < left ? most : left;
+  const char *p = c->base;
+  run(c->base, c->s[0], buf, row, c->size, false);
+  if (!c->s[1]) repeat(buf, (int)bytes, rows);
+  else if (c->s[0] == 0 && c->size == 4)
+    for (intptr_t r = 1; r < rows; r++) {
+      const uint32_t v = *(const uint32_t *)(p + r * c->s[1]);
+      uint32_t *o = (uint32_t *)(buf + r * bytes);
+      PW_VEC for (intptr_t i = 0; i < row; i++) o[i] = v;
+    }
+  else
+    for (intptr_t r = 1; r < rows; r++) run(c->base + r * c->s[1], c->s[0], buf + r * bytes, row, c->size, false);
   cursor_advance(c, 1, rows);
   return rows * row;
 }
@@ -185,7 +200,7 @@ static int64_t repeat_rows(Cursor *c, char *buf, int64_t n) {
 /* moves the next n elements into buf (or out of it) */
 static void cursor_move(Cursor *c, char *buf, int64_t n, bool scatter) {
   while (n > 0) {
-    const int64_t rows = scatter ? 0 : repeat_rows(c, buf, n);
+    const int64_t rows = scatter ? 0 : move_rows(c, buf, n);
     if (rows) {
       buf += rows * c->size;
       n -= rows;
@@ -404,6 +419,15 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
     op[k].filled = NULL;
     op[k].ptr = op[k].cur.base;
   }
+  int one = -1; /* the operand of which an element serves a whole row */
+  for (int k = 0; k < nin && nin == 2 && one < 0; k++) {
+    const Cursor *c = &op[k].cur;
+    if (!op[k].constant && (c->s[0] || c->n[0] < 64 || in[k].t->dtype != it[k] || via[k] != it[k])) continue;
+    const pw_loop with_one = pw_with_one(loop, k);
+    if (!with_one) continue;
+    loop = with_one;
+    one = k;
+  }
   bool olinear = cursor_linear(&oc);
   char *optr = oc.base;
   int count = 0;
@@ -412,12 +436,20 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
     m = n - at < chunk ? n - at : chunk;
     for (int k = 0; k < nin; k++) { /* to the end of a long row: within it operands need no copy */
       int64_t left = op[k].constant || op[k].direct ? 0 : op[k].cur.n[0] - op[k].cur.at[0];
-      if (left >= 128 && left < m) m = left;
+      if ((left >= 256 || k == one) && left && left < m) m = left;
     }
     for (int k = 0; k < nin; k++) {
       q[k] = buf[k];
       if (op[k].constant) continue;
-      q[k] = next_elements(&op[k], (tl_dtype)in[k].t->dtype, via[k], it[k], m, buf[k], &scratch);
+      if (k == one) {
+        q[k] = op[k].cur.base;
+        cursor_advance(&op[k].cur, 0, m);
+      } else q[k] = next_elements(&op[k], (tl_dtype)in[k].t->dtype, via[k], it[k], m, buf[k], &scratch);
+    }
+    if (one == 0) {
+      const void *first = q[0];
+      q[0] = q[1];
+      q[1] = first;
     }
     bool same = od == lo;
     char *dst = olinear && same ? optr : obuf;

@@ -2,14 +2,14 @@
 #include "math/cmath.h"
 #include "pointwise/pointwise.h"
 #include "math/special.h"
-#include "math/vmath.h"
+#include "math/vdouble.h"
 
 /* F(f, E): the loops f##_i32, f##_f64 ... of an expression E of the element a. UINTS: integers wrap around, by
  * arithmetic in the unsigned type. CZ: complex64 is computed in complex128 too. */
 #define INTS(f, E) PW_L1(f##_i32, int32_t, int32_t, E) PW_L1(f##_i64, int64_t, int64_t, E)
 #define UINTS(f, E) PW_L1(f##_i32, uint32_t, uint32_t, E) PW_L1(f##_i64, uint64_t, uint64_t, E)
 #define FLOATS(f, EF, ED) PW_L1(f##_f32, float, float, EF) PW_L1(f##_f64, double, double, ED)
-#define CZ(f, E) PW_L1(f##_c128, tl_c128, tl_c128, E)
+#define CZ(f, E) TL_SMALL PW_L1(f##_c128, tl_c128, tl_c128, E)
 #define DBL(f, E) PW_L1(f##_f64, double, double, E)
 /* results are bools */
 #define TEST(f, EI, EF, EC) \
@@ -59,17 +59,27 @@ MATHU(log1p)
 MATHU(sin)
 MATHU(cos)
 MATHU(tanh)
+MATHU(sinh)
+MATHU(cosh)
+MATHU(tan)
+static void u_atan_f32(const PwParams *p, void *out, const void *const *in, int64_t n) {
+  float ones[64];
+  for (int i = 0; i < 64; i++) ones[i] = 1;
+  for (int64_t at = 0; at < n; at += 64) {
+    const void *two[2] = {(const float *)in[0] + at, ones};
+    pw_row_atan2.loops[PW_F32](p, (float *)out + at, two, n - at < 64 ? n - at : 64);
+  }
+}
+DBL(u_atan, atan(a))
+CZ(u_atan, cz_atan(a))
 LIBMU(sqrt)
-LIBMU(tan)
 LIBMU(asin)
 LIBMU(acos)
-LIBMU(atan)
-LIBMU(sinh)
-LIBMU(cosh)
 LIBMU(asinh)
 LIBMU(acosh)
 LIBMU(atanh)
-FLOATS(u_exp2, exp2f(a), exp2(a))
+PW_V1(u_exp2_f32, vm_exp2(a))
+DBL(u_exp2, exp2(a))
 CZ(u_exp2, cz_exp(cz_scale(a, 0.69314718055994530942)))
 PW_V1(u_log2_f32, vm_log2(a))
 DBL(u_log2, log2(a))
@@ -130,6 +140,12 @@ static double logit1(double a, double eps) {
   else if (eps >= 0 && a > 1 - eps) a = 1 - eps;
   return log(a / (1 - a));
 }
+static inline v4f logit4(const PwParams *p, v4f a) {
+  const v4f low = v4_set1((float)p->x);
+  if (p->x >= 0) a = v4_select((v4i)(a < low), low, v4_at_most(a, v4_set1((float)(1 - p->x))));
+  return vm_log(a / (v4_const(1.0f) - a));
+}
+PW_V1(u_logit_f32, logit4(p, a))
 DBL(u_logit, logit1(a, p->x))
 DBL(u_polygamma, sp_polygamma(p->i, a))
 #define PI_BELOW_0(a, pi) ((a) < 0 ? (pi) : 0)

@@ -54,6 +54,7 @@ typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
 #define WIDE(op) _mm256_##op##_ps
 #endif
 #define F(name) name##_f32
+#define RARE
 #include "products/gemm_impl.h"
 #undef T
 #undef ACC
@@ -96,6 +97,8 @@ typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
 #define L 2
 #define MADD(a, b, c) ((a) * (b) + (c))
 #define F(name) name##_i64
+#undef RARE
+#define RARE TL_SMALL
 #include "products/gemm_impl.h"
 
 #define PANELS(T, S, L) \

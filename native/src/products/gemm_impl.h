@@ -1,5 +1,6 @@
 /* gemm_impl.h: the product for one element type; gemm.c includes it once per type with
- *   T element, V its 16-byte vector, V_U the unaligned one, L lanes, MADD(a, b, c), F(name) name mangling; for
+ *   T element, V its 16-byte vector, V_U the unaligned one, L lanes, MADD(a, b, c), F(name) name mangling, RARE the
+ *   attributes of what is not worth many instructions; for
  * x86-64-v3 W, a vector of 2 L, and WIDE(op), its instruction.
  *
  * Blocks: NC columns of b are packed (KC deep) into panels of NR columns, MC rows of a into panels of MR rows; the
@@ -299,7 +300,7 @@ static ACC F(dot)(const T *a, const T *b, int64_t K) {
 }
 
 /* both operands contiguous along k: dot products, 4 x 2 or 1 x 4 at a time */
-static int F(dots)(const TlGemm *g) {
+RARE static int F(dots)(const TlGemm *g) {
   const T *A = g->a.p, *B = g->b.p;
   const int64_t as = g->a.is, bs = g->b.is, K = g->k, KV = K - K % L, KW = K - K % (2 * L);
   int64_t work = 0, m4 = g->m - g->m % 4;
@@ -391,7 +392,7 @@ static int F(dots)(const TlGemm *g) {
 }
 
 /* one row times b with rows contiguous in memory: c += x[k] * b[k], eight rows at a time */
-static int F(axpys)(const TlGemm *g) {
+RARE static int F(axpys)(const TlGemm *g) {
   const T *A = g->a.p, *B = g->b.p;
   T *C = g->c;
   const int64_t ks = g->b.ks, as = g->a.ks;
@@ -435,7 +436,7 @@ static int F(axpys)(const TlGemm *g) {
 }
 
 /* few rows, or a product small as a whole: b rows contiguous and unpacked, any a */
-static int F(direct)(const TlGemm *g) {
+RARE static int F(direct)(const TlGemm *g) {
   const T *A = g->a.p, *B = g->b.p;
   T zeros[NR] = {0}, tmp[MR * NR];
   int64_t work = 0;
@@ -504,7 +505,7 @@ static int F(direct)(const TlGemm *g) {
 }
 
 /* a product much deeper than wide: in parts of DEEP, so that its error does not grow with the depth */
-static int F(deep)(const TlGemm *g) {
+RARE static int F(deep)(const TlGemm *g) {
   const int64_t size = g->m * g->n;
   ACC *acc = tl_part_malloc((uint64_t)size * (sizeof(ACC) + sizeof(T)));
   T *part = (T *)(acc + size);

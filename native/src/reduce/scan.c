@@ -3,6 +3,7 @@
 #include "reduce/reduce.h"
 #include "core/errors.h"
 #include "math/cmath.h"
+#include "math/simd.h"
 
 enum { CUMSUM, CUMPROD, CUMMAX, CUMMIN, LOGCUMSUMEXP };
 enum { TILE = 256 };
@@ -46,8 +47,8 @@ SCAN(cumsum_d, double, double, 0, a += x)
 SCAN(cumprod_l, int64_t, uint64_t, 1, a *= (uint64_t)x)
 SCAN(cumprod_f, float, double, 1, a *= x)
 SCAN(cumprod_d, double, double, 1, a *= x)
-SCAN(logcumsumexp_f, float, double, -INFINITY, a = log_add(a, x))
-SCAN(logcumsumexp_d, double, double, -INFINITY, a = log_add(a, x))
+TL_SMALL SCAN(logcumsumexp_f, float, double, -INFINITY, a = log_add(a, x))
+TL_SMALL SCAN(logcumsumexp_d, double, double, -INFINITY, a = log_add(a, x))
 
 /* complex128 only; complex64 is widened by the caller */
 #define SCAN_COMPLEX(NAME, INIT, STEP) \
@@ -64,9 +65,9 @@ SCAN(logcumsumexp_d, double, double, -INFINITY, a = log_add(a, x))
       } \
     return 0; \
   }
-SCAN_COMPLEX(cumsum_c, ((tl_c128){0, 0}), CADD)
-SCAN_COMPLEX(cumprod_c, ((tl_c128){1, 0}), CMUL)
-SCAN_COMPLEX(logcumsumexp_c, ((tl_c128){-INFINITY, 0}), cz_log_add)
+TL_SMALL SCAN_COMPLEX(cumsum_c, ((tl_c128){0, 0}), CADD)
+TL_SMALL SCAN_COMPLEX(cumprod_c, ((tl_c128){1, 0}), CMUL)
+TL_SMALL SCAN_COMPLEX(logcumsumexp_c, ((tl_c128){-INFINITY, 0}), cz_log_add)
 
 /* the computation itself: contiguous in, contiguous out, both of the loop dtype */
 static int scan_run(int op, tl_dtype d, const void *x, void *y, TlAxis ax) {
