@@ -84,6 +84,8 @@ def _views(t: Tensor, index: Any, writing: bool = False) -> tuple[Tensor, list[T
     items = _items(index)
     used = sum(_width(x) for x in items)
     if used > t.dim():
+        if not t.dim() and isinstance(index, (int, slice)) and not _modes.stack:
+            t.detach()[index]  # raises with the words for one index
         raise IndexError("too many indices for tensor of dimension %d" % t.dim())
     if not any(x is Ellipsis for x in items):
         items = items + (Ellipsis,)

@@ -635,12 +635,15 @@ static int dims_used(PyObject *index, bool tuple, Py_ssize_t n) {
 }
 
 static void too_many_indices(const TlTensor *t, PyObject *index) {
-  const char *text = "too many indices for tensor of dimension %d";
-  if (t->ndim == 0)
-    text = PySlice_Check(index) ? "slice() cannot be applied to a 0-dim tensor."
-                                : "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
-                                  "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number";
-  PyErr_Format(PyExc_IndexError, text, t->ndim);
+  const long long at = t->ndim == 0 && PyLong_Check(index) ? PyLong_AsLongLong(index) : 0;
+  if (t->ndim || PyTuple_Check(index))
+    PyErr_Format(PyExc_IndexError, "too many indices for tensor of dimension %d", t->ndim);
+  else if (PySlice_Check(index)) PyErr_SetString(PyExc_IndexError, "slice() cannot be applied to a 0-dim tensor.");
+  else if (at && !PyErr_Occurred())
+    PyErr_Format(PyExc_IndexError, "index %lld is out of bounds for dimension 0 with size 0", at);
+  else if (!at)
+    PyErr_SetString(PyExc_IndexError, "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or "
+                                      "`tensor.item<T>()` in C++ to convert a 0-dim tensor to a number");
 }
 
 /* One view for ints, slices, None and Ellipsis. Returns NULL without an exception when the index holds anything else.
