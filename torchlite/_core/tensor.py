@@ -321,9 +321,14 @@ class Tensor(_C.TensorBase, metaclass=_TensorMeta):
 
     def storage(self) -> Any:
         """The typed storage behind the tensor."""
-        from ..storage import TypedStorage, _warn_typed_storage_removal
+        from ..storage import _warn_typed_storage_removal
 
         _warn_typed_storage_removal()
+        return self._typed_storage()
+
+    def _typed_storage(self) -> Any:
+        from ..storage import TypedStorage
+
         return TypedStorage(wrap_storage=self._storage, dtype=self.dtype, _internal=True)
 
     def storage_type(self) -> Any:

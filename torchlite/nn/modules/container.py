@@ -56,8 +56,11 @@ class Sequential(Module):
             for i, module in enumerate(args):
                 self.add_module(str(i), module)
 
+    def _get_item_by_idx(self, iterator: Any, idx: int) -> Any:
+        return next(islice(iterator, _index(idx, len(self)), None))
+
     def _key(self, i: int) -> str:
-        return next(islice(self._modules, _index(i, len(self)), None))
+        return self._get_item_by_idx(self._modules, i)
 
     def __getitem__(self, idx: int) -> Module:
         if isinstance(idx, slice):
@@ -176,23 +179,23 @@ class ModuleList(Module):
         if modules is not None:
             self += modules
 
-    def _abs(self, idx: int) -> str:
+    def _get_abs_string_index(self, idx: int) -> str:
         return str(_index(idx, len(self)))
 
     def __getitem__(self, idx: int) -> Any:
         if isinstance(idx, slice):
             return self.__class__(list(self._modules.values())[idx])
-        return self._modules[self._abs(idx)]
+        return self._modules[self._get_abs_string_index(idx)]
 
     def __setitem__(self, idx: Any, module: Any) -> None:
-        setattr(self, self._abs(idx), module)
+        setattr(self, self._get_abs_string_index(idx), module)
 
     def __delitem__(self, idx: Any) -> None:
         if isinstance(idx, slice):
             for k in range(len(self._modules))[idx]:
                 delattr(self, str(k))
         else:
-            delattr(self, self._abs(idx))
+            delattr(self, self._get_abs_string_index(idx))
         self._modules = {str(i): m for i, m in enumerate(self._modules.values())}
 
     def __len__(self) -> int:
@@ -335,7 +338,7 @@ class ParameterList(Module):
         if values is not None:
             self += values
 
-    def _abs(self, idx: int) -> str:
+    def _get_abs_string_index(self, idx: int) -> str:
         return str(_index(idx, len(self)))
 
     def __getitem__(self, idx: int) -> Any:
@@ -344,12 +347,12 @@ class ParameterList(Module):
             for i in range(len(self))[idx]:
                 out.append(self[i])
             return out
-        return getattr(self, self._abs(idx))
+        return getattr(self, self._get_abs_string_index(idx))
 
     def __setitem__(self, idx: int, param: int) -> None:
         if isinstance(param, torch.Tensor) and not isinstance(param, Parameter):
             param = Parameter(param)
-        setattr(self, self._abs(idx), param)
+        setattr(self, self._get_abs_string_index(idx), param)
 
     def __len__(self) -> int:
         return self._size
