@@ -94,11 +94,14 @@ static int F(cholesky)(T *a, intptr_t n) {
     for (intptr_t j = 0; j < w && !info && !tick((w - j) * j); j++) {
       T *row = d + j * n;
       double s = RE(row[j]) - RE(DOT(row, row, j));
-      if (!(s > 0)) info = (int)(b + j) + 1;
+      row[j] = FROM(s);
+      if (!(s > 0)) {
+        info = (int)(b + j) + 1;
+        break;
+      }
       s = sqrt(s);
       row[j] = FROM(s);
       for (intptr_t i = j + 1; i < w; i++) d[i * n + j] = SCALE(SUB(d[i * n + j], DOT(row, d + i * n, j)), 1 / s);
-      for (intptr_t i = b + j + 1; i < n; i++) row[i - b] = FROM(0);
     }
     for (intptr_t i = 0; i < r && !info; i++)
       for (intptr_t j = 0; j < w; j++) turned[j * r + i] = d[(w + i) * n + j];
@@ -106,6 +109,8 @@ static int F(cholesky)(T *a, intptr_t n) {
     for (intptr_t i = 0; i < r && !info; i++)
       for (intptr_t j = 0; j < w; j++) d[(w + i) * n + j] = turned[j * r + i];
   }
+  for (intptr_t i = 0; i < n; i++)
+    for (intptr_t j = i + 1; j < n; j++) a[i * n + j] = FROM(0);
   tl_free(turned);
   return info;
 }
