@@ -303,11 +303,12 @@ def packed(files: dict[str, bytes]) -> dict[str, bytes]:
     return {**rest, "torchlite/modules.bin": _one_file(inside)}
 
 
-# Folders and modules that few programs use. bz2 makes a tenth less of them than the wheel does; the first use of a
-# block takes 3 to 70 ms.
+# Folders and modules that few programs use, and those of the GPU. bz2 makes a tenth less of them than the wheel does;
+# the first use of a block takes 3 to 70 ms.
 RARE = (
     ("distributions",),
     ("fx",),
+    ("webgpu",),
     """_classes _core/absent_reasons _core/c_autograd _core/c_functorch _core/c_names _core/c_profiler _core/c_switches
     _core/dispatch_keys _core/foreach _core/function_schema _core/legacy_types _core/mkldnn _core/overload_names
     _core/overridable _core/self_test _core/star_names _core/sym_functions _core/traced_graph _core/wrappers _custom_op
@@ -319,7 +320,7 @@ RARE = (
     ops/core_aten ops/grouped ops/row_sums ops/segments optim/_adafactor optim/_cyclic optim/_functional optim/swa_utils
     overrides profiler quasirandom signal sparse testing utils/_device utils/_python_dispatch utils/_pytree_json
     utils/_selective utils/_swap utils/benchmark utils/checkpoint utils/data/_utils/workers utils/dlpack
-    utils/flop_counter utils/module_tracker utils/safetensors utils/tensorboard webgpu/watch""".split(),
+    utils/flop_counter utils/module_tracker utils/safetensors utils/tensorboard""".split(),
 )
 
 
