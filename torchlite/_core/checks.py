@@ -80,13 +80,13 @@ def _check_tensor_all(cond: Any, message: Any = None) -> None:
 def _is_all_true(tensor: Any) -> Any:
     """Whether all elements of a bool tensor are True, as a tensor."""
     _check(tensor.dtype is torch.bool, lambda: "_is_all_true: the tensor must have dtype torch.bool")
-    return tensor.all()
+    return tensor._is_all_true()
 
 
 def _is_any_true(tensor: Any) -> Any:
     """Whether one element of a bool tensor is True, as a tensor."""
     _check(tensor.dtype is torch.bool, lambda: "_is_any_true: the tensor must have dtype torch.bool")
-    return tensor.any()
+    return tensor._is_any_true()
 
 
 def _shape_as_tensor(tensor: Any) -> Any:

@@ -48,6 +48,7 @@ class InlinePool:
         if initializer is not None:
             initializer(*initargs)
         self._open = True
+        self._processes = processes or 1  # which tensordict asks for
 
     def _check(self) -> None:
         if not self._open:

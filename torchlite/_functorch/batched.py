@@ -119,7 +119,7 @@ class BatchedTensor(torch.Tensor):
 
     def __repr__(self, *, tensor_contents: Any = None) -> Any:  # type: ignore[override]
         where = 0 if self._batched else None
-        text = repr(self._value).replace("\n", "\n    ")
+        text = repr(self._value).replace("\n", "\n    ").replace("\n    \n", "\n\n")
         return "BatchedTensor(lvl=%d, bdim=%s, value=\n    %s\n)" % (self._level.depth, where, text)
 
     def is_contiguous(self, memory_format: Any = torch.contiguous_format) -> bool:
@@ -155,6 +155,13 @@ class BatchedTensor(torch.Tensor):
         raise Refused(NO_FLOW)
 
     is_nonzero = __bool__
+
+    def _is_all_true(self) -> Any:
+        """Of all examples, by which distributions check what they are given."""
+        return self._value._is_all_true()
+
+    def _is_any_true(self) -> Any:
+        return self._value._is_any_true()
 
     def item(self) -> Any:
         raise Refused(NO_ITEM)

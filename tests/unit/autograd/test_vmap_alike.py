@@ -336,3 +336,15 @@ def test_positions_of_a_fixed_number():
     x = torchlite.tensor([[0.0, 1, 2], [3, 0, 0]])
     got = torchlite.vmap(lambda a: torchlite.nonzero_static(a, size=2, fill_value=-1))(x)
     assert got.tolist() == [[[1], [2]], [[0], [-1]]]
+
+
+@cases("""
+lambda v: d.Normal(v, v.exp()).log_prob(v)
+lambda v: d.Independent(d.Normal(v, torch.ones_like(v)), 1).mean
+lambda v: d.Normal(torch.zeros(2), v).mean
+lambda v: d.Exponential(torch.ones(2)).log_prob(v)
+lambda v: torch.vmap(lambda w: d.Normal(v, w * v).mean)(torch.ones(3, 2))
+lambda v: torch._is_all_true(v > 0) | torch._is_any_true(v > 0)
+""")
+def test_distributions_check_all_examples(line):
+    alike("d = torch.distributions; v = torch.tensor([[1.0, 2], [1, -1]]); torch.vmap(%s)(v)" % line)
