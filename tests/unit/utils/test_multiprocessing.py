@@ -85,7 +85,7 @@ def test_pool():
     found = []
     with mp.Pool(2, found.append, (0,)) as pool:
         assert pool.map(abs, [-1, 2]) == [1, 2] and pool.starmap(max, [(1, 2)]) == [2]
-        assert pool.apply(max, (1, 3)) == 3 and list(pool.imap(abs, [-4])) == [4]
+        assert pool.apply(max, (1, 3)) == 3 and list(pool.imap(abs, [-4])) == [4] and pool._processes == 2
         assert pool.apply_async(abs, (-5,), callback=found.append).get(1) == 5
         failed = pool.map_async(lambda x: 1 / x, [0], error_callback=lambda e: found.append(type(e)))
         assert not failed.successful() and found == [0, 5, ZeroDivisionError]
