@@ -260,17 +260,24 @@ def Pool(processes=None, initializer=None, initargs=(), maxtasksperchild=None):
     return InlinePool(processes, initializer, initargs)
 
 
+_method: list = [None]
+
+
 def set_start_method(method, force=False):
-    """There is nothing to start."""
-    if method not in get_all_start_methods() and method is not None:
-        raise ValueError("cannot find context for %r" % method)
+    """Remembers the name only: there is nothing to start. Once, unless `force`, as in Python."""
+    if _method[0] and not force:
+        raise RuntimeError("context has already been set")
+    if method is not None:
+        get_context(method)
+    _method[0] = method
 
 
 def get_start_method(allow_none=False):
-    import sys
+    if not allow_none and not _method[0]:
+        import sys
 
-    method = "fork" if sys.platform == "linux" else "spawn"
-    return None if allow_none else method
+        _method[0] = "fork" if sys.platform == "linux" else "spawn"
+    return _method[0]
 
 
 def get_all_start_methods():
@@ -281,8 +288,8 @@ def get_context(method=None):
     """What has Process, Queue, Pool and the others: this module."""
     import sys
 
-    if method is not None:
-        set_start_method(method)
+    if method is not None and method not in get_all_start_methods():
+        raise ValueError("cannot find context for %r" % method)
     return sys.modules[__name__]
 
 

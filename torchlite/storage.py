@@ -115,6 +115,34 @@ def _byteswap(storage: Any, dtype: DType) -> None:
     numbers.copy_(numbers.flip(1))
 
 
+def _from_buffer(buffer: Any, byte_order: Any = None, count: int = -1, offset: int = 0, *, dtype: DType) -> Any:
+    """A storage with a copy of a buffer's bytes. `byte_order`: "native", "little" or "big"; needed where an element of
+    `dtype` has several bytes. `count`: elements, -1 for all from byte `offset` on."""
+    size = dtype.itemsize
+    if byte_order not in ("native", "little", "big") and (size > 1 or byte_order is not None):
+        if byte_order is None:
+            raise RuntimeError("function missing required argument 'byte_order' (pos 2)")
+        raise ValueError(f"invalid byte_order '{byte_order}' (expected 'big', 'little', or 'native')")
+    view = memoryview(buffer).cast("B")
+    left = len(view) - offset
+    if offset < 0 or left < 0:
+        raise ValueError(
+            f"offset must be non-negative and no greater than buffer length ({len(view)}), but got {offset}"
+        )
+    if count < 0:
+        if left % size:
+            raise ValueError(f"buffer size ({len(view)}) must be a multiple of element size ({size})")
+        count = left // size
+    if count * size > left:
+        raise ValueError(f"buffer has only {left} elements after offset {offset}, but specified a size of {count}")
+    core: Any = UntypedStorage
+    storage = core(count * size)
+    memoryview(storage)[:] = view[offset : offset + count * size]
+    if byte_order == "big":
+        _byteswap(storage, dtype)
+    return storage
+
+
 def _attach() -> None:
     """Gives the core's storage class the part of its interface that is written with tensors."""
 
@@ -150,6 +178,7 @@ def _attach() -> None:
 
     extra = {
         "from_file": staticmethod(from_file),
+        "from_buffer": staticmethod(_from_buffer),
         "_new_shared": staticmethod(new_shared),
         "tolist": lambda self: _as_tensor(self, _dtypes.uint8).tolist(),
         "clone": lambda self: _as_tensor(self, _dtypes.uint8).clone().untyped_storage(),
@@ -213,18 +242,20 @@ def _get_always_warn_typed_storage_removal() -> bool:
     return _always_warn[0]
 
 
+_warned: list[bool] = []  # once the first one was
+
+
 def _warn_typed_storage_removal(stacklevel: int = 2) -> None:
     text = (
         "TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the only storage "
         "class. This should only matter to you if you are using storages directly.  To access UntypedStorage "
         "directly, use tensor.untyped_storage() instead of tensor.storage()"
     )
-    if _always_warn[0]:
+    if _always_warn[0] or not _warned:
         import warnings
 
+        _warned.append(True)
         warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
-    else:
-        _C.warn_once(text)
 
 
 _TYPED = """TypedStorage.__init__ received an invalid combination of arguments. Expected one of:
@@ -309,6 +340,8 @@ class TypedStorage:
         """The size in bytes."""
         return self._untyped_storage.nbytes()
 
+    _nbytes = nbytes
+
     def element_size(self) -> Any:
         """Bytes per element."""
         return self.dtype.itemsize
@@ -316,6 +349,8 @@ class TypedStorage:
     def data_ptr(self) -> Any:
         """Address of the first element."""
         return self._untyped_storage.data_ptr()
+
+    _data_ptr = data_ptr
 
     def _need_numbers(self) -> None:
         if self.device.type == "meta":
@@ -334,6 +369,8 @@ class TypedStorage:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._tensor()[index] = value
+
+    _getitem, _setitem = __getitem__, __setitem__
 
     def __iter__(self) -> Any:
         return iter(self.tolist())
@@ -408,6 +445,26 @@ class TypedStorage:
         core: Any = UntypedStorage
         memory = core.from_file(filename, shared, size * cls.dtype.itemsize)
         return TypedStorage(wrap_storage=memory, dtype=cls.dtype, _internal=True)
+
+    @classmethod
+    def from_buffer(cls, *args: Any, dtype: Any = None, device: Any = None, **kwargs: Any) -> TypedStorage:
+        """A storage with a copy of a buffer's bytes: `(buffer, byte_order, count=-1, offset=0)`. `dtype` and `device`
+        are for TypedStorage itself: the other classes have a dtype."""
+        _warn_typed_storage_removal()
+        if cls is not TypedStorage:
+            for name, value in (("dtype", dtype), ("device", device)):
+                if value is not None:
+                    raise RuntimeError(
+                        f"from_buffer: '{name}' can only be specified in UntypedStorage.from_buffer and "
+                        "TypedStorage.from_buffer"
+                    )
+            own: Any = cls
+            dtype = own.dtype
+        elif device is not None and torch.device(device).type != "cpu":
+            raise RuntimeError(f"TypedStorage.from_buffer: Not available for device {torch.device(device).type}")
+        dtype = dtype or torch.get_default_dtype()
+        made = _from_buffer(*args, dtype=dtype, **kwargs)
+        return TypedStorage(wrap_storage=made, dtype=dtype, _internal=True)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
         import copy
@@ -495,12 +552,6 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyMeta):
                 return TypedStorage(args[0].__index__(), dtype=cls.dtype, _internal=True)
             raise TypeError(expected + f"Argument type not recognized: {type(args[0])}")
         return TypedStorage(*args, wrap_storage=wrap_storage, dtype=cls.dtype, _internal=True)
-
-    @classmethod
-    def _from_buffer(cls, *args: Any, **kwargs: Any) -> TypedStorage:
-        """A storage with a copy of a buffer's bytes, as elements of the class's dtype."""
-        tensor = torch.frombuffer(bytearray(*args, **kwargs), dtype=cls.dtype)
-        return TypedStorage(wrap_storage=tensor.untyped_storage(), dtype=cls.dtype, _internal=True)
 
 
 def _legacy(name: str, dtype_: DType) -> type:

@@ -311,12 +311,42 @@ static PyObject *storage_resize_(TlStorage *s, PyObject *arg) {
   if (tl_int(arg, &n) < 0 || tl_storage_resize(s, n) < 0) return NULL;
   return Py_NewRef((PyObject *)s);
 }
+/* RuntimeError with the names of the types of both. */
+static void *no_storage_of(const char *format, PyObject *numbers, PyObject *item) {
+  PyObject *whole = PyType_GetName(Py_TYPE(numbers)), *name = PyType_GetName(Py_TYPE(item));
+  if (whole && name) PyErr_Format(PyExc_RuntimeError, format, whole, name);
+  Py_XDECREF(whole);
+  Py_XDECREF(name);
+  return NULL;
+}
+
+/* The bytes of a storage from a sequence of integers, each modulo 256. */
+static PyObject *storage_of(PyObject *numbers) {
+  if (TL_CHECK(numbers) || !PySequence_Check(numbers))
+    return no_storage_of("torch.UntypedStorage(): Expected a sequence type, but got %U", numbers, numbers);
+  const Py_ssize_t n = PySequence_Size(numbers);
+  TlStorage *s = n < 0 ? NULL : tl_storage_new(n);
+  for (Py_ssize_t i = 0; s && i < n; i++) {
+    PyObject *item = PySequence_GetItem(numbers, i);
+    if (item && PyLong_Check(item)) s->data[i] = (char)PyLong_AsUnsignedLongLongMask(item);
+    else if (item)
+      no_storage_of("torch.UntypedStorage(): tried to construct a storage from a sequence (%U), but one of the items "
+                    "was of type %U instead of int",
+                    numbers, item);
+    Py_XDECREF(item);
+    if (PyErr_Occurred()) Py_CLEAR(s);
+  }
+  return (PyObject *)s;
+}
+
 static PyObject *storage_new(PyTypeObject *tp, PyObject *args, PyObject *kw) {
   (void)tp;
-  static char *names[] = {"", "device", NULL};
-  PyObject *device = Py_None;
-  long long n = 0;
-  if (!PyArg_ParseTupleAndKeywords(args, kw, "|L$O", names, &n, &device)) return NULL;
+  static char *names[] = {"size", "device", NULL};
+  PyObject *device = Py_None, *size = NULL;
+  if (!PyArg_ParseTupleAndKeywords(args, kw, "|O$O", names, &size, &device)) return NULL;
+  if (size && (TL_CHECK(size) || !PyIndex_Check(size))) return storage_of(size);
+  const long long n = size ? PyLong_AsLongLong(size) : 0;
+  if (n == -1 && PyErr_Occurred()) return NULL;
   PyObject *d = device == Py_None ? NULL : PyObject_CallFunctionObjArgs(tl_reg.device, device, NULL);
   PyObject *type = d ? PyObject_GetAttrString(d, "type") : NULL;
   const bool meta = type && !PyUnicode_CompareWithASCIIString(type, "meta");
@@ -361,8 +391,8 @@ static PyObject *storage_is_shared(TlStorage *s, PyObject *_) {
 static PyObject *storage_share(TlStorage *s, PyObject *_) {
   (void)_;
   const bool shared = s->owner && PyCapsule_IsValid(s->owner, "tl.shared");
-  if (!s->nbytes || s->device || shared) return Py_NewRef((PyObject *)s);
-  const size_t n = (size_t)s->nbytes;
+  if (s->device || shared) return Py_NewRef((PyObject *)s);
+  const size_t n = s->nbytes ? (size_t)s->nbytes : 1; /* no bytes are shared as well */
   void *at = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) return tl_out_of_memory(n);
   Shared *m = PyMem_Calloc(1, sizeof *m);
@@ -373,7 +403,7 @@ static PyObject *storage_share(TlStorage *s, PyObject *_) {
     return NULL;
   }
   *m = (Shared){at, n, s->borrowed ? NULL : s->data, s->owner};
-  memcpy(at, s->data, n);
+  if (s->nbytes) memcpy(at, s->data, s->nbytes);
   if (!s->borrowed) bytes_live -= s->nbytes;
   if (m->before && !s->exports && !s->fixed) {
     tl_free(m->before);

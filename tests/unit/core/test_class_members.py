@@ -20,7 +20,7 @@ IGNORED = {"T_destination", "OptimizerPreHook", "OptimizerPostHook", "name", "va
 # classes: members that torchlite does not have
 WITHOUT = """
 BFloat16Storage BoolStorage ByteStorage CharStorage ComplexDoubleStorage ComplexFloatStorage DoubleStorage
-    FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage: cuda from_buffer hpu pin_memory
+    FloatStorage HalfStorage IntStorage LongStorage ShortStorage Storage TypedStorage: cuda hpu pin_memory
 BackwardCFunction: apply_boxed apply_jvp mark_shared_storage materialize_grads maybe_clear_saved_tensors requires_grad
 BlockMask: as_tuple
 CustomOpDef: register_effect
@@ -62,10 +62,9 @@ PyTorchFileReader: get_record_offset_no_read
 PyTorchFileWriter: serialization_id set_min_version write_record_metadata
 PythonKeyTracer: enable_thunkify
 ScriptFunction: code get_debug_state graph graph_for inlined_graph qualified_name save save_to_buffer schema
-StorageBase: from_buffer
 StorageType: dtype
 SymInt: as_integer_ratio bit_length conjugate
-UntypedStorage: cuda from_buffer hpu mps pin_memory
+UntypedStorage: cuda hpu mps pin_memory
 finfo: bits dtype eps max min resolution smallest_normal tiny
 iinfo: bits dtype max min
 profile: config create_trace_id default_trace_id get_trace_id prepare_trace set_custom_trace_id_callback start_trace

@@ -25,6 +25,22 @@ u = torch.arange(6.).untyped_storage()[8:16]; u.tolist()
 torch.arange(6.).untyped_storage()[4:8].resize_(100)
 torch.arange(6.).untyped_storage()[::2]
 torch.arange(6.).untyped_storage()[100]
+torch.ByteStorage.from_buffer(bytes(range(16))).tolist()
+[torch.FloatStorage.from_buffer(bytes(range(16)), b).tolist() for b in ('native', 'little', 'big')]
+torch.FloatStorage.from_buffer(bytes(16), 'x')
+torch.FloatStorage.from_buffer(bytes(16))
+torch.IntStorage.from_buffer(bytes(range(16)), 'little', 2, 4).tolist()
+torch.IntStorage.from_buffer(bytes(16), 'little', 4, 2)
+torch.IntStorage.from_buffer(bytes(15), 'little')
+torch.UntypedStorage.from_buffer(bytes(range(16)), byte_order='big', dtype=torch.int16).tolist()
+torch.UntypedStorage([1, 2, 256, -1]).tolist(), torch.UntypedStorage((1, 2)).tolist(), torch.UntypedStorage([]).tolist()
+torch.UntypedStorage("ab")
+torch.UntypedStorage([1.5])
+torch.UntypedStorage(torch.tensor([1]))
+torch.UntypedStorage(2.0)
+torch.UntypedStorage(size=3).size(), torch.UntypedStorage(np.int64(3)).size()
+torch.empty(0).share_memory_().is_shared()
+s = torch.arange(3.).storage(); s._setitem(1, 5); (s._getitem(1), s._nbytes(), s._data_ptr() == s.data_ptr())
 torch.arange(6.).untyped_storage()[[1]]
 s = torch.FloatStorage([1., 2.]); t = torch.Tensor(s); t[0] = 5; s[0], t
 s = torch.DoubleStorage([1., 2.]); torch.FloatTensor(s)
@@ -135,6 +151,18 @@ def test_parameters_of_data_classes(lib):
             return i
 
     assert Numbers()[3] == 3 and isinstance(Numbers(), data.Dataset)
+    assert typing.get_args(Numbers.__orig_bases__[0]) == (int,) and data.Dataset.__parameters__[0].__covariant__
+
+    T = typing.TypeVar("T")
+
+    class Of(data.Dataset[T], typing.Generic[T]):
+        pass
+
+    assert Of.__parameters__ == (T,) and typing.get_args(Of[str]) == (str,)
+    with pytest.raises(TypeError, match="Too many arguments for"):
+        data.Dataset[int, str]
+    with pytest.raises(TypeError, match="Can't instantiate abstract class IterableDataset"):
+        data.IterableDataset()
 
 
 def test_a_large_storage_is_read_at_once():
@@ -146,3 +174,15 @@ def test_a_large_storage_is_read_at_once():
     t = torchlite.asarray(storage[80:], dtype=torchlite.uint8).view(torchlite.float32)
     assert time.perf_counter() - start < 0.5
     assert t.data_ptr() == storage.data_ptr() + 80 and t.shape == (9_999_980,)
+
+
+@pytest.mark.parametrize("lib", [torchlite, torch], ids=["torchlite", "torch"])
+def test_the_warning_of_typed_storages_names_the_line_that_asks(lib):
+    lib.storage._set_always_warn_typed_storage_removal(True)
+    try:
+        for ask in (lambda: lib.ones(2).storage(), lambda: lib.FloatStorage(2), lambda: lib.TypedStorage(2)):
+            with pytest.warns(UserWarning, match="TypedStorage is deprecated") as seen:
+                ask()
+            assert seen[0].filename == __file__
+    finally:
+        lib.storage._set_always_warn_typed_storage_removal(False)

@@ -138,3 +138,18 @@ def test_a_program_ends_where_nobody_takes_what_is_in_a_queue():
         "import torchlite as t; q = t.multiprocessing.Queue(); [q.put(t.ones(1 << 18)) for _ in range(5)]; q.get()"
     )
     assert subprocess.run([sys.executable, "-c", program], timeout=30).returncode == 0
+
+
+def test_start_methods(monkeypatch):
+    monkeypatch.setattr(mp, "_method", [None])
+    assert mp.get_start_method(allow_none=True) is None
+    mp.set_start_method("spawn")
+    assert mp.get_start_method() == "spawn"
+    mp.get_context("fork")
+    assert mp.get_start_method() == "spawn"
+    with pytest.raises(RuntimeError, match="context has already been set"):
+        mp.set_start_method("fork")
+    mp.set_start_method("fork", force=True)
+    assert mp.get_start_method() == "fork"
+    with pytest.raises(ValueError, match="cannot find context for 'x'"):
+        mp.set_start_method("x", force=True)

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import collections.abc
 import sys
-from types import GenericAlias
+from typing import Generic
 
 import torchlite as torch
 from torchlite import _C
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import _IterableDatasetFetcher, _MapDatasetFetcher
 from ._utils.worker import get_worker_info
-from .dataset import IterableDataset
+from .dataset import Dataset as Dataset, IterableDataset, _T_co
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
 
 TYPE_CHECKING = False
@@ -72,7 +72,7 @@ def _check_context(context: Any) -> None:
         )
 
 
-class DataLoader:
+class DataLoader(Generic[_T_co]):
     """Iterates over a dataset in batches.
 
     Args: dataset, batch_size (None: no batching), shuffle, sampler, batch_sampler, num_workers, collate_fn, pin_memory,
@@ -197,8 +197,6 @@ class DataLoader:
         ):
             raise ValueError(f"{attr} attribute should not be set after {self.__class__.__name__} is initialized")
         super().__setattr__(attr, val)
-
-    __class_getitem__: Any = classmethod(GenericAlias)
 
     def _get_iterator(self) -> _BaseDataLoaderIter:
         if self.num_workers == 0:

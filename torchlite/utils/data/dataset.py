@@ -6,8 +6,7 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Sized
-from types import GenericAlias
-from typing import cast
+from typing import Generic, Iterable, TypeVar, cast
 
 import torchlite as torch
 
@@ -30,7 +29,11 @@ __all__ = [
 ]
 
 
-class Dataset:
+_T_co = TypeVar("_T_co", covariant=True)
+_T_stack = TypeVar("_T_stack", tuple, dict)
+
+
+class Dataset(Generic[_T_co]):
     """A map from indices to samples: define `__getitem__`, usually `__len__`, optionally `__getitems__` for batches."""
 
     def __getitem__(self, index: int) -> Any:
@@ -39,10 +42,8 @@ class Dataset:
     def __add__(self, other: Any) -> ConcatDataset:
         return ConcatDataset([self, other])
 
-    __class_getitem__: Any = classmethod(GenericAlias)
 
-
-class IterableDataset(Dataset):
+class IterableDataset(Dataset[_T_co], Iterable[_T_co]):
     """A stream of samples: define `__iter__`."""
 
     if TYPE_CHECKING:
@@ -53,7 +54,7 @@ class IterableDataset(Dataset):
         return ChainDataset([self, other])
 
 
-class TensorDataset(Dataset):
+class TensorDataset(Dataset[tuple[torch.Tensor, ...]]):
     """Rows of tensors that have the same first dimension."""
 
     def __init__(self, *tensors: Tensor) -> None:
@@ -68,7 +69,7 @@ class TensorDataset(Dataset):
         return self.tensors[0].size(0)
 
 
-class StackDataset(Dataset):
+class StackDataset(Dataset[_T_stack]):
     """Several datasets side by side: samples are tuples, or dicts when given by keyword."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -114,7 +115,7 @@ class StackDataset(Dataset):
         return self._length
 
 
-class ConcatDataset(Dataset):
+class ConcatDataset(Dataset[_T_co]):
     """Datasets one after the other."""
 
     @staticmethod
@@ -177,7 +178,7 @@ class ChainDataset(IterableDataset):
         return total
 
 
-class Subset(Dataset):
+class Subset(Dataset[_T_co]):
     """The samples of `dataset` at `indices`."""
 
     def __init__(self, dataset: Any, indices: list[int]) -> None:
@@ -220,7 +221,8 @@ def random_split(dataset: TensorDataset | list[int], lengths: Any, generator: An
     if sum(lengths) != len(dataset):
         raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
     indices = torch.randperm(sum(lengths), generator=generator).tolist()
-    out, offset = [], 0
+    out: list[Subset] = []
+    offset = 0
     for length in lengths:
         out.append(Subset(dataset, indices[offset : offset + length]))
         offset += length

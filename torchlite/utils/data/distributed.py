@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 
 import torchlite as torch
+from .dataset import _T_co
 from .sampler import Sampler
 
 TYPE_CHECKING = False
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["DistributedSampler"]
 
 
-class DistributedSampler(Sampler):
+class DistributedSampler(Sampler[_T_co]):
     """The indices of process `rank` of `num_replicas`; `set_epoch` changes the shuffle."""
 
     def __init__(

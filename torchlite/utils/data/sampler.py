@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 
-from types import GenericAlias
+from typing import Generic
 
 import torchlite as torch
+from .dataset import _T_co
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ __all__ = [
 ]
 
 
-class Sampler:
+class Sampler(Generic[_T_co]):
     """Base class: define `__iter__` over indices, usually `__len__`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -34,10 +35,8 @@ class Sampler:
     def __iter__(self) -> Any:
         raise NotImplementedError
 
-    __class_getitem__: Any = classmethod(GenericAlias)
 
-
-class SequentialSampler(Sampler):
+class SequentialSampler(Sampler[int]):
     """0, 1, ..., len - 1."""
 
     def __init__(self, data_source: TensorDataset | list[Tensor | int]) -> None:
@@ -50,7 +49,7 @@ class SequentialSampler(Sampler):
         return len(self.data_source)
 
 
-class RandomSampler(Sampler):
+class RandomSampler(Sampler[int]):
     """Indices in random order, or drawn with replacement."""
 
     def __init__(
@@ -95,7 +94,7 @@ class RandomSampler(Sampler):
         return self.num_samples
 
 
-class SubsetRandomSampler(Sampler):
+class SubsetRandomSampler(Sampler[int]):
     """The given indices in random order."""
 
     def __init__(self, indices: list[int], generator: Any = None) -> None:
@@ -110,7 +109,7 @@ class SubsetRandomSampler(Sampler):
         return len(self.indices)
 
 
-class WeightedRandomSampler(Sampler):
+class WeightedRandomSampler(Sampler[int]):
     """Indices drawn with the given weights."""
 
     def __init__(self, weights: Any, num_samples: int, replacement: bool = True, generator: Any = None) -> None:
@@ -137,7 +136,7 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
-class BatchSampler(Sampler):
+class BatchSampler(Sampler[list[int]]):
     """Lists of `batch_size` indices of another sampler."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
