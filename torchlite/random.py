@@ -35,10 +35,10 @@ class Generator(_Base):
     if TYPE_CHECKING:
         _device: Device
 
-    def __new__(cls, device: Device | str = "cpu") -> Self:
+    def __new__(cls, device: Device | str | None = None) -> Self:
         import torchlite as torch
 
-        where: Device = torch.device(device)
+        where: Device = torch.device("cpu" if device is None else device)
         if where.type not in ("cpu", "webgpu"):
             raise RuntimeError(f"Device type {where.type} is not supported for torch.Generator() api.")
         self = super().__new__(cls)

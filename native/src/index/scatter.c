@@ -379,8 +379,9 @@ static TlTensor *add_checks(const char *name, TlTensor *self, int dim, TlTensor 
   }
   ix = tl_index_i64(index);
   if (ix) ix = as_vector(ix);
-  if (ix && (strcmp(name, "index_add") ? range_error(ix, dim_size(self, dim), PyExc_IndexError, NULL, dim)
-                                       : range_error(ix, dim_size(self, dim), PyExc_RuntimeError, "", dim)) < 0)
+  /* of rows by an int64 index PyTorch asks elsewhere */
+  bad = self->ndim > 1 && index->dtype == TL_I64 && !strcmp(name, "index_add");
+  if (ix && range_error(ix, dim_size(self, dim), bad ? PyExc_RuntimeError : PyExc_IndexError, bad ? "" : NULL, dim) < 0)
     TL_CLEAR(ix);
   return ix;
 }

@@ -258,6 +258,9 @@ x=torch.arange(5); x[[0,1]]=np.array([1,2]); x
 torch.zeros(3,2).index_add_(0,torch.tensor([5]),torch.ones(1,2))
 torch.zeros(3,2).index_add_(1,torch.tensor([5]),torch.ones(3,1))
 torch.zeros(3,2).index_add_(0,torch.tensor([-1]),torch.ones(1,2))
+torch.zeros(3,2).index_add_(0,torch.tensor([5],dtype=torch.int32),torch.ones(1,2))
+torch.zeros(3).index_add_(0,torch.tensor([5]),torch.ones(1))
+torch.zeros(3,dtype=torch.int64).index_add(0,torch.tensor([-1]),torch.ones(1,dtype=torch.int64))
 torch.zeros(3).fill_(1j)
 torch.zeros(3,dtype=torch.int64).fill_(1j)
 torch.zeros(3)+2**70

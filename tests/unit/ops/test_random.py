@@ -91,6 +91,10 @@ def test_generator():
         g.set_state(torchlite.zeros(5, dtype=torchlite.uint8))
 
 
+def test_generator_without_a_device():
+    assert torchlite.Generator(device=None).device == torchlite.Generator(None).device == torchlite.device("cpu")
+
+
 def test_pickle_and_fork():
     import pickle
 
