@@ -447,10 +447,14 @@ class TypedStorage:
         return TypedStorage(wrap_storage=memory, dtype=cls.dtype, _internal=True)
 
     @classmethod
-    def from_buffer(cls, *args: Any, dtype: Any = None, device: Any = None, **kwargs: Any) -> TypedStorage:
+    def from_buffer(cls, *args: Any, **kwargs: Any) -> TypedStorage:
         """A storage with a copy of a buffer's bytes: `(buffer, byte_order, count=-1, offset=0)`. `dtype` and `device`
         are for TypedStorage itself: the other classes have a dtype."""
         _warn_typed_storage_removal()
+        return cls._from_buffer(*args, **kwargs)
+
+    @classmethod
+    def _from_buffer(cls, *args: Any, dtype: Any = None, device: Any = None, **kwargs: Any) -> TypedStorage:
         if cls is not TypedStorage:
             for name, value in (("dtype", dtype), ("device", device)):
                 if value is not None:

@@ -88,6 +88,38 @@ def _name_members(module):
                     _renamed[value] = home
 
 
+_own: dict[str, Any] = {}  # the __getattr__ that modules had before, by their names
+_INNER = "_core", "_files", "_functorch", "_library", "compat", "ops", "webgpu"  # PyTorch has no such modules
+
+
+def _find_imported_names(module):
+    """Lets a module find what PyTorch's module of its name imports from elsewhere; see imported_names.py."""
+    path, spec = module.__name__.split("."), module.__spec__
+    if path[0] != REAL or len(path) < 2 or path[1] in _INNER or module.__name__ in _own:
+        return
+    if spec is None or spec.submodule_search_locations:  # a package
+        return
+    own = _own[module.__name__] = vars(module).get("__getattr__")
+
+    def __getattr__(name):
+        try:
+            if own:
+                return own(name)
+            raise AttributeError("module '%s' has no attribute '%s'" % (module.__name__, name))
+        except AttributeError:
+            if name.startswith("__"):
+                raise
+            from .imported_names import find
+
+            try:
+                return find(".".join(path[1:]), name)
+            except KeyError:
+                pass
+            raise
+
+    vars(module)["__getattr__"] = __getattr__
+
+
 class _NamingLoader:
     """A loader of a module of torchlite that comes after install()."""
 
@@ -105,6 +137,7 @@ class _NamingLoader:
         there = sys.modules.get(module.__name__, module)  # a module may put another one in its place
         sys.modules.setdefault(ALIAS + module.__name__[len(REAL) :], there)
         _name_members(module)
+        _find_imported_names(module)
 
 
 class _NamingFinder:
@@ -179,6 +212,7 @@ def install():
         if name == REAL or name.startswith(REAL + "."):
             sys.modules[ALIAS + name[len(REAL) :]] = module
             _name_members(module)
+            _find_imported_names(module)
     _name_functions(ALIAS)
     if not isinstance(sys.modules.get("functorch"), _Functorch):
         _make_functorch()
@@ -203,6 +237,10 @@ def uninstall():
     for kind, home in _renamed.items():
         kind.__module__ = home
     _renamed.clear()
+    for name, own in _own.items():
+        names = vars(sys.modules[name])
+        names.update(__getattr__=own) if own else names.pop("__getattr__")
+    _own.clear()
     for name in _FUNCTORCH:
         sys.modules.pop(name, None)
     for name in list(sys.modules):

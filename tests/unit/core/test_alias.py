@@ -216,3 +216,44 @@ assert type(pickle.loads(pickle.dumps(torch.ones(2).as_subclass(Own)))) is Own
 
 def test_pickle_of_a_subclass_after_its_module_was_asked_for():
     subprocess.run([sys.executable, "-c", SUBCLASS], check=True)
+
+
+IMPORTS = """
+from torch.nn.modules.conv import _ConvNd, _size_1_t, _size_2_t, _pair, F, init, Parameter, Module, Tensor
+from torch.nn.modules.rnn import PackedSequence, Tensor
+from torch.nn.modules.loss import _Loss, _Reduction, F, Tensor, Callable
+from torch.nn.modules.module import Module, Tensor, RemovableHandle, Any
+from torch.nn.modules.pooling import _size_any_opt_t, _ratio_2_t
+from torch.nn.functional import has_torch_function, handle_torch_function, Tensor, _VF, _Reduction
+from torch.optim.adam import Adam, Tensor, _use_grad_for_differentiable, _get_value, Optimizer
+from torch.optim.sgd import SGD, Optimizer, _default_to_fused_or_foreach
+from torch.utils.data.dataset import Dataset, Generator, TypeVar, randperm, default_generator
+from torch.utils.data.dataloader import ExceptionWrapper
+from torch.distributions.bernoulli import Bernoulli, lazy_property, probs_to_logits, Number
+from torch.nn.parallel.data_parallel import scatter_kwargs, gather, replicate, parallel_apply, Module
+from torch.fx.graph import Target, Argument, immutable_dict
+import torch, torch.nn.modules.conv as conv, torch.distributions.normal as normal, torch.optim.adam as adam
+assert conv.F is torch.nn.functional and Optimizer is torch.optim.Optimizer and Generator is torch.Generator
+for module in conv, normal, adam:
+    assert not hasattr(module, "nothing_of_this_name") and not hasattr(module, "__wrapped__")
+try:
+    from torch.nn.modules.conv import nothing_of_this_name
+except ImportError as e:
+    assert "cannot import name 'nothing_of_this_name' from" in str(e)
+print("imported")
+"""
+
+
+def test_names_that_modules_import_from_elsewhere():
+    assert python("-c", "import torchlite; torchlite.install_as_torch()" + IMPORTS) == "imported"
+
+
+def test_pytorch_has_these_names():
+    pytest.importorskip("torch")
+    assert python("-W", "ignore", "-c", IMPORTS) == "imported"
+
+
+def test_modules_are_as_before_without_the_name():
+    line = "import torchlite; from torchlite.compat import alias; alias.install(); import torch.nn.modules.conv as c; "
+    out = python("-c", line + "alias.uninstall(); print(hasattr(c, 'Tensor'), hasattr(c, '_ConvNd'))")
+    assert out == "False True"

@@ -236,7 +236,7 @@ def test_conditions_on_sizes_are_known():
 
 def test_a_storage_of_bytes():
     assert torch.ByteStorage._from_buffer(b"abc").tolist() == [97, 98, 99]
-    assert torch.FloatStorage._from_buffer(bytes(8)).tolist() == [0.0, 0.0]
+    assert torch.FloatStorage._from_buffer(bytes(8), "native").tolist() == [0.0, 0.0]
 
 
 def test_no_stream_is_the_only_stream():
