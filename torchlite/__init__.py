@@ -297,6 +297,8 @@ if native.sys.platform == "emscripten":
     from ._core import adapter
 
     adapter.ask()
+    # transformers loads the tensors of a checkpoint in threads unless this is set; a page cannot start any
+    native.os.environ.setdefault("HF_DEACTIVATE_ASYNC_LOAD", "1")
 
 _SUBMODULES = {
     "__future__",

@@ -5,7 +5,8 @@
 PACKAGE is a file of `cases`; without one, all. The first run installs the packages into FOLDER (.cache/packages), some
 2 GB and five minutes. `--pyodide` runs the cases inside Pyodide on node as well, with those installed packages that
 hold nothing compiled, and numpy; `--imports` measures the import of each package beside PyTorch's, in seconds of the
-processor, the least of three. `--write` writes what came out to demos/docs/packages.md: with PACKAGEs, their rows only.
+processor, the least of three. What Pyodide's distribution has and this machine has not (Pillow, SciPy) is there without
+content; see stand_ins.py. `--write` writes what came out to demos/docs/packages.md: with PACKAGEs, their rows only.
 """
 
 from __future__ import annotations
@@ -87,14 +88,15 @@ def results(python: str, package: str, env: dict[str, str]) -> dict[str, dict]:
     return {line["case"]: line for line in lines} or {"all": {"error": out.stderr[-300:]}}
 
 
-COPIED = ("yaml",)  # of compiled distributions whose Python part is enough
+COPIED = ("yaml", "markupsafe")  # of compiled distributions whose Python part is enough
 COMPILED = (".so", ".pyd")
+FOR_PAGES = ("httpx2-jsfetch",)  # what others require there only
 LEFT_OUT = ("transformers",)  # it wants compiled ones, and others use it where it is found
 
 
 def pure(folder: pathlib.Path) -> pathlib.Path:
     """A folder that Pyodide mounts: what is installed here and holds nothing compiled, by links to the same files, and
-    torchaudio's portable wheel. torchvision wants Pillow, and others use it where it is found."""
+    the portable wheels of torchvision and torchaudio."""
     made = folder / "pure"
     if not (made / "done").exists():
         shutil.rmtree(made, ignore_errors=True)
@@ -112,8 +114,10 @@ def pure(folder: pathlib.Path) -> pathlib.Path:
                 for name in names:
                     name.endswith((*COMPILED, ".pyc", ".pth")) or link(name)
         with tempfile.TemporaryDirectory() as wheels:
-            command = [sys.executable, str(ROOT / "wheels" / "portable.py"), "--out", wheels, "torchaudio==2.11.0"]
+            command = [sys.executable, str(ROOT / "wheels" / "portable.py"), "--out", wheels]
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+            command = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--dest", wheels, *FOR_PAGES]
+            subprocess.run(command, check=True)
             for wheel in pathlib.Path(wheels).glob("*.whl"):
                 zipfile.ZipFile(wheel).extractall(made)
         (made / "done").touch()
@@ -124,7 +128,9 @@ def in_pyodide(package: str, folder: pathlib.Path) -> dict[str, dict]:
     """The results of a package's cases inside Pyodide 0.29 on node, with numpy."""
     import run_node
 
-    mounts, env = {"/pure": str(pure(folder))}, {"PYTHONPATH": "/pure"}
+    lock = pathlib.Path(run_node.runtime.pyodide("pyodide-029")) / "pyodide-lock.json"
+    mounts = {"/pure": str(pure(folder))}
+    env = {"PYTHONPATH": "/pure", "LOCK": "/project/" + str(lock.relative_to(ROOT))}
     argv = ["/project/tests/packages/worker.py", package]
     done = run_node.run(
         run_node.SCRIPT, argv, target="029", packages=("numpy",), mounts=mounts, env=env, timeout=900, capture=True
@@ -275,7 +281,9 @@ def page_text(rows: Rows, times: Times) -> str:
     text = (
         f"# Third-party packages\n\nWritten by `tests/packages/run.py --write`. {good} of {len(rows)} cases give "
         f"PyTorch {TORCH}'s values; inside\nPyodide 0.29 on node {inside} of {tried} that were tried. `needs` names a "
-        "dependency that was not there, in most cases a compiled\none.\n\n| package | case | result | in Pyodide |\n"
+        "dependency that was not there, in most cases a compiled\none. Pillow, SciPy and what else Pyodide's "
+        "distribution has are there without content (`tests/packages/stand_ins.py`):\na case that uses one "
+        "`needs` it.\n\n| package | case | result | in Pyodide |\n"
         "| --- | --- | --- | --- |\n"
     )
     text += "".join("| %s | %s | %s | %s |\n" % (*key, *row) for key, row in sorted(rows.items()))

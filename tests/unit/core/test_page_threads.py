@@ -1,5 +1,6 @@
 """The workers that large products run on inside Pyodide: started, used, missing, dead."""
 
+import os
 import sys
 
 import pytest
@@ -181,3 +182,7 @@ def test_a_page_that_forbids_workers(monkeypatch):
     assert page._pool is None
     if page._task.done():
         assert page.problem == "blob: is not allowed"
+
+
+def test_transformers_starts_no_threads():
+    assert os.environ["HF_DEACTIVATE_ASYNC_LOAD"] == "1"
