@@ -3,6 +3,7 @@ exist because pickles and older code name them."""
 
 from __future__ import annotations
 
+import weakref
 
 import torchlite as torch
 from torchlite import _C
@@ -67,6 +68,9 @@ def _storage_getitem(storage: Any, index: Any) -> Any:
     return _as_tensor(storage, _dtypes.uint8)[index].item()
 
 
+_files: Any = weakref.WeakKeyDictionary()  # the path of each storage that map_file made
+
+
 def map_file(filename: Any, shared: Any, nbytes: int) -> Any:
     """The bytes of a file, mapped. If shared, the file grows to that size and gets what is written; else it stays."""
     import mmap
@@ -101,7 +105,9 @@ def map_file(filename: Any, shared: Any, nbytes: int) -> Any:
             raise RuntimeError("unable to mmap %d bytes from file <%s>: %s" % (nbytes, path, error)) from None
     import torchlite as torch
 
-    return torch.frombuffer(mapped, dtype=_dtypes.uint8).untyped_storage()
+    made = torch.frombuffer(mapped, dtype=_dtypes.uint8).untyped_storage()
+    _files[made] = path
+    return made
 
 
 def _as_bytes(storage: Any) -> TypedStorage:
@@ -195,9 +201,10 @@ def _attach() -> None:
         "copy_": copy_,
         "is_cuda": property(lambda self: False),
         "is_sparse_csr": False,
-        "is_shared": lambda self: getattr(self, "_is_shared", bool)(),
+        "filename": property(_files.get),
+        "is_shared": lambda self: self in _files or getattr(self, "_is_shared", bool)(),
         "is_pinned": lambda self, device="cuda": False,
-        "share_memory_": lambda self: getattr(self, "_share", lambda: self)(),
+        "share_memory_": lambda self: self if self in _files else getattr(self, "_share", lambda: self)(),
         "new": lambda self: UntypedStorage(0),
         "byteswap": _byteswap,
         "__sizeof__": lambda self: object.__sizeof__(self) + self.nbytes(),
@@ -405,6 +412,10 @@ class TypedStorage:
     def is_shared(self) -> bool:
         return self._untyped_storage.is_shared()
 
+    @property
+    def filename(self) -> str | None:
+        return self._untyped_storage.filename
+
     def is_pinned(self) -> bool:
         return False
 
@@ -520,7 +531,6 @@ for _name, _kind in _conversions.items():
     setattr(UntypedStorage, _name, lambda self, kind=_kind: _as_bytes(self).type(kind))
 _class: Any
 for _class in (TypedStorage, UntypedStorage):
-    _class.filename = None
     _class.is_hpu = _class.is_sparse = False
     _class.get_device = lambda self: None if self.device.type == "cpu" else self.device.index or 0
 

@@ -118,6 +118,9 @@ def test_a_tensor_in_a_file(tmp_path):
     private = torch.from_file(file, size=3, dtype=torch.int32)
     assert private.tolist() == [1, 2, 3]
     private.zero_()
+    memory = private[1:].untyped_storage()  # tensordict shows whether its files are shared
+    assert private.is_shared() and private.share_memory_() is private and memory.filename == file
+    assert not private.clone().is_shared() and private.clone().untyped_storage().filename is None
     assert torch.from_file(file, False, 2, dtype=torch.int32).tolist() == [1, 2]
     longer = torch.from_file(file, True, 5, requires_grad=True)
     assert longer.shape == (5,) and longer.requires_grad and (tmp_path / "numbers").stat().st_size == 20
