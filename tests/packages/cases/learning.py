@@ -94,6 +94,45 @@ def tensordict_modules():
     )
 
 
+def tensordict_ensembles_and_pools():
+    from tensordict import TensorDict
+    from tensordict.nn import NormalParamExtractor, ProbabilisticTensorDictModule, ProbabilisticTensorDictSequential
+    from tensordict.nn import TensorDictModule
+    from torch.distributions import Independent, Normal
+
+    net = ProbabilisticTensorDictSequential(
+        TensorDictModule(nn.Linear(3, 4), ["x"], ["params"]),
+        TensorDictModule(NormalParamExtractor(), ["params"], ["loc", "scale"]),
+        ProbabilisticTensorDictModule(
+            ["loc", "scale"], ["y"], distribution_class=lambda loc, scale: Independent(Normal(loc, scale), 1),
+            return_log_prob=True,
+        ),
+    )  # fmt: skip
+
+    def call(data, params):
+        with params.to_module(net):
+            return net(data)
+
+    data, params = TensorDict({"x": torch.randn(2, 3)}, [2]), TensorDict.from_module(net).expand(4)
+    found = torch.vmap(call, (None, 0))(data, params)
+    doubled = data.map(_doubled, dim=0, num_workers=2)
+    return found["loc"], found["y"].shape, found["y_log_prob"], doubled["x"]
+
+
+def _doubled(data):
+    return data.apply(lambda x: x * 2)
+
+
+def torchrl_own_environments():
+    from torchrl.envs import Compose, PendulumEnv, RewardSum, StepCounter, TransformedEnv, check_env_specs
+
+    env = TransformedEnv(PendulumEnv(), Compose(StepCounter(4), RewardSum()))
+    check_env_specs(env)
+    env.set_seed(0)
+    steps = env.rollout(6, break_when_any_done=False)
+    return steps["th"], steps["next", "episode_reward"], steps["step_count"]
+
+
 def torchrl_modules_and_losses():
     from tensordict import TensorDict
     from tensordict.nn import TensorDictModule
