@@ -25,7 +25,8 @@ def _scatter_grad(g, shape, dim, index):
     tags="reference",
 )
 def sort(self, dim=-1, descending=False):
-    """Values in order along `dim` and where they came from. NaN is the largest; equal values keep their order."""
+    """Values in order along `dim` and where they came from. NaN is the largest. Up to 16 equal values keep their
+    order; of more, PyTorch's order on the CPU, which is not theirs."""
     return reference.sort(self, dim, descending)
 
 
@@ -39,7 +40,7 @@ def sort(self, dim=-1, descending=False):
     samples=lambda t: [(t(3, 4), {"stable": True})],
 )
 def sort_stable(self, stable, dim=-1, descending=False):
-    """`sort` with the order of equal values asked for; it is kept in any case."""
+    """`sort` that keeps the order of equal values where `stable`."""
     return torch.sort(self, dim, descending)
 
 
@@ -61,7 +62,7 @@ def argsort(self, dim=-1, descending=False):
     samples=lambda t: [(t(3, 4), {"stable": True})],
 )
 def argsort_stable(self, stable, dim=-1, descending=False):
-    """`argsort` that keeps the order of equal values."""
+    """`argsort` that keeps the order of equal values where `stable`."""
     return torch.sort(self, dim, descending)[1]
 
 

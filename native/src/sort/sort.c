@@ -4,6 +4,8 @@
 #include "math/simd.h"
 #include <math.h>
 
+#define TL_FEW 16 /* std::sort inserts so many one by one */
+
 /* The rows of a tensor along one dim, widened to the loop dtype. */
 typedef struct {
   TlTensor *x; /* contiguous, loop dtype */
@@ -58,16 +60,28 @@ static int dim_of(PyObject *o, const TlTensor *t, int *dim) {
   return tl_wrap_dim(at, t->ndim, dim);
 }
 
-/* the positions of each row in order */
-static TlTensor *order(Rows *w, TlTensor *t, bool descending) {
+static bool has_ties(const TlRow *r) {
+  for (int64_t i = 1; i < r->n; i++)
+    if (tl_row_key(r, i) == tl_row_key(r, i - 1)) return true;
+  return false;
+}
+
+/* the positions of each row in order; those of equal elements as in PyTorch where the sort need not be stable */
+static TlTensor *order(Rows *w, TlTensor *t, bool descending, bool stable) {
   TlTensor *index = tl_empty(TL_I64, t->ndim, t->shape);
   if (!index) return NULL;
   int64_t *at = (int64_t *)tl_data(index), inner = w->ax.inner;
   int64_t n = w->ax.n;
+  if (t->ndim == 1 && n >= 32768 && !descending) stable |= !tl_is_float(w->loop) && t->dtype != TL_BOOL; /* by radix */
   for (int64_t o = 0; o < w->ax.outer && index->numel && !tl_meta; o++)
     for (int64_t j = 0; j < inner; j++) {
       tl_row_load(&w->row, w->loop, rows_at(w, o, j), inner, descending);
       tl_row_sort(&w->row);
+      if (!stable && n > TL_FEW && has_ties(&w->row)) { /* fewer stay as they are there too */
+        tl_row_load(&w->row, w->loop, rows_at(w, o, j), inner, descending);
+        if (w->row.wide) tl_ties_sort64(w->row.items, n);
+        else tl_ties_sort32(w->row.items, n);
+      }
       for (int64_t i = 0; i < n; i++) at[(o * n + i) * inner + j] = tl_row_at(&w->row, i);
       if (n > 4096 && tl_check_interrupt() < 0) {
         Py_DECREF((PyObject *)index);
@@ -90,7 +104,7 @@ static PyObject *k_sort(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     return NULL;
   }
   if (dim_of(a[0], t, &dim) < 0 || rows_open(&w, t, dim) < 0) goto done;
-  index = order(&w, t, PyObject_IsTrue(a[1]));
+  index = order(&w, t, PyObject_IsTrue(a[1]), k->id & STABLE && args[1] == Py_True);
   if (index && !(k->id & ONLY_INDICES)) values = take_values(&w, index, w.ax.n, t->dtype);
 done:
   rows_close(&w);
@@ -195,7 +209,6 @@ static bool row_nan(const Rows *w, const char *p, int64_t i) {
 }
 
 enum { KTH, MEDIAN, NANMEDIAN, MODE };
-#define TL_FEW 16
 
 /* The order in which std::sort leaves up to TL_FEW numbers with NaN among them: its comparison finds NaN neither
  * smaller nor larger, so they stay. False for more numbers, or if none is NaN. */

@@ -72,6 +72,26 @@ def test_topk_among_equal_values(n, dtype):
                 compare(lambda m, a: m.topk(a.t(), k, 0, largest), x)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64", "bfloat16", "uint8", "bool"])
+@pytest.mark.parametrize("n", [1, 15, 16, 17, 40, 129, 1000, 32767, 32768])
+def test_sort_of_equal_values(n, dtype):
+    """Their order is that of the C++ library, where nobody asks for a stable sort; long rows of integers are sorted by
+    digits, which is stable."""
+    torch.manual_seed(n)
+    for high in (2, 7, 100):
+        x = torch.randint(0, high, (n,)).to(getattr(torch, dtype))
+        if dtype.startswith("float") and n > 3:
+            x[2::5], x[0] = float("nan"), -0.0
+        for down in (False, True):
+            compare(lambda m, a: m.sort(a, descending=down), x)
+            compare(lambda m, a: m.argsort(a, descending=down), x)
+            compare(lambda m, a: m.sort(a, stable=None, descending=down)[1], x)
+            compare(lambda m, a: m.argsort(a, stable=False, descending=down), x)
+            compare(lambda m, a: m.argsort(a, stable=True, descending=down), x)
+            if n <= 1000:
+                compare(lambda m, a: m.argsort(m.stack([a, a.flip(0)], 1), 0, descending=down), x)
+
+
 def test_topk_where_quicksort_gives_up():
     """Rows whose medians of three split badly: a heap takes over."""
     n = 3000

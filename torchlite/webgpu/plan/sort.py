@@ -1,6 +1,6 @@
 """Sorting and what follows from it: topk, kthvalue, medians, modes, distinct values; searches and histograms.
 
-Sorts are stable, as on the CPU. Only results of a size that depends on the data wait for the GPU, to read that size.
+Sorts are stable. Only results of a size that depends on the data wait for the GPU, to read that size.
 """
 
 from __future__ import annotations
