@@ -60,6 +60,8 @@ def _importing() -> bool:
     So is one whose function another module of the same package calls while that is being imported.
     """
     frame: Any = sys._getframe(2)
+    if frame.f_globals.get("__name__") == "torchlite.compat.alias":  # which asks for a module's names
+        frame = frame.f_back
     package = frame.f_globals.get("__name__", "").partition(".")[0]
     while frame is not None:
         spec = frame.f_globals.get("__spec__")

@@ -257,3 +257,9 @@ def test_modules_are_as_before_without_the_name():
     line = "import torchlite; from torchlite.compat import alias; alias.install(); import torch.nn.modules.conv as c; "
     out = python("-c", line + "alias.uninstall(); print(hasattr(c, 'Tensor'), hasattr(c, '_ConvNd'))")
     assert out == "False True"
+
+
+def test_a_module_that_is_being_imported_may_make_what_it_never_uses(tmp_path):
+    (tmp_path / "uses_cuda.py").write_text("import torch\nmade = torch.cuda.jiterator._create_jit_fn('code')\n")
+    install = f"import torchlite, sys; torchlite.install_as_torch(); sys.path.insert(0, {str(tmp_path)!r}); "
+    assert "does not have" in python("-c", install + "import uses_cuda; print(uses_cuda.made)")
