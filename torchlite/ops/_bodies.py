@@ -258,7 +258,7 @@ def bincount(self, weights, minlength):
 def middle(x, dim, keepdim, skip):
     """The lower middle along `dim` and its position; of NaN the first, where they are not to be skipped or are all."""
     n, nans = x.size(dim) if x.dim() else 1, (x != x).sum(dim, True)
-    values, at = torch.sort(x, dim)
+    values, at = torch.sort(x, dim=dim, stable=True)
     rank = torch.where(nans == n, 0, (n - nans - 1) // 2) if skip else torch.where(nans > 0, n - nans, (n - 1) // 2)
     values, at = values.gather(dim, rank), at.gather(dim, rank)
     return (values, at) if keepdim else (values.squeeze(dim), at.squeeze(dim))

@@ -129,7 +129,7 @@ def _in_layout(r, x):
 def kthvalue(self, k, dim, keepdim):
     if not self.dim():
         return self.clone(), torch.zeros_like(self, dtype=torch.int64)
-    values, places = torch.sort(self, dim)
+    values, places = torch.sort(self, dim=dim, stable=True)
     values, places = (t.narrow(dim, k - 1, 1).clone(memory_format=torch.contiguous_format) for t in (values, places))
     return (values, places) if keepdim else (values.squeeze(dim), places.squeeze(dim))
 
@@ -137,7 +137,7 @@ def kthvalue(self, k, dim, keepdim):
 def topk(self, k, dim, largest, sorted):
     if not self.dim():
         return self.clone(), torch.zeros_like(self, dtype=torch.int64)
-    found = torch.sort(self, dim, descending=largest)
+    found = torch.sort(self, dim=dim, descending=largest, stable=True)
     return tuple(t.narrow(dim, 0, k).clone(memory_format=torch.contiguous_format) for t in found)
 
 
