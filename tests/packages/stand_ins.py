@@ -12,8 +12,8 @@ import json
 import pathlib
 import types
 
-# ssl: packages do without it where it is missing, and not where it is empty. numpy is there.
-LEFT_OUT = {"ssl", "numpy", "torch"}
+# Packages do without the first ones where they are missing, and not where they are empty. numpy is there.
+LEFT_OUT = {"ssl", "flint", "gmpy2", "numpy", "torch"}
 
 
 class _Missing(type):
