@@ -338,6 +338,11 @@ def _index_put(func: Any, x: Any, indices: Any, values: Any, accumulate: bool = 
     return x
 
 
+@_op("to_dense")
+def _to_dense(func: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+    raise RuntimeError("to_dense does not support layout Jagged")
+
+
 @_op("_nested_get_offsets", "_nested_get_lengths", "_nested_get_ragged_idx")
 def _field(func: Any, x: Any) -> Any:
     return getattr(x, name_of(func).removeprefix("_nested_get"))

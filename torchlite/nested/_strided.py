@@ -243,6 +243,11 @@ def _sum(func: Any, x: Any, dim: Any = None, keepdim: bool = False, *, dtype: An
     return _t.from_parts([p.sum(-1, keepdim=True, dtype=dtype) for p in x._parts()], x)
 
 
+@_op("to_dense")
+def _to_dense(func: Any, x: Any, dtype: Any = None, *, masked_grad: Any = None) -> Any:
+    return x if dtype is None else x.to(dtype)
+
+
 @_op("_nested_tensor_size", "_nested_tensor_strides", "_nested_tensor_storage_offsets")
 def _table(func: Any, x: Any) -> Any:
     return operator.methodcaller(name_of(func))(x)

@@ -17,10 +17,11 @@ from typing import Any
 import torchlite as torch
 
 from .. import _C
-from .._core import device as _device, wrappers as _wrappers
+from .._core import device as _device, override as _override, wrappers as _wrappers
 from .._core.errors import no_implicit_grad, no_numpy_of_subclass, not_a_leaf_to_copy
 from .._core.sym_functions import SymInt
 
+_override.install()  # Tensor's methods that are written in Python ask as well
 wrap_dim = _C.wrap_dim
 _ids = itertools.count()
 

@@ -12,7 +12,7 @@ from ..autograd.profiler import record_function
 class ProfilerAction(enum.Enum):
     """What a schedule says of a step."""
 
-    NONE, WARMUP, RECORD, RECORD_AND_SAVE = range(4)
+    NONE, WARMUP, RECORD, RECORD_AND_SAVE, DEVICE_STOPPED = range(5)
 
 
 class ExecutionTraceObserver:

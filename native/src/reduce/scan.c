@@ -161,7 +161,13 @@ static PyObject *k_cummax(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   int64_t at;
   int dim;
   (void)nargs, (void)out;
-  if (tl_int(args[1], &at) < 0 || tl_wrap_dim(at, t->ndim, &dim) < 0) return NULL;
+  if (tl_int(args[1], &at) < 0) return NULL;
+  if (!t->ndim && at != 0 && at != -1) {
+    PyErr_Format(PyExc_IndexError, "%s(): Expected reduction dim -1 or 0 for scalar but got %lld",
+                 max ? "cummax" : "cummin", (long long)at);
+    return NULL;
+  }
+  if (tl_wrap_dim(at, t->ndim, &dim) < 0) return NULL;
   if (tl_is_complex(t->dtype) && t->ndim && t->numel)
     return tl_not_implemented(max ? "cummax_cpu" : "cummin_cpu", t->dtype);
   if (tl_is_complex(t->dtype)) { /* nothing to compare */

@@ -28,6 +28,9 @@ LINES = """
 S()+S()
 S()+S(B)
 S()*2-1
+S().to_dense()
+S().to_dense(torch.float64)
+J().to_dense()
 S()+torch.ones(3)
 S()+torch.tensor(2.)
 S()==1

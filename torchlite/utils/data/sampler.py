@@ -29,9 +29,6 @@ __all__ = [
 class Sampler(Generic[_T_co]):
     """Base class: define `__iter__` over indices, usually `__len__`."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
-
     def __iter__(self) -> Any:
         raise NotImplementedError
 
