@@ -18,6 +18,7 @@ import npm
 import runtime
 
 NODE = ROOT / "tests" / "npm"
+TESTS = NODE / "api.test.mjs"
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +26,9 @@ def package(tmp_path_factory):
     return npm.make(tmp_path_factory.mktemp("npm"))
 
 
-def node(script: str, package: pathlib.Path, **more: str) -> subprocess.CompletedProcess:
-    env = {**runtime.environment(), "PACKAGE": str(package), "PYODIDE": str(runtime.pyodide("pyodide-314")), **more}
-    command = [runtime.node(), *script.split(), str(NODE / "api.test.mjs")]
-    return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+def run(command: list[str], package: pathlib.Path, **more: str) -> subprocess.CompletedProcess:
+    env = {**dawn.environment(), "PACKAGE": str(package), "PYODIDE": str(runtime.pyodide("pyodide-314")), **more}
+    return subprocess.run([*command, str(TESTS)], env=env, capture_output=True, text=True, check=False)
 
 
 def test_what_is_in_it(package):
@@ -49,28 +49,28 @@ def test_the_archive_has_the_same_bytes_each_time(package):
 
 
 def test_in_node(package):
-    done = node("--test", package)
+    done = run([runtime.node(), "--test"], package)
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
 
 
 @pytest.mark.slow
 def test_ten_thousand_steps_without_a_scope(package):
-    done = node("--test --test-name-pattern=forgets", package, STEPS="10000")
+    done = run([runtime.node(), "--test", "--test-name-pattern=forgets"], package, STEPS="10000")
     assert done.returncode == 0, done.stdout[-5000:]
 
 
 @pytest.mark.slow
-def test_in_deno(package):
+@pytest.mark.parametrize("name", ["deno", "bun"])
+def test_elsewhere(package, name):
     try:
-        deno = dawn.deno()
+        program = getattr(dawn, name)()
     except runtime.Missing as error:
         pytest.skip(str(error))
-    script = "const { load } = await import(Deno.args[0]); const torch = await load({ indexURL: Deno.args[1] });"
-    script += "console.log([...(await torch.arange(3).add(1).data())].join(), String(torch.ones(2)))"
-    command = [deno, "eval", "--no-config", "--no-lock", script, (package / "index.js").as_uri()]
-    command.append(runtime.pyodide("pyodide-314").as_uri())
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=dawn.environment())
-    assert done.stdout == "1,2,3 tensor([1., 1.])\n", done.stderr[-2000:]
+    options = {"deno": ["test", "-A", "--no-config", "--no-lock"], "bun": ["test", "--timeout=60000"]}
+    done = run([program, *options[name]], package)
+    said = done.stdout + done.stderr
+    assert done.returncode == 0, said[-5000:]
+    assert "what JavaScript forgets" in said  # the tests were found
 
 
 def test_a_strict_typescript_program(package, tmp_path):

@@ -7,9 +7,7 @@ import hashlib
 import http.client
 import http.server
 import json
-import os
 import pathlib
-import shutil
 import signal
 import struct
 import subprocess
@@ -33,12 +31,7 @@ def command(host):
     """How a JavaScript runtime is started."""
     if host == "node":
         return [runtime.node()]
-    if host == "deno":
-        return [str(dawn.deno()), "run", "-A"]
-    bun = os.environ.get("BUN") or shutil.which("bun")
-    if bun is None:
-        raise runtime.Missing("no bun: put it into the PATH, or name it by BUN")
-    return [bun]
+    return [dawn.deno(), "run", "-A"] if host == "deno" else [dawn.bun()]
 
 
 @pytest.fixture(scope="module")

@@ -37,6 +37,21 @@ def deno() -> str:
     return str(program)
 
 
+def bun() -> str:
+    """Bun: in BUN, in the PATH or among the npm packages of js_bridge."""
+    found = os.environ.get("BUN") or shutil.which("bun")
+    if found:
+        return found
+    program = next(iter(sorted(modules().glob("@oven/bun-*/bin/bun"))), None)
+    if program is None:
+        raise runtime.Missing(
+            "Bun is not installed: put it in the PATH or name it in BUN; among the npm packages it is for Linux and "
+            "macOS on ARM only"
+        )
+    program.chmod(0o755)
+    return str(program)
+
+
 def lavapipe() -> str:
     """The description of Mesa's software Vulkan driver, for VK_ICD_FILENAMES: it has shader-f16.
     Dawn does not take it, Deno does."""
