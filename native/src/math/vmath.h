@@ -232,7 +232,8 @@ static inline v4f vm_erf(v4f x) {
   /* from 1 on, by -log(1 - erf), which is nearly a parabola */
   VM_POLY(q, a, 2.168332533e-05f, -4.412950394e-04f, 4.204358111e-03f, -2.520770934e-02f, 1.084177114e-01f,
           6.332207002e-01f, 1.129578014e+00f, -1.879522147e-04f);
-  q = v4_const(1.0f) - vm_exp(-q);
+  v4f t, r = vm_reduce_ln2(-q, &t), e = vm_exp_near_0(r);
+  q = v4_const(1.0f) - (v4f)((v4u)e + ((v4u)t << 23)); /* q <= 16: the power of 2 is one factor */
   return vm_copysign(v4_select((v4i)(a < v4_const(1.0f)), p, q), x);
 }
 

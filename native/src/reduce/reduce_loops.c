@@ -148,20 +148,25 @@ SHIFT_LOOPS(shift_f, float, v4f, 4, v4_load, LANES_f)
 SHIFT_LOOPS(shift_d, double, v2d, 2, v2_load, LANES_d)
 
 /* ---- everything that is a plain fold: A acc, T x ---------------------------------------------------------------- */
-/* several accumulators where their order does not count (not of floats): one alone waits for itself */
+/* several accumulators, in any order: one alone waits for itself */
 #if defined(__clang__)
 #define APART _Pragma("clang loop interleave_count(4)")
+#define ANY_ORDER _Pragma("clang fp reassociate(on)")
 #else
 #define APART
+#define ANY_ORDER
 #endif
-#define FOLD_LOOPS(NAME, T, A, STEP) \
+#define FOLD_LOOPS(NAME, T, A, STEP) FOLD_ROW(NAME, T, A, STEP) FOLD_COLS(NAME, T, A, STEP)
+#define FOLD_ROW(NAME, T, A, STEP) \
   static void NAME##_row(void *ctx, int64_t o, int64_t k, const void *pp, int64_t n) { \
+    ANY_ORDER \
     const T *p = pp; \
     A a = ((A *)ctx)[o]; \
     (void)k; \
     APART for (int64_t i = 0; i < n; i++) { T x = p[i]; STEP; } \
     ((A *)ctx)[o] = a; \
-  } \
+  }
+#define FOLD_COLS(NAME, T, A, STEP) \
   static void NAME##_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t rs, int64_t rows, int64_t n) { \
     (void)k; \
     for (int64_t t = 0; t < n; t += 512) { \
@@ -172,13 +177,32 @@ SHIFT_LOOPS(shift_d, double, v2d, 2, v2_load, LANES_d)
         for (int64_t j = 0; j < w; j++) { T x = p[j]; A a = acc[j]; STEP; acc[j] = a; } \
     } \
   }
+/* each accumulator is loaded and stored once for four rows */
+#define FOLD_COLS4(NAME, T, A, STEP) \
+  static void NAME##_cols(void *ctx, int64_t o, int64_t k, const void *pp, int64_t rs, int64_t rows, int64_t n) { \
+    (void)k; \
+    for (int64_t t = 0; t < n; t += 512) { \
+      A *acc = (A *)ctx + o + t; \
+      int64_t w = n - t < 512 ? n - t : 512, i = 0; \
+      const T *p = (const T *)pp + t; \
+      for (; i + 4 <= rows; i += 4, p += 4 * rs) \
+        for (int64_t j = 0; j < w; j++) { \
+          A a = acc[j]; \
+          for (int r = 0; r < 4; r++) { T x = p[r * rs + j]; STEP; } \
+          acc[j] = a; \
+        } \
+      for (; i < rows; i++, p += rs) \
+        for (int64_t j = 0; j < w; j++) { T x = p[j]; A a = acc[j]; STEP; acc[j] = a; } \
+    } \
+  }
 typedef int64_t i64;
 FOLD_LOOPS(sum_u8, uint8_t, i64, a += x)
 FOLD_LOOPS(sum_i, int32_t, i64, a += x)
 FOLD_LOOPS(sum_l, int64_t, i64, a = (i64)((uint64_t)a + (uint64_t)x))
 FOLD_LOOPS(prod_i, int32_t, i64, a = (i64)((uint64_t)a * (uint64_t)(i64)x))
 FOLD_LOOPS(prod_l, int64_t, i64, a = (i64)((uint64_t)a * (uint64_t)x))
-FOLD_LOOPS(prod_f, float, double, a *= x)
+FOLD_ROW(prod_f, float, double, a *= x)
+FOLD_COLS4(prod_f, float, double, a *= x)
 FOLD_LOOPS(prod_d, double, double, a *= x)
 FOLD_LOOPS(prod_cf, tl_c64, tl_c128, a = ((tl_c128){a.re * x.re - a.im * x.im, a.re * x.im + a.im * x.re}))
 FOLD_LOOPS(prod_cd, tl_c128, tl_c128, a = ((tl_c128){a.re * x.re - a.im * x.im, a.re * x.im + a.im * x.re}))
