@@ -3,22 +3,13 @@
 #include "core/check.h"
 #include "core/errors.h"
 #include "index/index.h"
+#include "math/simd.h"
 
 /* ---- row operations --------------------------------------------------------------------------------------------- */
 #define ID(x) (x)
 #define BOOL_ST(x) ((uint8_t)((x) != 0))
 #define ROW(NAME, T, ACC, LD, ST, EXPR) \
   static void NAME(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
-    for (; n > 0; n--, d += ds, s += ss) { ACC a = LD(*(T *)d), b = LD(*(const T *)s); *(T *)d = (T)ST(EXPR); } \
-  }
-/* the common ones also get a loop that the compiler vectorises */
-#define ROW_FAST(NAME, T, ACC, LD, ST, EXPR) \
-  static void NAME(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
-    if (ds == (intptr_t)sizeof(T) && ss == (intptr_t)sizeof(T)) { \
-      T *restrict p = (T *)d; const T *restrict q = (const T *)s; \
-      for (int64_t i = 0; i < n; i++) { ACC a = p[i], b = q[i]; p[i] = (T)(EXPR); } \
-      return; \
-    } \
     for (; n > 0; n--, d += ds, s += ss) { ACC a = LD(*(T *)d), b = LD(*(const T *)s); *(T *)d = (T)ST(EXPR); } \
   }
 #define MAXE (a != a || a > b ? a : b)
@@ -41,8 +32,22 @@ FLT_ROWS(f32, float, float, ID, ID)
 FLT_ROWS(f64, double, double, ID, ID)
 ROW(add_f16, uint16_t, float, tl_half_to_float, tl_float_to_half, a + b)
 ROW(add_bf16, uint16_t, float, tl_bf16_to_float, tl_float_to_bf16, a + b)
-ROW_FAST(add_f32, float, float, ID, ID, a + b)
-ROW_FAST(add_f64, double, double, ID, ID, a + b)
+/* the rows that gradients of embeddings and sums over edges add */
+static void add_f32(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) {
+  if (ds == sizeof(float) && ss == sizeof(float))
+    for (; n >= 16; n -= 16, d += 64, s += 64) {
+      float *p = (float *)d;
+      const float *q = (const float *)s;
+      v4f x = v4_load(p) + v4_load(q), y = v4_load(p + 4) + v4_load(q + 4);
+      v4f z = v4_load(p + 8) + v4_load(q + 8), w = v4_load(p + 12) + v4_load(q + 12);
+      v4_store(p, x);
+      v4_store(p + 4, y);
+      v4_store(p + 8, z);
+      v4_store(p + 12, w);
+    }
+  for (; n > 0; n--, d += ds, s += ss) *(float *)d += *(const float *)s;
+}
+ROW(add_f64, double, double, ID, ID, a + b)
 #define CROWS(S, T, R) \
   static void add_##S(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n) { \
     for (; n > 0; n--, d += ds, s += ss) { ((T *)d)->re += ((const T *)s)->re; ((T *)d)->im += ((const T *)s)->im; } \
