@@ -21,6 +21,7 @@ from .linalg import (
     _read_by_columns,
     _square,
     qr,
+    solve_triangular,
 )
 from .linalg_lu import _lu_any, _solve, inv, solve
 from .linalg_norms import _pinv_of
@@ -424,6 +425,21 @@ def tensorsolve(self, other, dims=None):
 
 
 # ---- least squares ---------------------------------------------------------------------------------------------------
+def _of_full_rank(a, B, rcond):
+    """The least squares solution by QR, which takes a tenth of the time of singular values. None unless all matrices
+    have full rank for certain: the largest singular value is at most the norm of R, the least one at least 1 over that
+    of its inverse."""
+    tall = a.shape[-2] >= a.shape[-1]
+    Q, R = qr(a if tall else a.mH)
+    inverse = solve_triangular(R, _eye_like(R), upper=True)
+    condition = torch.linalg.matrix_norm(R) * torch.linalg.matrix_norm(inverse)
+    if not bool((condition * (2 * rcond) < 1).all()):
+        return None
+    if tall:
+        return solve_triangular(R, Q.mH.matmul(B), upper=True)
+    return Q.matmul(solve_triangular(R.mH, B, upper=False))
+
+
 @_linalg(
     "lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, "
     "Tensor rank, Tensor singular_values)",
@@ -466,10 +482,16 @@ def lstsq(self, b, rcond=None, driver=None):
         full = torch.zeros(batch, dtype=torch.int64, device=A.device)
         S = torch.zeros(batch + (0,), dtype=real, device=A.device)
     else:
-        x = _pinv_of(a, 0.0, rcond, False).matmul(B)
-        with torch.no_grad():
-            S = _svd(a.detach(), False, _needs_vectors(a.detach()))[1]
-            full = (S > rcond * S.amax(-1, keepdim=True)).sum(-1)
+        x = None
+        if driver in ("gels", "gelsy") and not (_needs_vectors(a) or _needs_vectors(B)):
+            x = _of_full_rank(a, B, rcond)
+        if x is not None:
+            full = torch.full(batch, min(m, n), device=A.device)
+        else:
+            x = _pinv_of(a, 0.0, rcond, False).matmul(B)
+            with torch.no_grad():
+                S = _svd(a.detach(), False, _needs_vectors(a.detach()))[1]
+                full = (S > rcond * S.amax(-1, keepdim=True)).sum(-1)
     residuals = x.flatten()[:0]  # empty, but part of the graph
     if x.is_complex():
         residuals = torch.real(residuals).clone(memory_format=torch.contiguous_format)

@@ -34,10 +34,25 @@ def _sum_rows(table, columns, rows, values, n):
     return x.new_zeros((n, table.shape[1])).index_add(0, rows, x)
 
 
+def _grids(sizes):
+    """(bags, (bags, longest) positions of their rows), for bags of about one length at a time that are not empty. Where
+    a bag has fewer rows, the first one stands again: it changes no maximum. So all bags take a few calls, not one
+    each."""
+    starts, longest = sizes.cumsum(0) - sizes, sizes.amax().item() if sizes.numel() else 0
+    while longest:
+        shortest = longest // 2
+        bags = ((sizes > shortest) & (sizes <= longest)).nonzero().flatten()
+        steps = torch.arange(longest, device=sizes.device)
+        for some in bags.split(max(1, (1 << 16) // longest)):
+            inside = steps < sizes[some].unsqueeze(1)
+            yield some, starts[some].unsqueeze(1) + steps * inside
+        longest = shortest
+
+
 @op(
     "embedding_bag(Tensor weight, Tensor indices, Tensor offsets, bool scale_grad_by_freq=False, int mode=0, "
     "bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, "
-    "int padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
+    "int? padding_idx=-1) -> (Tensor, Tensor, Tensor, Tensor)",
     variants="function",
     nondiff=(1, 2, 3),
 )
@@ -54,6 +69,7 @@ def embedding_bag(
 ):
     """Sums (mode 0), averages (1) or maximises (2) rows of `weight` over bags: indices[offsets[i]:offsets[i + 1]].
     Returns the bags (B, D), the bag of every index, the bag sizes, and the rows chosen by the maximum."""
+    padding_idx = -1 if padding_idx is None else padding_idx
     n, device = indices.numel(), weight.device
     common = mode != 2 and padding_idx < 0 and weight.dtype is not torch.float64 and weight.stride(1) == 1
     if weight.is_meta:
@@ -101,15 +117,12 @@ def embedding_bag(
     if mode == 2:
         rows = torch.embedding(weight, flat, padding_idx, scale_grad_by_freq, sparse)
         chosen = torch.full((bags, weight.shape[1]), -1, dtype=torch.int64, device=weight.device)
-        at = 0
+        if keep is not None:
+            flat, rows = flat[keep], rows[keep]
         with torch.no_grad():
-            for b, s in enumerate(sizes):
-                pick = torch.arange(at, at + s, device=weight.device)
-                if keep is not None:
-                    pick = pick[keep[at : at + s]]
-                if pick.numel():
-                    chosen[b] = flat[pick[rows.detach()[pick].max(0)[1]]]
-                at += s
+            for bag, grid in _grids(size):
+                at = rows.detach()[grid].max(1)[1]
+                chosen[bag] = flat[grid.gather(1, at)]
         empty = chosen < 0
         out = (
             weight.gather(0, chosen.clamp(min=0)).masked_fill(empty, 0)

@@ -199,6 +199,17 @@ def test_embedding():
             w,
             i,
         )
+    # bags of many lengths, of none too: the longest ones are taken together, then those of half their length
+    bounds = [0, 1, 1, 4, 21, 23, 52, 52, 53, 60]
+    table = make(rng, (50, 8), "float32")
+    many = torch.tensor([rng.randrange(50) for _ in range(60)])
+    for padding in (None, 7):
+
+        def largest(m, w, i, padding=padding):
+            args = (m.tensor(bounds), False, 2, False, None, False, padding)
+            return m.embedding_bag(w, i, *args)
+
+        compare(largest, table, many)
     for freq in (False, True):
         g = make(rng, (2, 3, 3), "float32")
 
