@@ -56,7 +56,6 @@ NestedIOFunction: backward_extended boxed_grads_call clear_saved_tensors_on_acce
     needs_input_grad next_functions non_differentiable register_hook register_prehook requires_grad save_for_backward
     save_for_forward saved_for_forward saved_tensors saved_variables set_materialize_grads to_save
 Node: graph meta op target type users
-ProfilerAction: DEVICE_STOPPED
 ProxyTorchDispatchMode: enable_decompositions enable_tracing
 PyTorchFileReader: get_record_offset_no_read
 PyTorchFileWriter: serialization_id set_min_version write_record_metadata
