@@ -1,5 +1,7 @@
 """Sums of rows of a table: embedding bags, and what products of sparse matrices are made of."""
 
+import operator
+
 import torchlite as torch
 
 from ._declare import op
@@ -93,7 +95,7 @@ def embedding_bag(
         raise RuntimeError(
             f"offsets[-1] can not be greater than input's length {n} but got offsets[-1] of {starts[-1]}"
         )
-    if any(a > b for a, b in zip(starts, starts[1:])):
+    if starts != sorted(starts):
         raise RuntimeError(f"embedding_bag: offsets must not decrease, but got {starts}")
     flat = indices.long()
     if n and not 0 <= flat.min() <= flat.max() < weight.shape[0]:
@@ -105,12 +107,11 @@ def embedding_bag(
     # but for the sums of its common case.
     bounds = (starts[:-1] if include_last_offset else starts) + [n]
     bags = len(bounds) - 1
-    sizes = [b - a for a, b in zip(bounds, bounds[1:])]
-    flat = flat[: starts[-1] if common and include_last_offset else sum(sizes)]
-    bag = torch.repeat_interleave(torch.tensor(sizes, dtype=torch.int64, device=device))
+    size = torch.tensor(list(map(operator.sub, bounds[1:], bounds)), dtype=torch.int64, device=device)
+    flat = flat[: starts[-1] if common and include_last_offset else bounds[-1] - bounds[0]]
+    bag = torch.repeat_interleave(size)
     whole, bag = bag, bag[: flat.numel()]
     keep = None
-    size = torch.tensor(sizes, dtype=torch.int64, device=weight.device)
     if padding_idx >= 0:
         keep = flat != padding_idx
         size = size - torch.zeros_like(size).index_add(0, bag, (~keep).long())
