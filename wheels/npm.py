@@ -27,7 +27,7 @@ import runtime
 ROOT = recipe.ROOT
 SOURCE = ROOT / "js_bridge" / "npm"
 TARGET = recipe.TARGETS["314"]
-BUDGET = 20_000  # bytes of index.js after gzip: what a page loads before it asks for anything
+BUDGET = 22_000  # bytes of index.js after gzip: what a page loads before it asks for anything
 
 
 def pyodide_version() -> str:

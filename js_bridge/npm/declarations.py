@@ -70,6 +70,10 @@ BY_NAME |= dict.fromkeys(
     "input_size hidden_size d_model nhead num_groups".split(),
     "number",
 )
+# sizes of one dim or of each, whatever an annotation says
+SIZES = dict.fromkeys("size scale_factor output_size".split(), "number | readonly number[] | null")
+SIZES |= {"seed": "number | bigint"}
+BY_NAME |= dict.fromkeys("argnums in_dims out_dims".split(), "any")
 BY_NAME |= {"lr": "number | Tensor", "padding": "number | readonly number[] | string"}
 # and functions whose results no annotation says
 MAKES_TENSORS = {"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer", "einsum"}
@@ -92,7 +96,12 @@ METHODS = {
     "item": ["(): any"],
     "tolist": ["(): any"],
     "backward": [
-        "(gradient?: Tensor | null, options?: { retain_graph?: boolean; create_graph?: boolean; inputs?: any }): null"
+        "(gradient?: Tensor | null, options?: { retain_graph?: boolean; create_graph?: boolean; inputs?: any }): null",
+        "(options: { gradient?: Tensor | null; retain_graph?: boolean; create_graph?: boolean; inputs?: any }): null",
+    ],
+    "norm": [
+        "(p?: number | string | null, dim?: number | readonly number[] | null, keepdim?: boolean): Tensor",
+        "(options: { p?: number | string | null; dim?: number | readonly number[] | null; keepdim?: boolean }): Tensor",
     ],
     "requires_grad_": ["(requires_grad?: boolean): Tensor"],
     "detach_": ["(): Tensor"],
@@ -193,6 +202,8 @@ def annotation(value: Any) -> str | None:
 
 def type_of(p: inspect.Parameter) -> str:
     written = None if p.annotation is p.empty else annotation(p.annotation)
+    if p.name in SIZES and (not written or "number" in written):
+        return SIZES[p.name]
     if written:
         return written
     if p.name in BY_NAME and p.annotation is p.empty:
@@ -304,10 +315,16 @@ class Namespaces:
             lines += ["    (...args: any[]): any;", "    [name: string]: any;"]
             lines += ["    load_state_dict(file: File_): Promise<any>;"]
         is_module = issubclass(kind, torchlite.nn.Module)
-        for member, value in sorted(vars(kind).items()):
+        own = {}  # and what it has from bases that are no names of PyTorch's
+        for each in kind.__mro__[:-1]:
+            if each is not kind and each in self.classes:
+                break
+            own |= {n: v for n, v in vars(each).items() if n not in own}
+        for member, value in sorted(own.items()):
             if member.startswith("_") or (base == "Tensor" and member in OWN):
                 continue
-            if isinstance(value, (types.FunctionType, classmethod, staticmethod)) or is_op(value):
+            kinds = (types.FunctionType, types.MethodDescriptorType, classmethod, staticmethod)
+            if isinstance(value, kinds) or is_op(value):
                 # a subclass may take what it likes; the base says what all of them have
                 if kind is torchlite.nn.Module and member in MODULE:
                     lines.append(f"    {member}(...args: any[]): {MODULE[member]};")
@@ -319,7 +336,12 @@ class Namespaces:
                 lines.append(f"    {member}: any;")
         if kind.__name__ == "Optimizer" and kind.__module__.endswith("optimizer"):
             lines.append("    param_groups: any;")
-        made = from_python(kind.__init__, 1, name) if kind.__init__ is not object.__init__ else [f"(): {name}"]
+        if "__iter__" in vars(kind):
+            lines.append("    [Symbol.iterator](): Iterator<any>;")
+        if "__len__" in vars(kind):
+            lines.append("    readonly length: number;")
+        makes = kind.__new__ if isinstance(vars(kind).get("__new__"), staticmethod) else kind.__init__
+        made = from_python(makes, 1, name) if makes is not object.__init__ else [f"(): {name}"]
         statics = [f"    {line};" for line in made] + [f"    new {line};" for line in made]
         statics += ["    [name: string]: any;"]
         return [head, *lines, "  }", f"  interface {name}Class {{", *statics, "  }"]

@@ -79,6 +79,11 @@ export class Slice {
   private constructor();
 }
 
+/** A tuple of Python's. */
+export interface Tuple {
+  readonly items: readonly unknown[];
+}
+
 export type Index = number | boolean | null | "..." | Slice | Tensor | readonly number[];
 
 export interface Tensor extends Iterable<any> {
@@ -87,7 +92,7 @@ export interface Tensor extends Iterable<any> {
   /** `x[...]`: integers, null, "...", torch.slice(), booleans, arrays and tensors. */
   at(...indices: Index[]): Tensor;
   /** `x[...] = value`. */
-  put(indices: Index | readonly Index[], value: Tensor | Scalar): this;
+  put(indices: Index | readonly Index[], value: Tensor | Scalar | Numbers | Typed): this;
   /** Lets go of the tensor now. */
   free(): void;
   /** Nested arrays, for JSON.stringify. */
@@ -110,14 +115,17 @@ export interface Torch {
   within<T>(manager: any, work: () => T): T;
   /** Runs `work`, then frees the tensors that were made meanwhile, without those in its result. */
   scope<T>(work: () => T): T;
-  /** A tensor that outlives the scopes it was made in. */
-  keep<T extends Tensor>(tensor: T): T;
+  /** A tensor, or those in an array, Map or object, that outlive the scopes they were made in. */
+  keep<T>(value: T): T;
+  /** A tuple of Python's, where an array, which is a list, will not do. */
+  tuple(...items: unknown[]): Tuple;
+  readonly __version__: string;
   /** Bytes of all tensors, and how many of Python's objects JavaScript holds. */
   memory(): { bytes: number; objects: number };
   /** Python's slice(start, stop, step), for indices. */
   slice(start?: number | null, stop?: number | null, step?: number | null): Slice;
   /** What a file of torch.save or safetensors holds. */
-  load(file: File_): Promise<any>;
+  load(file: File_, options?: { map_location?: any; weights_only?: boolean }): Promise<any>;
   /** What torch.save writes of an object. */
   save(value: any): Uint8Array;
   /** Runs Python source, or the file at an address that ends in .py; the result has its names. */

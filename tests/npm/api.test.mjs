@@ -13,7 +13,10 @@ const stages = [];
 
 before(async () => {
   const onProgress = ({ stage, loaded, total }) => stages.push([stage, loaded / total]);
-  torch = await load({ indexURL: pathToFileURL(process.env.PYODIDE), onProgress });
+  torch = await load({
+    indexURL: pathToFileURL(process.env.PYODIDE),
+    onProgress,
+  });
   nn = torch.nn;
 });
 
@@ -58,7 +61,9 @@ describe("load", () => {
     assert.equal(globalThis.pyodide, undefined);
   });
   test("ends at its signal", async () => {
-    await assert.rejects(load({ signal: AbortSignal.abort() }), { name: "AbortError" });
+    await assert.rejects(load({ signal: AbortSignal.abort() }), {
+      name: "AbortError",
+    });
   });
   test("a GPU that is not there is an error that says why", async () => {
     if (!globalThis.navigator?.gpu) await assert.rejects(async () => torch.ones(2).to("webgpu"), /webgpu/);
@@ -150,7 +155,7 @@ describe("values", () => {
     assert.equal(JSON.stringify({ x: torch.arange(4).view(2, 2) }), '{"x":[[0,1],[2,3]]}');
     const odd = [NaN, Infinity, -Infinity, -0, ...long];
     assert.deepEqual(torch.tensor(odd).tolist(), odd);
-    assert.equal(Object.is(torch.tensor(-0).item(), -0), true);
+    assert.equal(Object.is(torch.tensor([-0]).item(), -0), true);
   });
   test("large integers are BigInts", () => {
     assert.equal(torch.tensor(2n ** 60n).item(), 2n ** 60n);
@@ -199,9 +204,86 @@ describe("values", () => {
     assert.equal(optimizer.param_groups[0].lr, 0.5);
     assert.equal(optimizer.param_groups.length, 1);
   });
+  test("a parameter is one object", () => {
+    const model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2));
+    assert.equal(model[0].weight, model[0].weight);
+    const frozen = new Set(model[0].parameters());
+    assert.equal([...model.parameters()].filter((p) => !frozen.has(p)).length, 2);
+    torch.scope(() => model[1].weight);
+    assert.deepEqual(model[1].weight.shape, [2, 2]);
+  });
+  test("what lists of Python's hold is Python's, and they have the functions of arrays", () => {
+    const optimizer = new torch.optim.SGD(nn.Linear(2, 2).parameters(), {
+      lr: 0.1,
+    });
+    for (const group of optimizer.param_groups) group.lr = 0.5;
+    assert.equal(optimizer.param_groups[0].lr, 0.5);
+    optimizer.param_groups.forEach((group) => (group.lr *= 2));
+    assert.deepEqual(
+      optimizer.param_groups.map((group) => group.lr),
+      [1],
+    );
+    assert.equal(nn.ModuleList([nn.ReLU(), nn.Tanh()]).length, 2);
+    assert.equal(nn.Linear(2, 2).length, undefined);
+    assert.equal(torch.utils.data.DataLoader([1, 2, 3]).length, 3);
+  });
+  test("holes and undefined are nothing, -0 as an argument is 0", async () => {
+    assert.throws(() => torch.tensor([1, , 3]), { name: "RuntimeError", message: /NoneType/ }); // prettier-ignore
+    const python = await torch.run("def f(x, k=5, *rest): return [x, k, *rest]\ndef kinds(*a): return str(a)");
+    assert.deepEqual(python.f(1, undefined), [1, 5]);
+    assert.deepEqual(python.f(1, undefined, 2), [1, null, 2]);
+    const i = 0;
+    assert.deepEqual(torch.arange(3).roll(-i).tolist(), [0, 1, 2]);
+    assert.equal(torch.arange(3).at(-i).item(), 0);
+    assert.throws(() => python.f({ "a b": 1 }), /"a b"/);
+    // the same, whether an array is long or short
+    for (const count of [2, 20]) {
+      assert.equal(python.kinds(Array(count).fill(1e20)).includes("1e+20"), true);
+      assert.equal(python.kinds(Array(count).fill(2 ** 60)).includes("e+18"), true);
+    }
+    assert.equal(torch.tensor(Array(200000).fill(NaN)).shape[0], 200000);
+    assert.equal(torch.tensor(Array(200000).fill(true)).dtype, torch.bool);
+    assert.equal(
+      torch
+        .tensor(Array(200000).fill(2n ** 60n))
+        .at(5)
+        .item(),
+      2n ** 60n,
+    );
+  });
+  test("tuples, complex numbers, Buffers and generators reach Python", async () => {
+    const f = (x, y) => x.mul(y);
+    const [x, y] = [torch.tensor([1, 2]).float(), torch.tensor([3, 4]).float()];
+    assert.deepEqual(torch.func.vmap(f, { in_dims: torch.tuple(0, null) })(x, y).shape, [2, 2]);
+    const [value, tangent] = torch.func.jvp((v) => v.pow(2), torch.tuple(x), torch.tuple(y));
+    assert.deepEqual([value.tolist(), tangent.tolist()], [[1, 4], [6, 16]]); // prettier-ignore
+    const z = torch.complex(x, y);
+    assert.ok(torch.allclose(z.mul(z.at(0).item()), z.mul(z.at(0))));
+    assert.deepEqual(torch.tensor(Buffer.from([1, 2])).tolist(), [1, 2]);
+    class Count extends torch.utils.data.IterableDataset {
+      upTo = [0, 1, 2];
+      *__iter__() {
+        yield* this.upTo.map((i) => torch.tensor(i));
+      }
+    }
+    assert.deepEqual(
+      [...torch.utils.data.DataLoader(new Count(), { batch_size: 2 })].map((b) => b.tolist()),
+      [[0, 1], [2]],
+    );
+  });
+  test("a tensor of another load is an error", async () => {
+    const other = await load({ indexURL: pathToFileURL(process.env.PYODIDE) });
+    const [mine, others] = [torch.ones(2), other.zeros(2)];
+    assert.throws(() => other.zeros(2).add(mine), /another load/);
+    assert.throws(() => mine.add(others), /another load/);
+    assert.deepEqual(others.add(1).tolist(), [1, 1]);
+  });
   test("what has no counterpart is an error", () => {
     assert.throws(() => torch.ones(2).add(Promise.resolve(1)), /await it first/);
-    assert.throws(() => torch.ones(2).add(new Date()), { name: "TypeError", message: /class Date/ });
+    assert.throws(() => torch.ones(2).add(new Date()), {
+      name: "TypeError",
+      message: /class Date/,
+    });
   });
 });
 
@@ -253,6 +335,81 @@ describe("functions and classes", () => {
     assert.equal(model.eval(), model);
     assert.deepEqual([model.told, model.training], [false, false]);
   });
+  test("super reaches the methods of every class", () => {
+    class Quiet extends nn.Linear {
+      reset_parameters() {
+        super.reset_parameters();
+        torch.no_grad(() => this.weight.mul_(0));
+      }
+    }
+    assert.equal(new Quiet(2, 2).weight.abs().sum().item(), 0);
+    class Steps extends torch.optim.SGD {
+      taken = 0;
+      step() {
+        this.taken++;
+        return super.step();
+      }
+    }
+    const weight = torch.ones(1, { requires_grad: true });
+    const optimizer = new Steps([weight], { lr: 0.5 });
+    weight.sum().backward();
+    optimizer.step();
+    assert.deepEqual([optimizer.taken, weight.item()], [1, 0.5]);
+  });
+  test("a copy has its own layers and values, and a replaced layer is gone", async () => {
+    class Net extends nn.Module {
+      fc = nn.Linear(1, 1, { bias: false });
+      counter = { of: [1] };
+      forward(x) {
+        return this.fc(x);
+      }
+    }
+    const copy = await torch.run("import copy");
+    const [model, x] = [new Net(), torch.ones(1, 1)];
+    torch.no_grad(() => model.fc.weight.fill_(1));
+    const twin = copy.copy.deepcopy(model);
+    torch.no_grad(() => model.fc.weight.fill_(9));
+    assert.deepEqual([model(x).item(), twin(x).item()], [9, 1]);
+    twin(x).backward();
+    assert.equal(model.fc.weight.grad, null);
+    twin.counter.of.push(2);
+    assert.deepEqual(model.counter.of, [1]);
+    assert.ok(twin instanceof Net);
+    model.set_submodule("fc", nn.Linear(1, 5));
+    assert.deepEqual(model(x).shape, [1, 5]);
+    delete model.fc;
+    assert.equal(model.state_dict().size, 0);
+    assert.equal(model.fc, undefined);
+  });
+  test("a name that a method has can be a value", () => {
+    class Net extends nn.Module {
+      type = "encoder";
+    }
+    assert.equal(new Net().type, "encoder");
+  });
+  test("a parametrized module stays JavaScript's", () => {
+    class Net extends nn.Module {
+      w = nn.Parameter(torch.ones(2));
+      forward(x) {
+        return x.mul(this.w);
+      }
+    }
+    class Double extends nn.Module {
+      forward(w) {
+        return w.mul(2);
+      }
+    }
+    const holder = nn.Sequential(new Net());
+    nn.utils.parametrize.register_parametrization(holder[0], "w", new Double());
+    globalThis.gc?.();
+    assert.deepEqual(holder(torch.ones(2)).tolist(), [2, 2]);
+  });
+  test("a script's names are what they are now", async () => {
+    const script = await torch.run("m = object\ndef change():\n    global m\n    m = dict");
+    assert.match(String(script.m), /object/);
+    script.change();
+    assert.match(String(script.m), /dict/);
+  });
   test("what Python awaits is a promise", async () => {
     const python = await torch.run(`import asyncio
 async def later(x):
@@ -297,7 +454,9 @@ describe("errors", () => {
     };
     assert.throws(() => torch.ones(2, 3).matmul(torch.ones(2, 3)), check);
     assert.throws(() => torch.ones(2).sum({ dim: 3 }), { name: "IndexError" });
-    assert.throws(() => torch.ones(2).add(1, { beta: 2 }), { name: "TypeError" });
+    assert.throws(() => torch.ones(2).add(1, { beta: 2 }), {
+      name: "TypeError",
+    });
   });
   test("of JavaScript go through Python as they are", () => {
     class Broken extends nn.Module {
@@ -305,13 +464,29 @@ describe("errors", () => {
         throw new RangeError("not today");
       }
     }
-    assert.throws(() => nn.Sequential(new Broken())(torch.ones(1)), { name: "RangeError", message: "not today" });
+    assert.throws(() => nn.Sequential(new Broken())(torch.ones(1)), {
+      name: "RangeError",
+      message: "not today",
+    });
   });
   test("of Python go through JavaScript as they are", async () => {
     const python = await torch.run(
       "def kind(f):\n    try:\n        f()\n    except Exception as e:\n        return type(e).__name__\n",
     );
     assert.equal(python.kind(() => torch.ones(2).view(3)), "RuntimeError"); // prettier-ignore
+    const view = (n) => torch.ones(2).view(n); // prettier-ignore
+    const first = python.kind(() => {
+      try {
+        view(77);
+      } catch (error) {
+        assert.throws(() => view(88));
+        throw error;
+      }
+    });
+    assert.equal(first, "RuntimeError");
+    for (const wrong of [() => (nn.Linear(2, 2).weight = torch.ones(1)), () => new (class extends nn.Linear {})("a")]) {
+      assert.throws(wrong, (error) => error instanceof PythonError && !error.message.includes("Traceback"));
+    }
     await assert.rejects(torch.run("x = 1\nraise KeyError('k')\n"), (error) => {
       assert.equal(error.message, "k");
       assert.match(error.traceback, /script.py", line 2/);
@@ -336,12 +511,22 @@ describe("memory", () => {
     assert.ok(torch.memory().bytes <= before.bytes + 100);
   });
   test("no_grad ends where its function throws, and holds over awaits", async () => {
-    assert.throws(() => torch.no_grad(() => torch.ones(2).view(3)), { name: "RuntimeError" });
+    assert.throws(() => torch.no_grad(() => torch.ones(2).view(3)), {
+      name: "RuntimeError",
+    });
     assert.equal(torch.is_grad_enabled(), true);
     const x = torch.ones(2, { requires_grad: true });
     const y = await torch.no_grad(async () => (await x.data(), x.mul(2)));
     assert.equal(y.requires_grad, false);
     assert.equal(torch.is_grad_enabled(), true);
+    const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    await Promise.all([torch.no_grad(() => wait(5)), torch.no_grad(() => wait(15)), torch.no_grad(() => wait(10))]);
+    assert.equal(torch.is_grad_enabled(), true);
+  });
+  test("what is kept in a Map is kept", () => {
+    const model = nn.Linear(2, 2);
+    const state = torch.scope(() => (torch.keep(model.state_dict()), torch.keep([torch.ones(2)])));
+    assert.deepEqual(state[0].tolist(), [1, 1]);
   });
   test("what JavaScript forgets is freed without a scope", async () => {
     const steps = Number(process.env.STEPS ?? 400);

@@ -29,6 +29,19 @@ const v2: Tensor = values;
 const s: Tensor = torch.no_grad(() => x.mul(2));
 const loss = nn.functional.cross_entropy(out, y, { reduction: "mean" });
 loss.backward();
+loss.backward({ retain_graph: true });
+const parameter: Tensor = nn.Parameter(x);
+for (const batch of torch.utils.data.DataLoader([x], { batch_size: 2 })) console.log(batch);
+await model.load_state_dict(new Map([["a", x]]), { strict: false });
+const norm: Tensor = x.norm(2, 1);
+nn.functional.interpolate(x, { size: [2, 2] });
+new torch.Generator().manual_seed(1);
+torch.manual_seed(1n);
+x.put([0], new Float32Array(2));
+const version: string = torch.__version__;
+torch.func.vmap(torch.add, { in_dims: torch.tuple(0, null) });
+const layers: number = nn.ModuleList([nn.ReLU()]).length;
+torch.keep(new Map([["a", x]]));
 x.at(0, torch.slice(1, 2), "...", null).put([0], 3);
 try {
   torch.cat([x, y], 0);
@@ -54,4 +67,4 @@ remote.terminate();
 await load({ device: "cuda" });
 // @ts-expect-error a size that is no number
 nn.Linear("4", 2);
-export { made, indices, v2, s, n, shape, z };
+export { parameter, norm, version, layers, made, indices, v2, s, n, shape, z };

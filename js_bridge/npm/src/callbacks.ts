@@ -1,5 +1,6 @@
 // JavaScript that Python calls: functions, and the methods of JavaScript classes that extend Python's.
 
+import { copyBody, layersOf } from "./objects.js";
 import type { Link } from "./link.js";
 import type { Host, Raw } from "./python.js";
 
@@ -29,15 +30,26 @@ export class Callbacks implements Host {
     return this.#run(() => (this.#kept.get(number) as Function)(...this.#arguments(args)));
   }
 
-  method(handle: number, type: number, body: number, name: string, args: string): Raw {
-    return this.#run(() => {
+  method(handle: number, type: number, body: number, name: string, args: string, version: number): Raw {
+    const layers = layersOf(this.#kept.get(body) as object);
+    if (layers.version !== version) layers.found.clear();
+    layers.version = version;
+    layers.running++;
+    const answer = this.#run(() => {
       const self = this.#link.objects.wrap(handle, type, body) as Record<string, Function>;
       return self[name]!(...this.#arguments(args));
     });
+    layers.running--;
+    return answer;
   }
 
   drop(number: number): void {
     this.#kept.delete(number);
+  }
+
+  /** JavaScript's part of a copy of an object. What it holds of Python's is asked of the copy. */
+  copy(number: number): number {
+    return this.keep(copyBody(this.#kept.get(number) as object));
   }
 
   #arguments(text: string): unknown[] {

@@ -17,11 +17,17 @@ export class Slice {
   ) {}
 }
 
+/** A tuple of Python's; an array is a list. */
+export class Tuple {
+  constructor(readonly items: readonly unknown[]) {}
+}
+
 export interface Encoded {
   spec: string;
   values: unknown[];
 }
 
+const LARGEST = 2 ** 53; // whole numbers below are exact
 const LONG = 16; // elements from which an array of numbers goes as JSON
 
 /** The last of the arguments gives the keyword arguments, where it is a plain object. */
@@ -38,13 +44,15 @@ export class Encoder {
     const values: unknown[] = [];
     let spec = "";
     let plain = true;
-    const last = args.length - 1;
+    let last = args.length - 1;
+    // as for functions of JavaScript: what is not given has its default
+    while (last >= 0 && args[last] === undefined) last--;
     for (let i = 0; i <= last; i++) {
       const value = args[i];
       const type = typeof value;
-      if (type === "string" || type === "boolean" || (type === "number" && !Object.is(value, -0))) {
+      if (type === "string" || type === "boolean" || (type === "number" && Math.abs(value as number) < LARGEST)) {
         spec += "v";
-        values.push(value);
+        values.push(value === 0 ? 0 : value); // -0 is a whole number, as 0 is
         continue;
       }
       plain = false;
@@ -52,6 +60,7 @@ export class Encoder {
         let names = "";
         for (const [name, item] of Object.entries(value)) {
           if (item === undefined) continue;
+          if (!name || /\s/.test(name)) throw new TypeError(`no keyword argument has the name "${name}"`);
           names += ` ${name}`;
           spec += this.#value(item, values);
         }
@@ -82,9 +91,13 @@ export class Encoder {
   #value(value: unknown, values: unknown[]): string {
     switch (typeof value) {
       case "number":
-        // Python's int has no -0
-        values.push(Object.is(value, -0) ? "-0" : value);
-        return Object.is(value, -0) ? "f" : "v";
+        if (Math.abs(value) < LARGEST) {
+          values.push(value === 0 ? 0 : value);
+          return "v";
+        }
+        // not a Python int, though whole: its last digits are not there
+        values.push(String(value));
+        return "f";
       case "string":
       case "boolean":
       case "bigint":
@@ -111,14 +124,23 @@ export class Encoder {
 
   #object(value: object, values: unknown[]): string {
     if (Array.isArray(value)) {
-      if (value.length >= LONG && isNumbers(value)) {
-        values.push(JSON.stringify(value));
-        return "j";
+      if (value.length >= LONG) {
+        const text = isNumbers(value) ? JSON.stringify(value) : jsonOf(value);
+        if (text !== undefined) {
+          values.push(text);
+          return "j";
+        }
       }
-      return `[${value.map((item) => this.#value(item, values)).join("")}]`;
+      if ("re" in value && "im" in value) {
+        values.push(value.re, value.im);
+        return "z";
+      }
+      return this.#list(value, values);
     }
     if (ArrayBuffer.isView(value)) {
-      values.push(new Uint8Array(value.buffer, value.byteOffset, value.byteLength), value.constructor.name);
+      // not its class: node's Buffer has the elements of a Uint8Array
+      const name = (value as { [Symbol.toStringTag]?: string })[Symbol.toStringTag] ?? value.constructor.name;
+      values.push(new Uint8Array(value.buffer, value.byteOffset, value.byteLength), name);
       return "a";
     }
     if (value instanceof ArrayBuffer) {
@@ -126,14 +148,33 @@ export class Encoder {
       return "a";
     }
     if (value instanceof Map) return this.#entries(value.entries(), values);
-    if (value instanceof Set) return `[${[...value].map((item) => this.#value(item, values)).join("")}]`;
-    if (value instanceof Slice) {
-      return `<${[value.start, value.stop, value.step].map((item) => this.#value(item, values)).join("")}>`;
-    }
+    if (value instanceof Set) return this.#list([...value], values);
+    if (value instanceof Tuple) return `(${this.#items(value.items, values)})`;
+    if (value instanceof Slice) return `<${this.#items([value.start, value.stop, value.step], values)}>`;
     if (isPlain(value)) return this.#entries(Object.entries(value), values);
     if (value instanceof Promise) throw new TypeError("a promise was passed to Python: await it first");
+    const { next } = value as Partial<Iterator<unknown>>;
+    if (typeof next === "function") {
+      const step = (): unknown => {
+        const { done, value: item } = next.call(value);
+        return done ? null : [item];
+      };
+      values.push(this.#callback(step));
+      return "g";
+    }
     const name = value.constructor?.name ?? "object";
     throw new TypeError(`an object of the class ${name} has no counterpart in Python`);
+  }
+
+  #list(items: readonly unknown[], values: unknown[]): string {
+    return `[${this.#items(items, values)}]`;
+  }
+
+  #items(items: readonly unknown[], values: unknown[]): string {
+    let spec = "";
+    // holes too, which map() leaves out; as an element -0 is a number, as an argument it is where to begin, or a dim
+    for (const item of items) spec += Object.is(item, -0) ? (values.push("-0"), "f") : this.#value(item, values);
+    return spec;
   }
 
   #entries(entries: Iterable<[unknown, unknown]>, values: unknown[]): string {
@@ -149,9 +190,32 @@ export function isPlain(value: unknown): value is Record<string, unknown> {
   return prototype === Object.prototype || prototype === null;
 }
 
-/** Whether JSON says all of it: finite numbers, in arrays in arrays. */
+/** Whether JSON.stringify says all of it: finite numbers, in arrays in arrays. Large ones would be ints there. */
 function isNumbers(value: readonly unknown[]): boolean {
   return value.every((item) =>
-    Array.isArray(item) ? isNumbers(item) : typeof item === "number" && Number.isFinite(item) && !Object.is(item, -0),
+    Array.isArray(item)
+      ? isNumbers(item)
+      : typeof item === "number" && Number.isFinite(item) && Math.abs(item) < LARGEST && !Object.is(item, -0),
   );
+}
+
+/** The text of arrays of numbers, strings, booleans and null that Python's json reads, which has NaN and Infinity;
+ * undefined where there is anything else. A call with a value for each would be too long. */
+function jsonOf(value: unknown): string | undefined {
+  if (Array.isArray(value)) {
+    const items: string[] = [];
+    for (const item of value) {
+      const text = jsonOf(item);
+      if (text === undefined) return undefined;
+      items.push(text);
+    }
+    return `[${items.join()}]`;
+  }
+  if (typeof value === "number") {
+    if (Object.is(value, -0)) return "-0.0";
+    return Number.isInteger(value) && !Number.isSafeInteger(value) ? value.toExponential() : String(value);
+  }
+  if (typeof value === "bigint") return String(value);
+  if (typeof value === "string" || typeof value === "boolean" || value === null) return JSON.stringify(value);
+  return value === undefined ? "null" : undefined;
 }

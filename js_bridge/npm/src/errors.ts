@@ -32,11 +32,12 @@ export class Thrown {
 
   /** What Python is told of an error: its number and text. */
   keep(error: unknown): string {
-    if (error instanceof PythonError) return `!${error.number} python`;
     const number = this.#next++;
-    this.#errors.set(number, error);
     // Python may have swallowed an old one
     this.#errors.delete(number - 100);
+    this.#errors.set(number, error);
+    // Python has its own still, unless it is an old one
+    if (error instanceof PythonError) return `!${number} python ${error.number}`;
     return `!${number} ${error instanceof Error ? `${error.name}: ${error.message}` : String(error)}`;
   }
 

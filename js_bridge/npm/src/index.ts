@@ -29,7 +29,7 @@ export async function load(options: Options = {}): Promise<unknown> {
   });
   fetched.catch(() => {}); // told below, unless Pyodide fails first
   onProgress({ stage: "pyodide", loaded: 0, total: 1 });
-  const pyodide = await startPyodide(folder);
+  const pyodide = await unlessAborted(startPyodide(folder), signal);
   if (options.stdout) pyodide.setStdout({ batched: options.stdout });
   if (options.stderr) pyodide.setStderr({ batched: options.stderr });
   signal?.throwIfAborted();
@@ -41,6 +41,21 @@ export async function load(options: Options = {}): Promise<unknown> {
   await choose(torch as Devices, device);
   onProgress({ stage: "import", loaded: 1, total: 1 });
   return torch as Torch;
+}
+
+/** The promise's value, or the signal's reason as soon as that comes: Pyodide's start itself cannot be ended. */
+async function unlessAborted<T>(work: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (!signal) return work;
+  let abort = (): void => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(signal.reason as Error);
+    signal.addEventListener("abort", abort);
+  });
+  try {
+    return await Promise.race([work, aborted]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
 }
 
 interface Devices {

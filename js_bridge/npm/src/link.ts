@@ -1,7 +1,7 @@
 // One Python with torchlite in it: calls into it, and what comes back.
 
 import { Callbacks } from "./callbacks.js";
-import { Encoder, HANDLE, handleOf } from "./convert.js";
+import { Encoder, HANDLE, handleOf, isPlain } from "./convert.js";
 import { PythonError, Thrown, type Failure } from "./errors.js";
 import { readFile } from "./files.js";
 import { Memory } from "./memory.js";
@@ -10,6 +10,7 @@ import { ownNames } from "./names.js";
 import type { Kind, Pyodide, Python, Raw } from "./python.js";
 import { addMembers, tensorClass, type TensorClass } from "./tensor.js";
 
+let loads = 0;
 const TURN = 16; // ms that calls which are awaited may keep the page's other work waiting
 
 export class Link {
@@ -34,7 +35,7 @@ export class Link {
     this.encoder = new Encoder((callback) => this.callbacks.keep(callback));
     this.objects = new Objects(this);
     this.Tensor = tensorClass(this);
-    const [torch = 0, tensor = 0, module = 0] = python.start(this.callbacks).split(" ").map(Number);
+    const [torch = 0, tensor = 0, module = 0] = python.start(this.callbacks, loads++).split(" ").map(Number);
     addMembers(this.Tensor, this, this.kind(tensor));
     this.objects.addModuleMethods(this.kind(module));
     this.torch = this.objects.namespace(torch, ownNames(this));
@@ -73,6 +74,8 @@ export class Link {
         const [handle = 0, type = 0, body = 0] = text.split(" ").map(Number);
         return this.objects.wrap(handle, type, body);
       }
+      case "p":
+        return this.parameter(Number(text));
       case "a":
         return this.python.settle(Number(text)).then((settled) => this.decode(settled));
       case "j":
@@ -86,12 +89,17 @@ export class Link {
     }
   }
 
+  parameter(handle: number): unknown {
+    return this.memory.parameter(handle, (number) => new this.Tensor(number));
+  }
+
   /** What `plain` of torchlite_js wrote. */
   plain(value: unknown): unknown {
     if (typeof value !== "object" || value === null) return value;
     if (Array.isArray(value)) return value.map((item) => this.plain(item));
-    const { t, o, i, f, m, n, b } = value as Packed;
+    const { t, p, o, i, f, m, n, b } = value as Packed;
     if (t) return new this.Tensor(t);
+    if (p) return this.parameter(p);
     if (o) return this.objects.wrap(...o);
     if (i) return BigInt(i);
     if (f) return Number(f);
@@ -133,7 +141,10 @@ export class Link {
   loadState(module: object, args: unknown[]): unknown {
     const handle = handleOf(module)!;
     const [state, ...rest] = args;
-    if (state instanceof Map || handleOf(state) !== undefined) return this.call(handle, "load_state_dict", args);
+    if (state instanceof Map || isPlain(state) || handleOf(state) !== undefined) {
+      const given = isPlain(state) ? new Map(Object.entries(state)) : state;
+      return this.call(handle, "load_state_dict", [given, ...rest]);
+    }
     const load = (bytes: Uint8Array): unknown => {
       const { spec, values } = this.encoder.arguments(rest);
       return this.decode(this.python.load_state(handle, bytes, spec, ...values));
@@ -189,6 +200,7 @@ function turn(): Promise<void> {
 
 interface Packed {
   t?: number;
+  p?: number;
   o?: [number, number, number];
   i?: string;
   f?: string;

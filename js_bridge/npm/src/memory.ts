@@ -21,12 +21,26 @@ export class Memory {
   readonly #python: Python;
   readonly #registry: FinalizationRegistry<number>;
   readonly #scopes: Held[][] = [];
+  /** Parameters: one object each, as long as something holds it. */
+  readonly #parameters = new Map<number, WeakRef<Held>>();
   #made = 0;
   #taken = 0;
 
   constructor(python: Python) {
     this.#python = python;
-    this.#registry = new FinalizationRegistry((handle) => this.#python.release(handle));
+    this.#registry = new FinalizationRegistry((handle) => {
+      if (this.parameter(handle)) return; // it has got a new wrapper meanwhile
+      this.#parameters.delete(handle);
+      this.#python.release(handle);
+    });
+  }
+
+  /** The parameter of a handle, where there is one. */
+  parameter(handle: number, make?: (handle: number) => Held): Held | undefined {
+    let found = this.#parameters.get(handle)?.deref();
+    if (!found?.handle) found = make?.(handle);
+    if (found && make) this.#parameters.set(handle, new WeakRef(found));
+    return found;
   }
 
   /** Bytes of all tensors, and how many of Python's objects JavaScript holds. */
@@ -78,11 +92,13 @@ export class Memory {
     return settled(work, close);
   }
 
-  /** A tensor that outlives the scopes it was made in. */
-  keep(tensor: Held): void {
+  /** A tensor, or all in an array, map or object, that outlives the scopes it was made in. */
+  keep(value: unknown): void {
+    const kept = new Set<unknown>();
+    gather(value, kept);
     for (const made of this.#scopes) {
-      const at = made.indexOf(tensor);
-      if (at >= 0) made.splice(at, 1);
+      const rest = made.filter((tensor) => !kept.has(tensor));
+      made.splice(0, made.length, ...rest);
     }
   }
 }

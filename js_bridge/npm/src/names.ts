@@ -1,9 +1,9 @@
 // What `torch` has in JavaScript only, or in another form than in Python.
 
-import { handleOf, Slice } from "./convert.js";
+import { handleOf, Slice, Tuple } from "./convert.js";
 import { readFile } from "./files.js";
 import type { Link } from "./link.js";
-import { settled, type Held } from "./memory.js";
+import { settled } from "./memory.js";
 
 /** Context managers that take a function in JavaScript: `torch.no_grad(() => ...)`. */
 const CONTEXTS = ["no_grad", "enable_grad", "inference_mode"];
@@ -15,11 +15,18 @@ export function ownNames(link: Link): object {
     if (!known.has(name)) known.set(name, link.decode(link.python.get(handleOf(link.torch)!, name)));
     return known.get(name);
   };
+  const open: { handle: number; done: boolean }[] = [];
   const within = (manager: unknown, work: () => unknown): unknown => {
     const handle = handleOf(manager);
     if (handle === undefined) throw new TypeError("torch.within() takes a context manager of Python's, and a function");
     link.call(handle, "__enter__", []);
-    return settled(work, () => void link.call(handle, "__exit__", [null, null, null]));
+    const entered = { handle, done: false };
+    open.push(entered);
+    return settled(work, () => {
+      entered.done = true;
+      // each puts back what it found, so one that was entered later, by another async function, is left first
+      while (open.at(-1)?.done) link.call(open.pop()!.handle, "__exit__", [null, null, null]);
+    });
   };
   const contexts = CONTEXTS.map((name) => {
     const enter = (...args: unknown[]): unknown => {
@@ -42,13 +49,17 @@ export function ownNames(link: Link): object {
       return link.decode(link.python.tensor(spec, ...values));
     },
     scope: <T>(work: () => T): T => link.memory.scope(work),
-    keep: <T extends Held>(tensor: T): T => {
-      link.memory.keep(tensor);
-      return tensor;
+    keep: <T>(value: T): T => {
+      link.memory.keep(value);
+      return value;
     },
+    tuple: (...items: unknown[]) => new Tuple(items),
     memory: () => link.memory.usage,
     slice: (start?: number | null, stop?: number | null, step?: number | null) => new Slice(start, stop, step),
-    load: async (source: unknown) => link.decode(link.python.load_file(await readFile(source))),
+    load: async (source: unknown, ...options: unknown[]) => {
+      const { spec, values } = link.encoder.arguments(options);
+      return link.decode(link.python.load_file(await readFile(source), spec, ...values));
+    },
     save: (value: unknown) => {
       const { spec, values } = link.encoder.one(value);
       return link.bytes(link.python.save_file(spec, ...values));

@@ -9,7 +9,14 @@ import type { Kind } from "./python.js";
 
 type Prototype = Record<PropertyKey, unknown>;
 
+const { isPrototypeOf } = Object.prototype;
+
+const BODY = Symbol("body");
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
+// what arrays have, for lists of Python's: functions that read
+const OF_ARRAYS = new Set(
+  "at entries every filter find findIndex flatMap forEach includes indexOf join map reduce slice some".split(" "),
+);
 // names by which JavaScript asks what something is
 const NEVER = new Set(["then", "toJSON", "$$typeof", "nodeType", "asymmetricMatch"]);
 
@@ -53,6 +60,7 @@ export class Objects {
     for (const name of methods) {
       const method = function (this: Prototype, ...args: unknown[]): unknown {
         const replaced = this[name] !== method;
+        if (name.endsWith("_submodule") || name.endsWith("_module")) layersOf(this[BODY] as object).found.clear();
         if (name === "load_state_dict" && !replaced) return link.loadState(this, args);
         return link.call(handleOf(this)!, name, args, this, replaced);
       };
@@ -79,9 +87,10 @@ export class Objects {
       case "namespace":
         return this.namespace(handle, {});
     }
-    if (body) return this.#object(handle, kind, this.#link.callbacks.get(body) as object);
-    const prototype = kind.kind === "module" ? this.#modulePrototype : this.#prototype;
-    return this.#object(handle, kind, makeBody(prototype, kind.callable));
+    if (body) return this.#object(handle, kind, this.#link.callbacks.get(body) as object, true);
+    const isModule = kind.kind === "module";
+    const prototype = isModule ? this.#modulePrototype : this.#prototype;
+    return this.#object(handle, kind, makeBody(prototype, kind.callable), isModule);
   }
 
   #function(handle: number): object {
@@ -92,29 +101,31 @@ export class Objects {
     return called;
   }
 
-  #object(handle: number, kind: Kind, body: object): object {
+  /** `holds`: the object is a module or of a JavaScript class; what is nothing to Python stays in `body`. */
+  #object(handle: number, kind: Kind, body: object, holds: boolean): object {
     const link = this.#link;
     const names = new Set(kind.methods);
     const methods = new Map<string, unknown>();
-    const isModule = kind.kind === "module";
+    const has = (name: string): boolean => link.decode(link.python.has(handle, name)) as boolean;
+    const layers = layersOf(body);
     const set = (target: object, name: string | symbol, value: unknown): boolean => {
       if (typeof name === "symbol") return Reflect.set(target, name, value);
-      const held = handleOf(value) !== undefined;
-      // what is nothing to Python stays here
-      const local = isModule && !held && value !== null && !link.python.has(handle, name);
-      if (!local) {
-        const { spec, values } = link.encoder.one(value);
-        link.decode(link.python.put(handle, name, spec, ...values));
+      const stays = holds && value !== null && handleOf(value) === undefined;
+      if (stays && (!has(name) || (names.has(name) && typeof value !== "function"))) {
+        Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
+        return true;
       }
-      // modules are found here as well, without asking Python; tensors, which to() may replace, only there
-      const here = local || (isModule && typeof value === "function");
-      if (here) Object.defineProperty(target, name, { value, writable: true, enumerable: true, configurable: true });
-      else Reflect.deleteProperty(target, name);
+      const { spec, values } = link.encoder.one(value);
+      link.decode(link.python.put(handle, name, spec, ...values));
+      layers.found.delete(name);
+      Reflect.deleteProperty(target, name);
+      names.delete(name);
       return true;
     };
     return new Proxy(body, {
-      get(target, name, receiver): unknown {
+      get: (target, name, receiver): unknown => {
         if (name === HANDLE) return handle;
+        if (name === BODY) return target;
         if (name in target) return Reflect.get(target, name, receiver);
         if (typeof name === "symbol" || NEVER.has(name)) return undefined;
         if (names.has(name)) {
@@ -125,16 +136,32 @@ export class Objects {
           }
           return method;
         }
-        if (name === "length" && kind.kind === "list") return link.call(handle, "__len__", []);
-        return link.decode(link.python.get(handle, name));
+        if (kind.kind === "list" && OF_ARRAYS.has(name)) {
+          return (...args: unknown[]): unknown => {
+            const items = [...(receiver as Iterable<unknown>)] as unknown as Record<string, typeof link.call>;
+            return (items[name] as unknown as (...args: unknown[]) => unknown)(...args);
+          };
+        }
+        const known = layers.running && layers.found.get(name);
+        if (known) return known;
+        const found = link.decode(link.python.get(handle, name));
+        if (layers.running && isPrototypeOf.call(this.#modulePrototype, found as object)) layers.found.set(name, found);
+        if (found === undefined && name === "length" && kind.sized) return link.call(handle, "__len__", []);
+        return found;
       },
       set,
+      deleteProperty(target, name): boolean {
+        layers.found.clear();
+        if (typeof name === "string" && !Object.hasOwn(target, name) && has(name)) {
+          link.call(handle, kind.kind === "dict" ? "__delitem__" : "__delattr__", [name]);
+        }
+        return Reflect.deleteProperty(target, name);
+      },
       // fields of JavaScript classes
       defineProperty(target, name, property): boolean {
         return "value" in property ? set(target, name, property.value) : Reflect.defineProperty(target, name, property);
       },
-      has: (target, name) =>
-        name === HANDLE || name in target || (typeof name === "string" && link.python.has(handle, name)),
+      has: (target, name) => name === HANDLE || name in target || (typeof name === "string" && has(name)),
       apply: (_target, _this, args: unknown[]) => link.call(handle, "", args),
     });
   }
@@ -145,15 +172,17 @@ export class Objects {
     const link = this.#link;
     const found = new Map<PropertyKey, unknown>(Object.entries(own));
     found.set(HANDLE, handle);
-    found.set(INSPECT, () => link.text(handle, true));
     found.set(Symbol.toPrimitive, () => link.text(handle));
-    return new Proxy(Object.create(null) as object, {
+    // those of a program's own change
+    const constant = String(link.decode(link.python.get(handle, "__name__"))).startsWith("torch");
+    const has = (name: string): boolean => link.decode(link.python.has(handle, name)) as boolean;
+    return new Proxy(shown(Object.create(null) as object, link, handle), {
       get(_target, name): unknown {
         const known = found.get(name);
         if (known !== undefined) return known;
         if (typeof name === "symbol" || NEVER.has(name)) return undefined;
         const value = link.decode(link.python.get(handle, name));
-        if (handleOf(value) !== undefined && !(value instanceof link.Tensor)) found.set(name, value);
+        if (constant && handleOf(value) !== undefined && !(value instanceof link.Tensor)) found.set(name, value);
         return value;
       },
       set(_target, name, value: unknown): boolean {
@@ -162,7 +191,7 @@ export class Objects {
         link.decode(link.python.put(handle, String(name), spec, ...values));
         return true;
       },
-      has: (_target, name) => found.has(name) || (typeof name === "string" && link.python.has(handle, name)),
+      has: (_target, name) => found.has(name) || (typeof name === "string" && has(name)),
       ownKeys: () => JSON.parse(link.python.names(handle)) as string[],
       getOwnPropertyDescriptor: () => ({ configurable: true, enumerable: true }),
     });
@@ -172,17 +201,26 @@ export class Objects {
   #class(handle: number): object {
     const link = this.#link;
     // a class that is extended has to be a function with a prototype
-    const target = function (): void {};
-    target.prototype = this.#modulePrototype;
+    const target = shown(function (): void {}, link, handle);
+    // `super.step()` in a JavaScript class looks here for the methods of this class; a name that is only asked for
+    // with `in` is not here, so that an object finds its own first
+    target.prototype = new Proxy(this.#modulePrototype, {
+      get(prototype, name, receiver: Prototype): unknown {
+        if (name in prototype || typeof name === "symbol" || NEVER.has(name))
+          return Reflect.get(prototype, name, receiver);
+        if (typeof link.decode(link.python.get(handle, name)) !== "function") return undefined;
+        return (...args: unknown[]): unknown => link.call(handleOf(receiver)!, name, args, receiver, true);
+      },
+    });
     const found = new Map<PropertyKey, unknown>();
     found.set(HANDLE, handle);
     found.set("prototype", target.prototype);
-    found.set(INSPECT, () => link.text(handle, true));
     found.set(Symbol.toPrimitive, () => link.text(handle));
     found.set(Symbol.hasInstance, (value: unknown) => {
       const held = handleOf(value);
-      return held !== undefined && link.python.is_instance(held, handle);
+      return held !== undefined && link.decode(link.python.is_instance(held, handle));
     });
+    const has = (name: string): boolean => link.decode(link.python.has(handle, name)) as boolean;
     const made: object = new Proxy(target, {
       apply: (_target, _this, args: unknown[]) => link.call(handle, "", args),
       construct: (_target, args: unknown[], newTarget) =>
@@ -194,7 +232,7 @@ export class Objects {
         if (typeof value === "function") found.set(name, value);
         return value;
       },
-      has: (_target, name) => found.has(name) || (typeof name === "string" && link.python.has(handle, name)),
+      has: (_target, name) => found.has(name) || (typeof name === "string" && has(name)),
     });
     return made;
   }
@@ -214,12 +252,47 @@ export class Objects {
   }
 }
 
+/** The layers of a module that a method of JavaScript's has found, while one runs. Python says with each call whether
+ * it has others since; at other times they are asked for, as anybody may have replaced them. */
+interface Layers {
+  version: number;
+  running: number;
+  readonly found: Map<string, unknown>;
+}
+
+const allLayers = new WeakMap<object, Layers>();
+
+export function layersOf(body: object): Layers {
+  let layers = allLayers.get(body);
+  if (!layers) allLayers.set(body, (layers = { version: 0, running: 0, found: new Map() }));
+  return layers;
+}
+
 /** What the proxy of an object stands before: it holds what JavaScript adds, and can be called where the object can. */
 function makeBody(prototype: object, callable: boolean): object {
   if (!callable) return Object.create(prototype) as object;
   const body = (): void => {};
   for (const name of ["name", "length"]) Reflect.deleteProperty(body, name);
   return Object.setPrototypeOf(body, prototype) as object;
+}
+
+/** The body of a copy: what JavaScript's object holds, copied where JavaScript can. */
+export function copyBody(body: object): object {
+  const made = makeBody(Object.getPrototypeOf(body) as object, true);
+  for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(body))) {
+    try {
+      property.value = structuredClone(property.value);
+    } catch {
+      // functions, and objects of classes: both have the same
+    }
+    Object.defineProperty(made, name, property);
+  }
+  return made;
+}
+
+/** console.log of node shows the target of a proxy: with the text of Python's object. */
+function shown<T extends object>(target: T, link: Link, handle: number): T {
+  return Object.defineProperty(target, INSPECT, { value: () => link.text(handle, true), configurable: true });
 }
 
 /** The methods that JavaScript's classes down to `prototype` add to Python's. */

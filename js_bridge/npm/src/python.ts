@@ -4,24 +4,24 @@
 export type Raw = number | undefined | boolean | string;
 
 export interface Python {
-  start(host: Host): string;
+  start(host: Host, load: number): string;
   describe(type: number): string;
   invoke(target: number, name: string, spec: string, ...args: unknown[]): Raw;
   invoke_base(target: number, name: string, spec: string, ...args: unknown[]): Raw;
   tensor(spec: string, ...args: unknown[]): Raw;
   get(target: number, name: string): Raw;
   put(target: number, name: string, spec: string, ...args: unknown[]): Raw;
-  has(target: number, name: string): boolean;
+  has(target: number, name: string): Raw;
   index(target: number, spec: string, ...args: unknown[]): Raw;
   iterate(target: number): Raw;
   step(iterator: number): Raw;
   settle(awaitable: number): Promise<Raw>;
   names(target: number): string;
-  is_instance(handle: number, kind: number): boolean;
+  is_instance(handle: number, kind: number): Raw;
   text(target: number, full: boolean): string;
   read(target: number, halves: boolean): string;
   fetch(target: number, halves: boolean): Promise<string>;
-  load_file(bytes: Uint8Array): Raw;
+  load_file(bytes: Uint8Array, spec: string, ...args: unknown[]): Raw;
   load_state(target: number, bytes: Uint8Array, spec: string, ...args: unknown[]): Raw;
   save_file(spec: string, ...args: unknown[]): string;
   pack(spec: string, ...args: unknown[]): number | string;
@@ -54,8 +54,9 @@ export const FUNCTIONS: (keyof Python)[] = [
 /** What Python calls. Arguments come as JSON; an answer is a handle, undefined, or a text. */
 export interface Host {
   call(callback: number, args: string): Raw;
-  method(handle: number, type: number, body: number, name: string, args: string): Raw;
+  method(handle: number, type: number, body: number, name: string, args: string, layers: number): Raw;
   drop(number: number): void;
+  copy(number: number): number;
 }
 
 /** A type of Python's, as `describe` tells. */
@@ -63,6 +64,7 @@ export interface Kind {
   name: string;
   kind: "class" | "namespace" | "function" | "module" | "list" | "dict" | "object";
   callable: boolean;
+  sized: boolean;
   methods: string[];
   properties: string[];
 }

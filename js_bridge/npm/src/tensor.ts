@@ -65,6 +65,11 @@ export function tensorClass(link: Link) {
       return link.text(this.handle);
     }
 
+    /** `using x = ...` frees it at the end of the block, where the language has that. */
+    [(Symbol as { dispose?: symbol }).dispose ?? Symbol("dispose")](): void {
+      this.free();
+    }
+
     [Symbol.for("nodejs.util.inspect.custom")](): string {
       return this.handle ? this.toString() : "Tensor (freed)";
     }

@@ -26,7 +26,7 @@ from .calls import (
 )
 from .classes import instance, subclass
 from .data import fetch, load_file, load_state, read, save_file, tensor
-from .held import describe, keep_object, memory, release, type_number
+from .held import LOADS_APART, describe, keep_object, memory, number_from, release, type_number
 
 __all__ = [
     "adopt",
@@ -59,8 +59,9 @@ __all__ = [
 ]
 
 
-def start(host):
-    """JavaScript's functions are there from now on. The handle of torch, and the numbers of the types of tensors and
-    modules."""
+def start(host, load):
+    """JavaScript's functions are there from now on; `load` counts the loads of the page before this one. The handle of
+    torch, and the numbers of the types of tensors and modules."""
     classes.connect(host)
+    number_from(load * LOADS_APART + 1)
     return f"{keep_object(torch)} {type_number(torch.Tensor)} {type_number(torch.nn.Module)}"

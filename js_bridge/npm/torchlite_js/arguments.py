@@ -2,6 +2,7 @@
 
     v  itself   h  the object of a handle   n  None   f  a float   c  a JavaScript function   e  ...
     a  a typed array: its bytes, and the name of its class   j  a nested list of numbers, as JSON
+    z  a complex number: its parts   g  what a JavaScript iterator gives
     [kinds] list   (kinds) tuple   {kinds} dict of keys and values in turn   <kinds> slice
 
 Names after a blank are those of the last arguments: "hvv dim keepdim".
@@ -38,6 +39,7 @@ _DECODERS = {
     "c": lambda number: classes.JsFunction(number),
     "e": lambda value: ...,
     "j": json.loads,
+    "g": lambda number: (item for (item,) in iter(classes.JsFunction(number), None)),
 }
 _CLOSING = {"[": "]", "(": ")", "{": "}", "<": ">"}
 
@@ -45,7 +47,7 @@ _CLOSING = {"[": "]", "(": ")", "{": "}", "<": ">"}
 def _plan(spec):
     """The function that makes (arguments, keyword arguments) of what came with such a text."""
     kinds, *names = spec.split(" ")
-    if kinds.strip("vhnfcej"):
+    if kinds.strip("vhnfcejg"):
         found = lambda args: _nested(kinds, iter(args))
     elif kinds == "h":
         found = lambda args: (object_of(args[0]),)
@@ -86,6 +88,9 @@ def _sequence(kinds, values, end):
             break
         if kind == "a":
             out.append(_from_array(next(values), next(values)))
+            continue
+        if kind == "z":
+            out.append(complex(next(values), next(values)))
             continue
         if kind not in _CLOSING:
             out.append(_DECODERS[kind](next(values)))

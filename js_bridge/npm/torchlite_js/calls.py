@@ -7,8 +7,12 @@ import types
 import torch
 
 from .arguments import decoded
-from .held import GONE, held, keep, object_of, subclasses
+from .held import gone, held, keep, object_of, parts, subclasses
 from .values import answers, failed, live, result, text_of
+
+
+_ListIterator = type(iter([]))
+_NONE = {}
 
 
 def invoke(target, name, spec, *args):
@@ -20,12 +24,14 @@ def invoke(target, name, spec, *args):
             value = call(*args, **named) if named else call(*args)
         else:
             value = call(*args)
-        if isinstance(value, torch.Tensor):
+        if type(value) is torch.Tensor:
             return 0 if value is held[target] else keep(value)
+        if isinstance(value, torch.Tensor):
+            return 0 if value is held[target] else result(value)
         return value if value is None or value is True or value is False else text_of(value)
     except BaseException as error:
         if isinstance(error, KeyError) and target not in held:
-            error = RuntimeError(GONE)
+            error = gone(target)
         return failed(error)
 
 
@@ -43,6 +49,10 @@ def invoke_base(target, name, spec, *args):
 def get(target, name):
     """An attribute; "u" where there is none. A dict's items can be reached like attributes."""
     thing = object_of(target)
+    if isinstance(thing, torch.nn.Module):
+        layer = thing.__dict__.get("_modules", _NONE).get(name)
+        if layer is not None:  # what is asked for most, and found last
+            return "o%d %d %d" % parts(layer)
     if isinstance(thing, dict) and name in thing:
         return live(thing[name])
     if isinstance(thing, list) and name.lstrip("-").isdigit():
@@ -57,6 +67,7 @@ def get(target, name):
         raise
 
 
+@answers
 def put(target, name, spec, *args):
     """Sets an attribute, or the item of a list or dict."""
     thing = object_of(target)
@@ -70,8 +81,9 @@ def put(target, name, spec, *args):
     return None
 
 
+@answers
 def has(target, name):
-    thing = held[target]
+    thing = object_of(target)
     return name in thing if isinstance(thing, dict) else hasattr(thing, name)
 
 
@@ -95,8 +107,10 @@ def iterate(target):
 
 @answers
 def step(iterator):
-    """The next one, or "u" at the end."""
-    return next((result(item) for item in held[iterator]), "u")
+    """The next one, or "u" at the end. What is in a list stays Python's, as the list does."""
+    items = held[iterator]
+    pack = live if type(items) is _ListIterator else result
+    return next((pack(item) for item in items), "u")
 
 
 async def settle(awaitable):
@@ -111,8 +125,9 @@ def names(target):
     return json.dumps([n for n in dir(held[target]) if not n.startswith("_")])
 
 
+@answers
 def is_instance(handle, kind):
-    return isinstance(held[handle], held[kind])
+    return isinstance(object_of(handle), object_of(kind))
 
 
 @answers

@@ -7,7 +7,7 @@ import torch
 
 from . import arguments
 from .held import held, keep, keep_object, parts, subclasses
-from .values import JsError, answers, last, plain, result
+from .values import JsError, answers, plain, recent, result
 
 js = types.SimpleNamespace()
 
@@ -15,7 +15,7 @@ js = types.SimpleNamespace()
 @answers
 def connect(host):
     """JavaScript's functions. They are kept, as looking a method up would make an object for it each time."""
-    js.call, js.method, js.drop = host.call, host.method, host.drop
+    js.call, js.method, js.drop, js.copy = host.call, host.method, host.drop, host.copy
 
 
 def _answer(value):
@@ -26,8 +26,8 @@ def _answer(value):
         return None
     if value[0] == "!":
         number, _, message = value[1:].partition(" ")
-        if message == "python" and last.number == int(number):
-            raise last.error
+        if message.startswith("python ") and int(message[7:]) in recent:
+            raise recent[int(message[7:])]
         raise JsError(int(number), message)
     spec, *args = json.loads(value)
     return arguments.decoded(spec, args)[0][0]
@@ -35,7 +35,7 @@ def _answer(value):
 
 def _passed(args, named):
     """Arguments for JavaScript: handles with blanks between where all are tensors, else JSON."""
-    if args and not named and all(isinstance(a, torch.Tensor) for a in args):
+    if args and not named and all(type(a) is torch.Tensor for a in args):
         return " ".join([str(keep(a)) for a in args])
     return json.dumps([[plain(a) for a in args], {k: plain(v) for k, v in named.items()}])
 
@@ -66,10 +66,16 @@ class _Body:
         js.drop(self.number)
 
     def __deepcopy__(self, memo):
-        return self
+        return _Body(js.copy(self.number))
 
     def __reduce__(self):
         raise TypeError("an object of a JavaScript class cannot be pickled: save its state_dict()")
+
+
+def _layers(thing):
+    """A number that is another one when a module has got other layers: JavaScript keeps those that it has found."""
+    modules = thing.__dict__.get("_modules")
+    return float(hash((*modules, *map(id, modules.values())))) if modules else 0.0
 
 
 def subclass(base, name, methods):
@@ -77,7 +83,7 @@ def subclass(base, name, methods):
 
     def method(called):
         def call(self, *args, **named):
-            return _answer(js.method(*parts(self), called, _passed(args, named)))
+            return _answer(js.method(*parts(self), called, _passed(args, named), _layers(self)))
 
         call.__name__ = called
         return call
@@ -89,6 +95,7 @@ def subclass(base, name, methods):
     return keep_object(made)
 
 
+@answers
 def instance(subclass, number, spec, *args):
     """An object of such a class, with JavaScript's part, which is there before its __init__ runs."""
     kind = held[subclass]

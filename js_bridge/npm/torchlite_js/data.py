@@ -43,19 +43,20 @@ def _address(tensor, halves):
 
 
 @answers
-def load_file(array):
-    """What a file holds: safetensors, or what torch.save writes."""
-    return result(_load(array))
+def load_file(array, spec, *args):
+    """What a file holds: safetensors, or what torch.save writes. Arguments: those of torch.load."""
+    rest, named = decoded(spec, args)
+    return result(_load(array, *rest, **(named or {})))
 
 
-def _load(array):
+def _load(array, map_location="cpu", **named):
     data = array.to_bytes()
     size = int.from_bytes(data[:8], "little")
     if data[8:9] == b"{" and 8 + size <= len(data):
         from torch.utils import safetensors
 
         return safetensors.load(data)
-    return torch.load(io.BytesIO(data), map_location="cpu")
+    return torch.load(io.BytesIO(data), map_location=map_location, **named)
 
 
 @answers

@@ -1,5 +1,6 @@
 """The objects that JavaScript holds, by their handles, and what their types are."""
 
+import functools
 import itertools
 import json
 import sys
@@ -7,13 +8,27 @@ import types
 
 import torch
 
+LOADS_APART = 2**40  # handles
 held = {}  # handle -> object
 subclasses = set()  # classes whose methods are JavaScript's
 _handles = {}  # id of an object that is no tensor -> its handle: the same object is the same one in JavaScript
 _types = []  # type by number
 _numbers = {}  # number by type
 _new_handle = itertools.count(1).__next__  # never used twice
+_first = 1
 GONE = "this tensor was freed when its torch.scope() ended: return it from the scope, or torch.keep() it"
+ANOTHER = "this object is of another load(): each has a Python of its own"
+
+
+def number_from(first):
+    """Handles from here on: those of two loads are different numbers."""
+    global _new_handle, _first
+    _first = first
+    _new_handle = itertools.count(first).__next__
+
+
+def gone(handle):
+    return RuntimeError(ANOTHER if handle and not _first <= handle < _first + LOADS_APART else GONE)
 
 
 def keep(thing):
@@ -33,7 +48,7 @@ def object_of(handle):
     try:
         return held[handle]
     except KeyError:
-        raise RuntimeError(GONE) from None
+        raise gone(handle) from None
 
 
 def release(*handles):
@@ -63,7 +78,13 @@ def type_number(kind):
 def parts(thing):
     """Handle, type, and the number of JavaScript's part, or 0."""
     kind = type(thing)
-    return keep_object(thing), type_number(kind), thing._js.number if kind in subclasses else 0
+    return keep_object(thing), type_number(kind), thing._js.number if _is_javascript(kind) else 0
+
+
+@functools.cache
+def _is_javascript(kind):
+    """Also of what Python derives from such a class, as parametrizations do."""
+    return not subclasses.isdisjoint(kind.__mro__)
 
 
 _FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, torch._C.Op, torch._C.Function)
@@ -89,6 +110,7 @@ def describe(number):
             "name": kind.__name__,
             "kind": what,
             "callable": _static(kind, "__call__") is not None,
+            "sized": _static(kind, "__len__") is not None,
             "methods": [] if what in ("class", "namespace") else methods,
             "properties": [n for n in dir(kind) if not n.startswith("_") and n not in methods],
         }

@@ -2,17 +2,19 @@
 the rest is a string whose first character says what follows."""
 
 import functools
+import itertools
 import json
 import os
 import traceback
-import types
 
 import torch
 
-from .held import keep, parts
+from .held import keep, keep_object, parts
 
 _HERE = os.path.dirname(__file__)
-last = types.SimpleNamespace(number=0, error=None)  # the last error that JavaScript got
+recent = {}  # the last errors that JavaScript got, by number: it may throw one of them back
+_RECENT = 50
+_next_error = itertools.count(1).__next__
 
 
 class JsError(Exception):
@@ -38,15 +40,15 @@ def answers(function):
 
 def result(value):
     if isinstance(value, torch.Tensor):
-        return keep(value)
+        return keep(value) if type(value) is not torch.nn.Parameter else f"p{keep_object(value)}"
     if value is None or value is True or value is False:
         return value
     return text_of(value)
 
 
 def text_of(value):
-    """n: a number, i: a large integer, s: text, z: a size, o: an object (parts), j: JSON (plain),
-    a: the handle of something that is awaited, by `settle`."""
+    """n: a number, i: a large integer, s: text, z: a size, o: an object (parts), j: JSON (plain), p: a parameter, which
+    is one object in JavaScript too, a: the handle of something that is awaited, by `settle`."""
     kind = type(value)
     if kind is float:
         return "n" + _number(value)
@@ -70,13 +72,14 @@ def _number(value):
 
 
 def plain(value):
-    """JSON of a value: arrays, numbers, text and null are themselves, {"t": handle} is a tensor, {"o": [handle, type]}
-    an object, {"i": digits}, {"f": text}, {"m": pairs} a dict, {"n": [names, values]} a named tuple, {"b": bytes}."""
+    """JSON of a value: arrays, numbers, text and null are themselves, {"t": handle} is a tensor, {"p": handle} a
+    parameter, {"o": [handle, type]} an object, {"i": digits}, {"f": text}, {"m": pairs} a dict, {"n": [names, values]}
+    a named tuple, {"b": bytes}."""
     kind = type(value)
     if value is None or kind is bool or kind is str:
         return value
     if isinstance(value, torch.Tensor):
-        return {"t": keep(value)}
+        return {"t": keep(value)} if kind is not torch.nn.Parameter else {"p": keep_object(value)}
     if isinstance(value, int):
         value = int(value)
         return value if -(2**53) < value < 2**53 else {"i": str(value)}
@@ -113,7 +116,9 @@ def failed(error):
         number = error.number
         error.__traceback__ = None
         return f"x{number}"
-    last.number, last.error = last.number + 1, error
+    number = _next_error()
+    recent[number] = error
+    recent.pop(number - _RECENT, None)
     frames = error.__traceback__
     while frames is not None and frames.tb_frame.f_code.co_filename.startswith(_HERE):
         frames = frames.tb_next
@@ -123,5 +128,5 @@ def failed(error):
     error.__traceback__ = None  # lets go of the tensors in its frames
     message = error.args[0] if isinstance(error, KeyError) and len(error.args) == 1 else error
     name = name.replace("torchlite.", "torch.", 1)
-    found = {"type": name, "message": str(message), "traceback": text, "number": last.number}
+    found = {"type": name, "message": str(message), "traceback": text, "number": number}
     return "e" + json.dumps(found)
