@@ -103,7 +103,14 @@ export class Link {
     if (o) return this.objects.wrap(...o);
     if (i) return BigInt(i);
     if (f) return Number(f);
-    if (m) return new Map(m.map(([key, item]) => [this.plain(key), this.plain(item)]));
+    if (m) {
+      const map = new Map(m.map(([key, item]) => [this.plain(key), this.plain(item)]));
+      // const { logits } = model(x), as of named tuples
+      for (const [key, item] of map) {
+        if (typeof key === "string" && !(key in map)) Object.defineProperty(map, key, { value: item });
+      }
+      return map;
+    }
     if (n) {
       const items = n[1].map((item) => this.plain(item));
       n[0].forEach((name, at) => Object.defineProperty(items, name, { value: items[at] }));

@@ -43,7 +43,8 @@ export function ownNames(link: Link): object {
     within,
     tensor: (...args: unknown[]) => {
       const [data] = args;
-      const isArray = ArrayBuffer.isView(data) || data instanceof ArrayBuffer;
+      const rows = Array.isArray(data) && data.length && data.every((row) => ArrayBuffer.isView(row));
+      const isArray = rows || ArrayBuffer.isView(data) || data instanceof ArrayBuffer;
       if (!isArray) return (python("tensor") as (...args: unknown[]) => unknown)(...args);
       const { spec, values } = link.encoder.arguments(args);
       return link.decode(link.python.tensor(spec, ...values));

@@ -76,7 +76,8 @@ def save_file(spec, *args):
 
 @answers
 def tensor(spec, *args):
-    """torch.tensor() of a typed array, which has a dtype."""
+    """torch.tensor() of a typed array, which has a dtype, or of rows of them."""
     (data,), named = decoded(spec, args)
+    data = torch.stack(data) if isinstance(data, list) else data
     named = {"device": torch.get_default_device(), **(named or {})}
     return keep(torch.asarray(data, **named))
