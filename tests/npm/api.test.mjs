@@ -7,15 +7,12 @@ import { pathToFileURL } from "node:url";
 import { join } from "node:path";
 import { formatWithOptions } from "node:util";
 
-const { load, PythonError } = await import(
-  pathToFileURL(join(process.env.PACKAGE, "index.js"))
-);
+const { load, PythonError } = await import(pathToFileURL(join(process.env.PACKAGE, "index.js")));
 let torch, nn;
 const stages = [];
 
 before(async () => {
-  const onProgress = ({ stage, loaded, total }) =>
-    stages.push([stage, loaded / total]);
+  const onProgress = ({ stage, loaded, total }) => stages.push([stage, loaded / total]);
   torch = await load({
     indexURL: pathToFileURL(process.env.PYODIDE),
     onProgress,
@@ -25,8 +22,7 @@ before(async () => {
 
 const close = (actual, expected, tolerance = 1e-5) => {
   assert.equal(actual.length, expected.length);
-  for (let i = 0; i < actual.length; i++)
-    assert.ok(Math.abs(actual[i] - expected[i]) <= tolerance, `${actual}`);
+  for (let i = 0; i < actual.length; i++) assert.ok(Math.abs(actual[i] - expected[i]) <= tolerance, `${actual}`);
 };
 
 /** The proposal's network. */
@@ -70,8 +66,7 @@ describe("load", () => {
     });
   });
   test("a GPU that is not there is an error that says why", async () => {
-    if (!globalThis.navigator?.gpu)
-      await assert.rejects(async () => torch.ones(2).to("webgpu"), /webgpu/);
+    if (!globalThis.navigator?.gpu) await assert.rejects(async () => torch.ones(2).to("webgpu"), /webgpu/);
   });
 });
 
@@ -83,9 +78,7 @@ describe("the proposal's program", () => {
     const z = x.add(y).mul(2).sum();
     const data = await x.data();
     assert.ok(data instanceof Float32Array);
-    assert.ok(
-      Math.abs(z.item() - 2 * data.reduce((a, b) => a + b + 1, 0)) < 1e-3,
-    );
+    assert.ok(Math.abs(z.item() - 2 * data.reduce((a, b) => a + b + 1, 0)) < 1e-3);
     close(data.slice(0, 3), [-1.1258398, -1.1523602, -0.2505786], 1e-6); // PyTorch's for this seed
     assert.deepEqual(x.shape, [128]);
     assert.equal(x.dtype, torch.float32);
@@ -102,13 +95,9 @@ describe("the proposal's program", () => {
     assert.deepEqual(out.shape, [2, 10]);
     const state = model.state_dict();
     const file = torch.save(state);
-    const safe = await torch.run(
-      "from torch.utils.safetensors import save\ndef bytes_of(d): return save(d)",
-    );
+    const safe = await torch.run("from torch.utils.safetensors import save\ndef bytes_of(d): return save(d)");
     const server = createServer((request, answer) => {
-      answer.end(
-        request.url.endsWith(".pt") ? file : Buffer.from(safe.bytes_of(state)),
-      );
+      answer.end(request.url.endsWith(".pt") ? file : Buffer.from(safe.bytes_of(state)));
     }).listen(0);
     await new Promise((resolve) => server.once("listening", resolve));
     const base = `http://localhost:${server.address().port}`;
@@ -154,31 +143,16 @@ describe("values", () => {
       assert.equal(tensor.dtype, torch[dtype]);
       assert.deepEqual(await tensor.data(), array);
     }
-    assert.deepEqual(
-      await torch.tensor([true, false]).data(),
-      new Uint8Array([1, 0]),
-    );
-    assert.deepEqual(
-      await torch.ones(2, { dtype: torch.bfloat16 }).data(),
-      new Float32Array([1, 1]),
-    );
-    assert.deepEqual(
-      await torch.tensor([1.5]).to(torch.complex64).data(),
-      new Float32Array([1.5, 0]),
-    );
-    assert.deepEqual(
-      await torch.arange(6).view(2, 3).t().data(),
-      new BigInt64Array([0n, 3n, 1n, 4n, 2n, 5n]),
-    );
+    assert.deepEqual(await torch.tensor([true, false]).data(), new Uint8Array([1, 0]));
+    assert.deepEqual(await torch.ones(2, { dtype: torch.bfloat16 }).data(), new Float32Array([1, 1]));
+    assert.deepEqual(await torch.tensor([1.5]).to(torch.complex64).data(), new Float32Array([1.5, 0]));
+    assert.deepEqual(await torch.arange(6).view(2, 3).t().data(), new BigInt64Array([0n, 3n, 1n, 4n, 2n, 5n]));
   });
   test("nested arrays, also long ones and of other than finite numbers", () => {
     assert.deepEqual(torch.tensor([[1.5, 2], [3, 4]]).tolist(), [[1.5, 2], [3, 4]]); // prettier-ignore
     const long = Array.from({ length: 50 }, (_, i) => i);
     assert.deepEqual(torch.tensor(long).tolist(), long);
-    assert.equal(
-      JSON.stringify({ x: torch.arange(4).view(2, 2) }),
-      '{"x":[[0,1],[2,3]]}',
-    );
+    assert.equal(JSON.stringify({ x: torch.arange(4).view(2, 2) }), '{"x":[[0,1],[2,3]]}');
     const odd = [NaN, Infinity, -Infinity, -0, ...long];
     assert.deepEqual(torch.tensor(odd).tolist(), odd);
     assert.equal(Object.is(torch.tensor([-0]).item(), -0), true);
@@ -196,13 +170,8 @@ describe("values", () => {
     );
   });
   test("dicts are Maps, both ways", async () => {
-    const python = await torch.run(
-      "def count(d): return {k: len(v) for k, v in d.items()}",
-    );
-    assert.deepEqual(
-      python.count(new Map([["a", [1, 2]]])),
-      new Map([["a", 2]]),
-    );
+    const python = await torch.run("def count(d): return {k: len(v) for k, v in d.items()}");
+    assert.deepEqual(python.count(new Map([["a", [1, 2]]])), new Map([["a", 2]]));
     class Net extends nn.Module {
       forward(x) {
         return { logits: x, size: 3 };
@@ -246,10 +215,7 @@ describe("values", () => {
     const model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2));
     assert.equal(model[0].weight, model[0].weight);
     const frozen = new Set(model[0].parameters());
-    assert.equal(
-      [...model.parameters()].filter((p) => !frozen.has(p)).length,
-      2,
-    );
+    assert.equal([...model.parameters()].filter((p) => !frozen.has(p)).length, 2);
     torch.scope(() => model[1].weight);
     assert.deepEqual(model[1].weight.shape, [2, 2]);
   });
@@ -270,9 +236,7 @@ describe("values", () => {
   });
   test("holes and undefined are nothing, -0 as an argument is 0", async () => {
     assert.throws(() => torch.tensor([1, , 3]), { name: "RuntimeError", message: /NoneType/ }); // prettier-ignore
-    const python = await torch.run(
-      "def f(x, k=5, *rest): return [x, k, *rest]\ndef kinds(*a): return str(a)",
-    );
+    const python = await torch.run("def f(x, k=5, *rest): return [x, k, *rest]\ndef kinds(*a): return str(a)");
     assert.deepEqual(python.f(1, undefined), [1, 5]);
     assert.deepEqual(python.f(1, undefined, 2), [1, null, 2]);
     const i = 0;
@@ -281,14 +245,8 @@ describe("values", () => {
     assert.throws(() => python.f({ "a b": 1 }), /"a b"/);
     // the same, whether an array is long or short
     for (const count of [2, 20]) {
-      assert.equal(
-        python.kinds(Array(count).fill(1e20)).includes("1e+20"),
-        true,
-      );
-      assert.equal(
-        python.kinds(Array(count).fill(2 ** 60)).includes("e+18"),
-        true,
-      );
+      assert.equal(python.kinds(Array(count).fill(1e20)).includes("1e+20"), true);
+      assert.equal(python.kinds(Array(count).fill(2 ** 60)).includes("e+18"), true);
     }
     assert.equal(torch.tensor(Array(200000).fill(NaN)).shape[0], 200000);
     assert.equal(torch.tensor(Array(200000).fill(true)).dtype, torch.bool);
@@ -303,23 +261,13 @@ describe("values", () => {
   test("tuples, complex numbers, Buffers and generators reach Python", async () => {
     const f = (x, y) => x.mul(y);
     const [x, y] = [torch.tensor([1, 2]).float(), torch.tensor([3, 4]).float()];
-    assert.deepEqual(
-      torch.func.vmap(f, { in_dims: torch.tuple(0, null) })(x, y).shape,
-      [2, 2],
-    );
-    const [value, tangent] = torch.func.jvp(
-      (v) => v.pow(2),
-      torch.tuple(x),
-      torch.tuple(y),
-    );
+    assert.deepEqual(torch.func.vmap(f, { in_dims: torch.tuple(0, null) })(x, y).shape, [2, 2]);
+    const [value, tangent] = torch.func.jvp((v) => v.pow(2), torch.tuple(x), torch.tuple(y));
     assert.deepEqual([value.tolist(), tangent.tolist()], [[1, 4], [6, 16]]); // prettier-ignore
     const z = torch.complex(x, y);
     assert.ok(torch.allclose(z.mul(z.at(0).item()), z.mul(z.at(0))));
     assert.deepEqual(torch.tensor(Buffer.from([1, 2])).tolist(), [1, 2]);
-    const rows = torch.tensor([
-      new Float32Array([1, 2]),
-      new Float32Array([3, 4]),
-    ]);
+    const rows = torch.tensor([new Float32Array([1, 2]), new Float32Array([3, 4])]);
     assert.deepEqual([rows.dtype, rows.tolist()], [torch.float32, [[1, 2], [3, 4]]]); // prettier-ignore
     class Count extends torch.utils.data.IterableDataset {
       upTo = [0, 1, 2];
@@ -328,9 +276,7 @@ describe("values", () => {
       }
     }
     assert.deepEqual(
-      [...torch.utils.data.DataLoader(new Count(), { batch_size: 2 })].map(
-        (b) => b.tolist(),
-      ),
+      [...torch.utils.data.DataLoader(new Count(), { batch_size: 2 })].map((b) => b.tolist()),
       [[0, 1], [2]],
     );
   });
@@ -342,10 +288,7 @@ describe("values", () => {
     assert.deepEqual(others.add(1).tolist(), [1, 1]);
   });
   test("what has no counterpart is an error", () => {
-    assert.throws(
-      () => torch.ones(2).add(Promise.resolve(1)),
-      /await it first/,
-    );
+    assert.throws(() => torch.ones(2).add(Promise.resolve(1)), /await it first/);
     assert.throws(() => torch.ones(2).add(new Date()), {
       name: "TypeError",
       message: /class Date/,
@@ -362,9 +305,7 @@ describe("functions and classes", () => {
     });
     layer(torch.ones(3, 2));
     assert.deepEqual(seen, [true, [3, 2], [3, 2]]);
-    const gradient = torch.func.grad((x) => x.pow(2).sum())(
-      torch.tensor([3.0, 0.5]),
-    );
+    const gradient = torch.func.grad((x) => x.pow(2).sum())(torch.tensor([3.0, 0.5]));
     assert.deepEqual(gradient.tolist(), [6, 1]);
   });
   test("fields and methods of a class, with and without a constructor", () => {
@@ -382,16 +323,9 @@ describe("functions and classes", () => {
       }
     }
     const model = nn.Sequential(new Scaled());
-    assert.deepEqual(
-      [...model.state_dict().keys()],
-      ["0.scale", "0.inner.weight", "0.inner.bias"],
-    );
+    assert.deepEqual([...model.state_dict().keys()], ["0.scale", "0.inner.weight", "0.inner.bias"]);
     const [inside] = model;
-    assert.ok(
-      inside instanceof Scaled &&
-        inside instanceof nn.Module &&
-        !(inside instanceof nn.Linear),
-    );
+    assert.ok(inside instanceof Scaled && inside instanceof nn.Module && !(inside instanceof nn.Linear));
     assert.deepEqual([inside.times, inside.doubled], [3, 6]);
     const x = torch.ones(1, 2);
     assert.ok(torch.allclose(inside(x, { twice: true }), model(x).mul(2)));
@@ -480,9 +414,7 @@ describe("functions and classes", () => {
     assert.deepEqual(holder(torch.ones(2)).tolist(), [2, 2]);
   });
   test("a script's names are what they are now", async () => {
-    const script = await torch.run(
-      "m = object\ndef change():\n    global m\n    m = dict",
-    );
+    const script = await torch.run("m = object\ndef change():\n    global m\n    m = dict");
     assert.match(String(script.m), /object/);
     script.change();
     assert.match(String(script.m), /dict/);
@@ -507,9 +439,7 @@ async def later(x):
         return torch.tensor(i * i);
       }
     }
-    const batches = [
-      ...torch.utils.data.DataLoader(new Squares(), { batch_size: 2 }),
-    ];
+    const batches = [...torch.utils.data.DataLoader(new Squares(), { batch_size: 2 })];
     assert.deepEqual(
       batches.map((batch) => batch.tolist()),
       [[0, 1], [4, 9], [16]],
@@ -527,10 +457,7 @@ describe("errors", () => {
     const check = (error) => {
       assert.ok(error instanceof PythonError && error instanceof Error);
       assert.equal(error.name, "RuntimeError");
-      assert.equal(
-        error.message,
-        "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)",
-      );
+      assert.equal(error.message, "mat1 and mat2 shapes cannot be multiplied (2x3 and 2x3)");
       assert.match(error.traceback, /^RuntimeError: mat1/m);
       return true;
     };
@@ -566,15 +493,8 @@ describe("errors", () => {
       }
     });
     assert.equal(first, "RuntimeError");
-    for (const wrong of [
-      () => (nn.Linear(2, 2).weight = torch.ones(1)),
-      () => new (class extends nn.Linear {})("a"),
-    ]) {
-      assert.throws(
-        wrong,
-        (error) =>
-          error instanceof PythonError && !error.message.includes("Traceback"),
-      );
+    for (const wrong of [() => (nn.Linear(2, 2).weight = torch.ones(1)), () => new (class extends nn.Linear {})("a")]) {
+      assert.throws(wrong, (error) => error instanceof PythonError && !error.message.includes("Traceback"));
     }
     await assert.rejects(torch.run("x = 1\nraise KeyError('k')\n"), (error) => {
       assert.equal(error.message, "k");
@@ -609,28 +529,18 @@ describe("memory", () => {
     assert.equal(y.requires_grad, false);
     assert.equal(torch.is_grad_enabled(), true);
     const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
-    await Promise.all([
-      torch.no_grad(() => wait(5)),
-      torch.no_grad(() => wait(15)),
-      torch.no_grad(() => wait(10)),
-    ]);
+    await Promise.all([torch.no_grad(() => wait(5)), torch.no_grad(() => wait(15)), torch.no_grad(() => wait(10))]);
     assert.equal(torch.is_grad_enabled(), true);
   });
   test("what is kept in a Map is kept", () => {
     const model = nn.Linear(2, 2);
-    const state = torch.scope(
-      () => (torch.keep(model.state_dict()), torch.keep([torch.ones(2)])),
-    );
+    const state = torch.scope(() => (torch.keep(model.state_dict()), torch.keep([torch.ones(2)])));
     assert.deepEqual(state[0].tolist(), [1, 1]);
   });
   test("what JavaScript forgets is freed without a scope", async () => {
     const steps = Number(process.env.STEPS ?? 400);
     const x = torch.randn(64, 256);
-    const model = nn.Sequential(
-      nn.Linear(256, 256),
-      nn.ReLU(),
-      nn.Linear(256, 1),
-    );
+    const model = nn.Sequential(nn.Linear(256, 256), nn.ReLU(), nn.Linear(256, 1));
     const optimizer = new torch.optim.SGD(model.parameters(), { lr: 1e-3 });
     let most = 0;
     for (let step = 0; step < steps; step++) {
@@ -647,22 +557,16 @@ describe("memory", () => {
 });
 
 describe("demos/docs/javascript.md", () => {
-  const page = readFileSync(
-    new URL("../../demos/docs/javascript.md", import.meta.url),
-    "utf8",
-  );
+  const page = readFileSync(new URL("../../demos/docs/javascript.md", import.meta.url), "utf8");
   const AsyncFunction = (async () => {}).constructor;
   // "js page" needs a page
   for (const [, code] of page.matchAll(/^```js\n(.*?)^```/gms)) {
     test(
       code.split("\n").find((line) => line && !line.startsWith("import")),
       async () => {
-        const said = [
-          ...code.matchAll(/^ *console\.log\(.*\); \/\/ (.*)$/gm),
-        ].map(([, text]) => text);
+        const said = [...code.matchAll(/^ *console\.log\(.*\); \/\/ (.*)$/gm)].map(([, text]) => text);
         const printed = [];
-        const log = (...values) =>
-          printed.push(formatWithOptions({ colors: false }, ...values));
+        const log = (...values) => printed.push(formatWithOptions({ colors: false }, ...values));
         await new AsyncFunction("torch", "console", code)(torch, { log });
         if (said.length) assert.deepEqual(printed.slice(-said.length), said);
       },
