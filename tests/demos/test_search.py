@@ -1,5 +1,6 @@
 """The search demo's script with the published weights of all-MiniLM-L6-v2: on torchlite and on PyTorch."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -35,7 +36,8 @@ def test_embeddings_equal_pytorchs(tmp_path):
     subprocess.run([sys.executable, "-c", theirs], cwd=tmp_path, check=True, capture_output=True)
     code = "import runpy, torch; torch.save(runpy.run_path('search.py')['vectors'], 'ours.pt')"
     alias = f"import torchlite; torchlite.install_as_torch(); {code}"
-    subprocess.run([sys.executable, "-c", alias], cwd=tmp_path, check=True, capture_output=True)
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", alias], cwd=tmp_path, env=env, check=True, capture_output=True)
     ours, theirs = torchlite.load(tmp_path / "ours.pt"), torchlite.load(tmp_path / "theirs.pt")
     assert ours.shape == (50, 384) and (ours.norm(dim=1) - 1).abs().max() < 1e-5
     assert (ours - theirs).abs().max().item() < 1e-4
