@@ -529,6 +529,9 @@ describe("memory", () => {
     assert.equal(y.requires_grad, false);
     assert.equal(torch.is_grad_enabled(), true);
     const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+    const collect = async () => (await wait(5), globalThis.gc?.(), globalThis.Bun?.gc(true), wait(5));
+    await torch.no_grad(collect);
+    assert.equal(torch.is_grad_enabled(), true);
     await Promise.all([torch.no_grad(() => wait(5)), torch.no_grad(() => wait(15)), torch.no_grad(() => wait(10))]);
     assert.equal(torch.is_grad_enabled(), true);
   });

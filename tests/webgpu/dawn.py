@@ -21,35 +21,27 @@ def modules() -> pathlib.Path:
     return runtime.npm_packages(JS)
 
 
-def deno() -> str:
-    """Deno, which has a WebGPU of its own:
-    in DENO, in the PATH or among the npm packages of js_bridge, installed where they lack it."""
-    found = os.environ.get("DENO") or shutil.which("deno")
+def program(name: str, files: str, why: str) -> str:
+    """A JavaScript runtime: the variable of its name in capitals, in the PATH, or among the npm packages of js_bridge,
+    which are installed where they are not. `why`: when these have none."""
+    found = os.environ.get(name.upper()) or shutil.which(name)
     if found:
         return found
-    program = next((p for p in sorted(modules().glob("@deno/*/deno*")) if p.name in ("deno", "deno.exe")), None)
-    if program is None:
-        raise runtime.Missing(
-            "Deno is not installed: put it in the PATH or name it in DENO; "
-            "the npm package deno has none for this platform, or the npm registry is not reachable"
-        )
-    program.chmod(0o755)
-    return str(program)
+    file = next((p for p in sorted(modules().glob(files)) if p.stem == name), None)
+    if file is None:
+        raise runtime.Missing(f"{name} is not installed: put it in the PATH or name it in {name.upper()}; {why}")
+    file.chmod(0o755)
+    return str(file)
+
+
+def deno() -> str:
+    """Deno, which has a WebGPU of its own."""
+    return program("deno", "@deno/*/deno*", "the npm package deno has none for this platform")
 
 
 def bun() -> str:
-    """Bun: in BUN, in the PATH or among the npm packages of js_bridge."""
-    found = os.environ.get("BUN") or shutil.which("bun")
-    if found:
-        return found
-    program = next(iter(sorted(modules().glob("@oven/bun-*/bin/bun"))), None)
-    if program is None:
-        raise runtime.Missing(
-            "Bun is not installed: put it in the PATH or name it in BUN; among the npm packages it is for Linux and "
-            "macOS on ARM only"
-        )
-    program.chmod(0o755)
-    return str(program)
+    """Bun."""
+    return program("bun", "@oven/bun-*/bin/bun", "its npm packages here are those for Linux and macOS on ARM")
 
 
 def lavapipe() -> str:

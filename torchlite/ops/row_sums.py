@@ -36,16 +36,16 @@ def _sum_rows(table, columns, rows, values, n):
     return x.new_zeros((n, table.shape[1])).index_add(0, rows, x)
 
 
-def _grids(sizes):
+def _grids(sizes, width):
     """(bags, (bags, longest) positions of their rows), for bags of about one length at a time that are not empty. Where
     a bag has fewer rows, the first one stands again: it changes no maximum. So all bags take a few calls, not one
-    each."""
+    each; a call takes rows of `width` numbers, a million of these in all, or one bag."""
     starts, longest = sizes.cumsum(0) - sizes, sizes.amax().item() if sizes.numel() else 0
     while longest:
         shortest = longest // 2
         bags = ((sizes > shortest) & (sizes <= longest)).nonzero().flatten()
         steps = torch.arange(longest, device=sizes.device)
-        for some in bags.split(max(1, (1 << 16) // longest)):
+        for some in bags.split(max(1, (1 << 20) // (longest * max(1, width)))):
             inside = steps < sizes[some].unsqueeze(1)
             yield some, starts[some].unsqueeze(1) + steps * inside
         longest = shortest
@@ -121,9 +121,9 @@ def embedding_bag(
         if keep is not None:
             flat, rows = flat[keep], rows[keep]
         with torch.no_grad():
-            for bag, grid in _grids(size):
+            for some, grid in _grids(size, weight.shape[1]):
                 at = rows.detach()[grid].max(1)[1]
-                chosen[bag] = flat[grid.gather(1, at)]
+                chosen[some] = flat[grid.gather(1, at)]
         empty = chosen < 0
         out = (
             weight.gather(0, chosen.clamp(min=0)).masked_fill(empty, 0)

@@ -172,7 +172,8 @@ export class Encoder {
 
   #items(items: readonly unknown[], values: unknown[]): string {
     let spec = "";
-    // holes too, which map() leaves out; as an element -0 is a number, as an argument it is where to begin, or a dim
+    // not map(), which leaves holes out. An element of an array may be the float -0; an argument by itself is 0, since
+    // -0 comes from an index or a dim that was negated
     for (const item of items) spec += Object.is(item, -0) ? (values.push("-0"), "f") : this.#value(item, values);
     return spec;
   }

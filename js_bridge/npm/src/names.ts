@@ -15,17 +15,19 @@ export function ownNames(link: Link): object {
     if (!known.has(name)) known.set(name, link.decode(link.python.get(handleOf(link.torch)!, name)));
     return known.get(name);
   };
-  const open: { handle: number; done: boolean }[] = [];
+  // the managers themselves: of one that only its handle is kept of, the collector would let Python's go
+  const open: { manager: unknown; done: boolean }[] = [];
+  const leave = (manager: unknown): void => void link.call(handleOf(manager)!, "__exit__", [null, null, null]);
   const within = (manager: unknown, work: () => unknown): unknown => {
     const handle = handleOf(manager);
     if (handle === undefined) throw new TypeError("torch.within() takes a context manager of Python's, and a function");
     link.call(handle, "__enter__", []);
-    const entered = { handle, done: false };
+    const entered = { manager, done: false };
     open.push(entered);
     return settled(work, () => {
       entered.done = true;
       // each puts back what it found, so one that was entered later, by another async function, is left first
-      while (open.at(-1)?.done) link.call(open.pop()!.handle, "__exit__", [null, null, null]);
+      while (open.at(-1)?.done) leave(open.pop()!.manager);
     });
   };
   const contexts = CONTEXTS.map((name) => {

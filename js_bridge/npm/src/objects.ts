@@ -281,9 +281,9 @@ export function copyBody(body: object): object {
   const made = makeBody(Object.getPrototypeOf(body) as object, true);
   for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(body))) {
     try {
-      property.value = structuredClone(property.value);
+      if ("value" in property) property.value = structuredClone(property.value);
     } catch {
-      // functions, and objects of classes: both have the same
+      // functions cannot be cloned: both objects have the same one
     }
     Object.defineProperty(made, name, property);
   }

@@ -55,7 +55,8 @@ def _load(array, map_location="cpu", **named):
     if data[8:9] == b"{" and 8 + size <= len(data):
         from torch.utils import safetensors
 
-        return safetensors.load(data)
+        found = safetensors.load(data)
+        return found if map_location == "cpu" else {name: t.to(map_location) for name, t in found.items()}
     return torch.load(io.BytesIO(data), map_location=map_location, **named)
 
 
