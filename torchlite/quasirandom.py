@@ -15,19 +15,17 @@ __all__ = ["SobolEngine"]
 class SobolEngine:
     """Points of a scrambled or plain Sobol sequence in [0, 1) ** dimension, the numbers of PyTorch's engine.
 
-    dimension: 1 to MAXDIM; ValueError for others. scramble: points are shifted and mixed at random, by `seed` or, where
+    dimension: 1 to MAXDIM; ValueError for others. Above 337 the direction numbers are SciPy's, and without SciPy
+    NotImplementedError is raised. scramble: points are shifted and mixed at random, by `seed` or, where
     that is None, by the generator of the process. At most 2 ** MAXBIT points.
     """
 
     MAXBIT = _sobol.BITS
-    MAXDIM = _sobol.DIMENSIONS  # PyTorch has 21201: here are the numbers of the first ones
+    MAXDIM = _sobol.ALL_DIMENSIONS
 
     def __init__(self, dimension: int, scramble: bool = False, seed: int | None = None) -> None:
         if dimension > self.MAXDIM or dimension < 1:
-            raise ValueError(
-                f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]"
-                + (" in torchlite, which has fewer dimensions than PyTorch" if dimension > self.MAXDIM else "")
-            )
+            raise ValueError(f"Supported range of dimensionality for SobolEngine is [1, {self.MAXDIM}]")
         if not hasattr(dimension, "__index__"):
             raise TypeError("SobolEngine: dimension must be an integer, not %s" % type(dimension).__name__)
         self.seed = seed

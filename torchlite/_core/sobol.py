@@ -1,5 +1,7 @@
 """Direction numbers of Sobol sequences, by S. Joe and F. Y. Kuo (new-joe-kuo-6): the first 337 of 21201 dimensions.
 
+All of them would be a third of the wheel; SciPy comes with the same table, which is read where it is there.
+
 Dimension 0 is the van der Corput sequence. Each other one has a primitive polynomial over GF(2) of degree s and s
 numbers m[1] to m[s], m[i] odd and below 2**i. _PACKED has, as one string of bits in base 85, dimension by dimension in
 the order of the degrees: the s - 1 inner coefficients, the highest first, then (m[i] - 1) / 2 in i - 1 bits.
@@ -10,6 +12,7 @@ from __future__ import annotations
 BITS = 30
 COUNTS = (1, 1, 2, 2, 6, 6, 18, 16, 48, 60, 176)  # polynomials of degree 1, 2, ...
 DIMENSIONS = 1 + sum(COUNTS)
+ALL_DIMENSIONS = 21201
 
 
 def _read(dimension: int) -> list[tuple[int, int, list[int]]]:
@@ -31,10 +34,30 @@ def _read(dimension: int) -> list[tuple[int, int, list[int]]]:
     return found
 
 
+def _read_scipy(dimension: int) -> list[tuple[int, int, list[int]]]:
+    """The same from SciPy's file, without importing SciPy."""
+    import importlib.util
+    import pathlib
+
+    spec = importlib.util.find_spec("scipy")
+    path = pathlib.Path(spec.origin if spec and spec.origin else "").parent / "stats" / "_sobol_direction_numbers.npz"
+    if not path.is_file():
+        raise NotImplementedError(
+            f"SobolEngine: the direction numbers of more than {DIMENSIONS} dimensions come from SciPy, which is not "
+            f"installed; install scipy (in Pyodide: await pyodide.loadPackage('scipy')). Got dimension={dimension}"
+        )
+    import numpy
+
+    with numpy.load(path) as table:
+        polynomials, numbers = table["poly"][1:dimension].tolist(), table["vinit"][1:dimension].tolist()
+    degrees = [polynomial.bit_length() - 1 for polynomial in polynomials]
+    return [(s, p >> 1 & (1 << s - 1) - 1, m[:s]) for s, p, m in zip(degrees, polynomials, numbers, strict=True)]
+
+
 def directions(dimension: int) -> list[list[int]]:
     """The direction numbers of each dimension: BITS integers, the first with its highest bit at place BITS - 1."""
     rows = [[1 << (BITS - 1 - i) for i in range(BITS)]]
-    for degree, inner, m in _read(dimension):
+    for degree, inner, m in _read(dimension) if dimension <= DIMENSIONS else _read_scipy(dimension):
         for i in range(degree, BITS):
             value = m[i - degree] ^ m[i - degree] << degree
             for k in range(1, degree):
