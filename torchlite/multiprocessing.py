@@ -101,10 +101,30 @@ class Process:
         if self._target:
             self._target(*self._args, **self._kwargs)
 
+    def _fresh_ends(self):
+        """The ends of pipes among the arguments are the process's own: it may close them."""
+        import sys
+
+        pipes = sys.modules.get("torchlite._core.inline_pipe")
+        if not pipes:
+            return []
+        ends = []
+
+        def fresh(value):
+            if isinstance(value, pipes.Connection) and not value.closed:
+                ends.append(value.__copy__())
+                return ends[-1]
+            return value
+
+        self._args = tuple(map(fresh, self._args))
+        self._kwargs = {name: fresh(value) for name, value in self._kwargs.items()}
+        return ends
+
     def start(self):
         if self.exitcode is not None:
             raise AssertionError("cannot start a process twice")
         _note("Process")
+        ends = self._fresh_ends()
         try:
             with _own_group():
                 self.run()
@@ -114,6 +134,8 @@ class Process:
                 self.exitcode = 0
             else:
                 self.exitcode = e.code if isinstance(e.code, int) else 1
+        except NoOtherProcess:
+            raise  # the program cannot go on
         except Exception:
             import sys
             import traceback
@@ -121,6 +143,9 @@ class Process:
             self.exitcode = 1
             print("Process %s:" % self.name, file=sys.stderr)
             traceback.print_exc()
+        finally:
+            for end in ends:
+                end.close()
 
     def join(self, timeout=None):
         if self.exitcode is None:
@@ -184,6 +209,10 @@ def spawn(fn, args=(), nprocs=1, join=True, daemon=False, start_method="spawn"):
     return start_processes(fn, args, nprocs, join, daemon, start_method="spawn")
 
 
+class NoOtherProcess(RuntimeError):
+    """A function waits for what only another process could do."""
+
+
 class _Queue(_queue.Queue):
     """A queue of one process. To wait for what no other can put is an error."""
 
@@ -192,17 +221,19 @@ class _Queue(_queue.Queue):
             return super().get(block=False)
         except _queue.Empty:
             if block and timeout is None:
-                raise RuntimeError(
+                raise NoOtherProcess(
                     "Queue.get(): the queue is empty, and torchlite has no other process that could put something"
                 ) from None
             raise
 
     def put(self, obj, block=True, timeout=None):
+        from ._core.inline_pipe import passed
+
         try:
-            super().put(obj, block=False)
+            super().put(passed(obj), block=False)
         except _queue.Full:
             if block and timeout is None:
-                raise RuntimeError(
+                raise NoOtherProcess(
                     "Queue.put(): the queue is full, and torchlite has no other process that could take something"
                 ) from None
             raise
@@ -230,6 +261,13 @@ JoinableQueue = Queue
 def SimpleQueue():
     """A queue without an end."""
     return Queue()
+
+
+def Pipe(duplex=True):
+    """Two ends of a pipe within this process. To wait for what nobody could send is an error."""
+    from ._core import inline_pipe
+
+    return inline_pipe.pipe(duplex)
 
 
 def _primitive(name):

@@ -8,6 +8,8 @@ import multiprocessing.queues
 import queue
 import threading
 
+from ..multiprocessing import NoOtherProcess
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -46,7 +48,7 @@ class Queue(multiprocessing.queues.JoinableQueue):
                 return super().get(True, PATIENCE)
             except queue.Empty:
                 if self.empty() and _alone():
-                    raise RuntimeError(
+                    raise NoOtherProcess(
                         "Queue.get(): the queue is empty, and torchlite has no other process that could put something"
                     ) from None
         return super().get(block, timeout)
@@ -57,7 +59,7 @@ class Queue(multiprocessing.queues.JoinableQueue):
                 return super().put(obj, True, PATIENCE)
             except queue.Full:
                 if _alone():
-                    raise RuntimeError(
+                    raise NoOtherProcess(
                         "Queue.put(): the queue is full, and torchlite has no other process that could take something"
                     ) from None
         return super().put(obj, block, timeout)

@@ -1,7 +1,7 @@
 """torch.quasirandom line by line beside PyTorch: the same numbers, also scrambled."""
 
 import pytest
-from alike import alike, cases, torch
+from alike import alike, cases
 
 import torchlite
 

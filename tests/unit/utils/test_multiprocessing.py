@@ -153,3 +153,60 @@ def test_start_methods(monkeypatch):
     assert mp.get_start_method() == "fork"
     with pytest.raises(ValueError, match="cannot find context for 'x'"):
         mp.set_start_method("x", force=True)
+
+
+def test_a_pipe_carries_copies_and_shares_tensors():
+    ours, theirs = mp.Pipe()
+    shared, listed = torch.zeros(2), [1, 2]
+
+    def worker(end, others):
+        others.close()  # its own copy
+        item, tensor = end.recv()
+        tensor += 1
+        end.send({"big": b"x" * 1_000_000, "item": item})
+        end.close()
+
+    ours.send((listed, shared))
+    listed.append(3)
+    process = mp.Process(target=worker, args=(theirs, ours))
+    process.start()
+    process.join()
+    theirs.close()
+    assert ours.poll() and ours.recv()["item"] == [1, 2] and shared.tolist() == [1.0, 1.0]
+    with pytest.raises(EOFError):
+        ours.recv()
+    with pytest.raises(BrokenPipeError):
+        ours.send(1)
+    ours.close()
+    with pytest.raises(OSError, match="handle is closed"):
+        ours.recv()
+    reader, writer = mp.get_context("spawn").Pipe(duplex=False)
+    with pytest.raises(OSError, match="connection is read-only"):
+        reader.send(1)
+    with pytest.raises(OSError, match="connection is write-only"):
+        writer.recv()
+    writer.send_bytes(b"abcd", 1, 2)
+    assert reader.recv_bytes() == b"bc" and not reader.poll()
+
+
+def test_a_worker_that_waits_for_its_parent_is_an_error():
+    """As the parent goes on only when the worker has ended: it would wait for ever."""
+    ours, theirs = mp.Pipe()
+    queue = mp.Queue()
+    with pytest.raises(RuntimeError, match="the pipe is empty, and torchlite has no other process that could send"):
+        mp.Process(target=lambda end: end.recv(), args=(theirs,)).start()
+    with pytest.raises(RuntimeError, match=r"poll\(\): the pipe is empty, and torchlite has no other process"):
+        mp.Process(target=lambda end: end.poll(10), args=(theirs,)).start()
+    assert not theirs.poll(0.5)
+    with pytest.raises(RuntimeError, match="the queue is empty, and torchlite has no other process"):
+        mp.Process(target=queue.get).start()
+
+
+def test_a_pipe_between_threads():
+    import threading
+
+    ours, theirs = mp.Pipe()
+    thread = threading.Timer(0.3, ours.send, ("late",))
+    thread.start()
+    assert not theirs.poll(0.05) and theirs.poll(10) and theirs.recv() == "late"
+    thread.join()
