@@ -4,6 +4,7 @@
 #include "core/errors.h"
 #include "core/geometry.h"
 #include "conv/pool.h"
+#include "math/simd.h"
 #include "nn/image.h"
 #include <math.h>
 
@@ -17,7 +18,9 @@
 #define DIVIDE(a, b) ((a) / (b))
 #define PLUS(a, b) ((a) + (b))
 #define F(name) name##_f32
+#define FOUR_MAXIMA
 #include "conv/pool_impl.h"
+#undef FOUR_MAXIMA
 #include "conv/pool_last_impl.h"
 #undef T
 #undef ACC

@@ -25,9 +25,76 @@ static inline int64_t F(taps)(const TlPool *c, int64_t *t0) {
   return after < c->k[2] ? after : c->k[2];
 }
 
+#ifdef FOUR_MAXIMA
+/* The maxima of outputs i to end - 1 >= i + 3 of a row, four at a time, for windows that lie inside the row. z, r: the
+ * first and last rows of the windows. The last four may overlap those before. */
+static void F(four_maxima)(const TlPool *c, const T *x, T *y, int32_t *at, const int64_t *z, const int64_t *r,
+                           int64_t i, int64_t end) {
+  const intptr_t s = (intptr_t)c->s[2], d = (intptr_t)c->d[2], taps = (intptr_t)c->k[2], line = (intptr_t)c->in[2];
+  const v4i four = {0, (int32_t)s, 2 * (int32_t)s, 3 * (int32_t)s};
+  for (;; i = i + 8 <= end ? i + 4 : end - 4) {
+    const intptr_t start = (intptr_t)(z[0] * c->in[1] + r[0]) * line + (intptr_t)i * s - (intptr_t)c->p[2];
+    v4f best = v4_set1(LOWEST);
+    v4i where = v4i_set1((int32_t)start) + four;
+    for (int64_t a = z[0]; a < z[1]; a += c->d[0])
+      for (int64_t b = r[0]; b < r[1]; b += c->d[1]) {
+        const intptr_t first = (intptr_t)(a * c->in[1] + b) * line + (intptr_t)i * s - (intptr_t)c->p[2];
+        const T *p = x + first;
+        v4i here = v4i_set1((int32_t)first) + four;
+        for (intptr_t t = 0; t < taps; t++, p += d, here += v4i_set1((int32_t)d)) {
+          v4f v;
+          if (s == 2) v = __builtin_shufflevector(v4_load(p), v4_load(p + 3), 0, 2, 5, 7);
+          else if (s == 1) v = v4_load(p);
+          else v = (v4f){p[0], p[s], p[2 * s], p[3 * s]};
+          const v4i more = (v4i)(v > best) | (v4i)(v != v);
+          best = v4_select(more, v, best);
+          where = (v4i)v4_select(more, (v4f)here, (v4f)where);
+        }
+      }
+    v4_store(y + i, best);
+    memcpy(at + i, &where, sizeof where);
+    if (i + 4 == end) return;
+  }
+}
+#endif
+
+/* outputs o0 to o1 - 1 of a row, which may reach beyond it; t0, t1 as taps gives them */
+static void F(maxima)(const TlPool *c, const T *x, T *y, int32_t *at, const int64_t *z, const int64_t *r, int64_t o0,
+                      int64_t o1, int64_t t0, int64_t t1) {
+  const int64_t s = c->s[2];
+  for (int64_t i = o0; i < o1; i++) {
+    int64_t end;
+    y[i] = LOWEST;
+    at[i] = (int32_t)((z[0] * c->in[1] + r[0]) * c->in[2] + F(first)(c, 2, i, &end));
+  }
+  for (int64_t l = z[0]; l < z[1]; l += c->d[0])
+    for (int64_t m = r[0]; m < r[1]; m += c->d[1])
+      for (int64_t t = t0; t < t1; t++) {
+        int64_t a, b, base = (l * c->in[1] + m) * c->in[2] + t * c->d[2] - c->p[2];
+        F(range)(c, t, &a, &b);
+        if (a < o0) a = o0;
+        if (b > o1) b = o1;
+        const T *src = x + base;
+        for (int64_t i = a; i < b; i++) {
+          T v = src[i * s];
+          bool more = v > y[i] || v != v;
+          y[i] = more ? v : y[i];
+          at[i] = more ? (int32_t)(base + i * s) : at[i];
+        }
+      }
+}
+
 static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
-  const int64_t w = c->out[2], in = c->in[0] * c->in[1] * c->in[2], s = c->s[2];
-  int64_t t0, t1 = F(taps)(c, &t0);
+  const int64_t w = c->out[2], in = c->in[0] * c->in[1] * c->in[2];
+  int64_t t0, t1 = F(taps)(c, &t0), in0 = 0, in1 = 0; /* outputs that are made by four: their windows lie inside */
+#ifdef FOUR_MAXIMA
+  for (int64_t t = 0, a, b; t < c->k[2]; t++) {
+    F(range)(c, t, &a, &b);
+    in0 = a > in0 ? a : in0;
+    in1 = !t || b < in1 ? b : in1;
+  }
+  if (in1 < in0 + 4) in0 = in1 = 0;
+#endif
   int32_t *at = tl_malloc((uint64_t)(w ? w : 1) * sizeof(int32_t));
   if (!at) return -1;
   for (int64_t p = 0; p < c->planes; p++, x += in) {
@@ -37,36 +104,14 @@ static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
     }
     for (int64_t oz = 0; oz < c->out[0]; oz++)
       for (int64_t oy = 0; oy < c->out[1]; oy++, y += w) {
-        int64_t ze, ye, xe, z0 = F(first)(c, 0, oz, &ze), y0 = F(first)(c, 1, oy, &ye);
-        for (int64_t i = 0; i < w; i++) {
-          y[i] = LOWEST;
-          at[i] = (int32_t)((z0 * c->in[1] + y0) * c->in[2] + F(first)(c, 2, i, &xe));
-        }
-        for (int64_t z = z0; z < ze; z += c->d[0])
-          for (int64_t r = y0; r < ye; r += c->d[1])
-            for (int64_t t = t0; t < t1; t++) {
-              int64_t a, b, base = (z * c->in[1] + r) * c->in[2] + t * c->d[2] - c->p[2];
-              F(range)(c, t, &a, &b);
-              const T *src = x + base;
-              if (!idx) {
-                if (s == 1)
-                  for (int64_t i = a; i < b; i++) {
-                    T v = src[i];
-                    y[i] = v > y[i] || v != v ? v : y[i];
-                  }
-                else
-                  for (int64_t i = a; i < b; i++) {
-                    T v = src[i * s];
-                    y[i] = v > y[i] || v != v ? v : y[i];
-                  }
-              } else
-                for (int64_t i = a; i < b; i++) {
-                  T v = src[i * s];
-                  bool m = v > y[i] || v != v;
-                  y[i] = m ? v : y[i];
-                  at[i] = m ? (int32_t)(base + i * s) : at[i];
-                }
-            }
+        int64_t z[2], r[2];
+        z[0] = F(first)(c, 0, oz, &z[1]);
+        r[0] = F(first)(c, 1, oy, &r[1]);
+#ifdef FOUR_MAXIMA
+        if (in0 < in1) F(four_maxima)(c, x, y, at, z, r, in0, in1);
+#endif
+        if (in0) F(maxima)(c, x, y, at, z, r, 0, in0, t0, t1);
+        if (in1 < w) F(maxima)(c, x, y, at, z, r, in1, w, t0, t1);
         if (idx)
           for (int64_t i = 0; i < w; i++) *idx++ = at[i];
       }
