@@ -377,11 +377,11 @@ def bridge_script() -> bytes:
 
 
 def elsewhere(name: str) -> bool:
-    """Whether a file is not for pages: what type checkers read, what makes lock files, workers that are processes, and
-    operators of packages, which the packages' own wheels bring."""
+    """Whether a file is not for pages: what type checkers read, what makes lock files, workers that are processes, what
+    only tests call, and operators of packages, which the packages' own wheels bring."""
     stand_in = name.startswith("torchlite/_libraries/") and not name.endswith("__init__.py")
     of_processes = ("/processes.py", "/messages.py", "/process_queues.py")
-    return stand_in or name.endswith((".pyi", ".typed", "/lock.py", *of_processes))
+    return stand_in or name.endswith((".pyi", ".typed", "/lock.py", "/ops/_reference.py", *of_processes))
 
 
 def make(

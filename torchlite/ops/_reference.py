@@ -1,4 +1,5 @@
-"""What kernels compute, step by step: definitions of "reference" ops, for tests and readers. No call runs them."""
+"""What kernels compute, step by step: definitions of "reference" ops, for tests and readers. No call runs them, and
+wheels for pages leave this file out."""
 
 import builtins
 import math
