@@ -322,7 +322,28 @@ static int plane_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   return 0;
 }
 
-/* Where src lies side by side along another dim than dst does: takes these dims out of `it`, or returns false. */
+/* Short rows that lie side by side in both: a call for each would cost more than its copy. */
+static bool rows_of(const TlIter *it, const CopyCtx *dtypes) {
+  const intptr_t size = tl_itemsize[dtypes->to];
+  return dtypes->to == dtypes->from && it->ndim > 1 && it->strides[0][0] == size && it->strides[1][0] == size &&
+         it->shape[0] * size <= 512;
+}
+static int rows_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
+  const Plane *q = ctx;
+  const size_t bytes = (size_t)(q->n[0] * q->size);
+  for (int64_t k = 0; k < n; k++) {
+    char *d = ptrs[0] + k * st[0];
+    const char *p = ptrs[1] + k * st[1];
+    for (int64_t j = 0; j < q->n[1]; j++, d += q->d[1], p += q->s[1]) {
+      if ((j & 0xffff) == 0xffff && tl_check_interrupt()) return -1;
+      tl_copy_row(d, p, bytes);
+    }
+  }
+  return 0;
+}
+
+/* Where src lies side by side along another dim than dst does, and for rows_of: takes these dims out of `it`, or
+ * returns false. */
 static bool take_plane(TlIter *it, const CopyCtx *dtypes, Plane *q) {
   intptr_t first = it->strides[1][0], least = first < 0 ? -first : first;
   int dim = 0;
@@ -332,8 +353,9 @@ static bool take_plane(TlIter *it, const CopyCtx *dtypes, Plane *q) {
     least = s;
     dim = d;
   }
+  if (!dim && rows_of(it, dtypes)) dim = 1;
   /* a row of dst that is long, of elements that are near to each other, is read well as it is */
-  if (!dim || it->shape[dim] < 4 || (it->shape[0] >= 16 && (first < 0 ? -first : first) <= 128)) return false;
+  else if (!dim || it->shape[dim] < 4 || (it->shape[0] >= 16 && (first < 0 ? -first : first) <= 128)) return false;
   if (dtypes->to != dtypes->from && it->strides[1][dim] != tl_itemsize[dtypes->from]) return false;
   q->dtypes = *dtypes;
   q->size = tl_itemsize[dtypes->to];
@@ -510,7 +532,8 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   TlTensor *ops[2] = {dst, src};
   tl_iter_init(&it, 2, ops, dst->ndim, dst->shape);
   Plane plane;
-  if (take_plane(&it, &ctx, &plane)) rc = tl_iter_run(&it, plane_loop, &plane);
+  const bool rows = rows_of(&it, &ctx);
+  if (take_plane(&it, &ctx, &plane)) rc = tl_iter_run(&it, rows ? rows_loop : plane_loop, &plane);
   else rc = tl_iter_run(&it, copy_loop, &ctx);
 done:
   Py_XDECREF((PyObject *)tmp);
