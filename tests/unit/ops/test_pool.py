@@ -1,6 +1,7 @@
 """Pooling, interpolation, unfolding and grids against PyTorch."""
 
 import math
+import random
 
 import pytest
 import torchlite as tl
@@ -46,6 +47,36 @@ def test_nan_and_infinities():
     x = image(2)
     x[0, 0, 0, 1], x[0, 1, 3, 3], x[1, 0] = math.nan, math.inf, -math.inf
     check(lambda t, x: t.nn.functional.max_pool2d(x, 2, return_indices=True), x, grad=False)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_window_of_floats(seed):
+    """Four maxima are made at a time, and the others one by one: ties, NaN and infinities give the same indices."""
+    pick = random.Random(seed)
+    for _ in range(40):
+        n = pick.choice((1, 2, 2, 3))
+        kernel, stride, dilation = ([pick.randint(1, most) for _ in range(n)] for most in (5, 4, 3))
+        window = {"stride": stride, "dilation": dilation, "padding": [pick.randint(0, k // 2) for k in kernel]}
+        size = [d * (k - 1) + pick.randint(1, 16) for d, k in zip(dilation, kernel)]
+        x = torch.randn(1, 2, *size).round(decimals=pick.choice((0, 5)))
+        x[torch.rand_like(x) < 0.1] = pick.choice((math.nan, -math.inf, 0.0))
+        ceil = pick.random() < 0.3
+        y, i = (
+            [v.tolist() for v in f(t.tensor(x.tolist()), kernel, ceil_mode=ceil, return_indices=True, **window)]
+            for t in (tl, torch)
+            for f in (getattr(t.nn.functional, f"max_pool{n}d"),)
+        )
+        assert repr(y) == repr(i), (x.shape, kernel, ceil, window)
+
+
+def test_short_rows():
+    """Rows of 1 to 600 bytes that lie side by side in both tensors are copied in one loop."""
+    for dtype in (torch.uint8, torch.float32, torch.float64):
+        for width in (1, 2, 3, 4, 5, 7, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 150):
+            x = torch.arange(6 * (width + 1)).to(dtype).view(2, 3, width + 1)
+            check(lambda t, x: x[..., 1:].contiguous(), x, grad=False)
+            check(lambda t, x: t.roll(x, (1, 2), (1, 2)), x, grad=False)
+            check(lambda t, x: t.cat([x[..., :1], x[..., 1:], x[:, :, ::2]], -1), x, grad=False)
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
