@@ -88,8 +88,8 @@ class _Custom:
         if cast is not None:
             return self.run(cast, bound, tensors)
         recorded = torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
-        if recorded and "Autograd" in self.kernels:
-            return self.run(self.kernels["Autograd"], bound, tensors)
+        if tensors and (own := self.autograd(tensors, recorded)) is not None:
+            return self.run(own, bound, tensors)
         kernel = self.shown if self.asked(tensors) else self.kernel(tensors)
         if not recorded or kernel is self.kernels.get(_COMPOSITE[0]) and not self.checks_aliases:
             return self.run(kernel, bound, tensors)
@@ -101,6 +101,17 @@ class _Custom:
 
         result = self.run(kernel, bound, tensors)
         return result if c_names._fallback[0] == "nothing" else no_formula.marked(self.parsed.name, result, tensors)
+
+    def autograd(self, tensors: list[Any], recorded: bool) -> Any:
+        """The kernel for an Autograd key, which runs whether a gradient is asked for or not, or None."""
+        key = "Autograd" + _KEYS.get(tensors[0].device.type, "")
+        found = self.kernels.get(key, self.kernels.get("Autograd"))
+        if found is None or torch.is_inference_mode_enabled():
+            return None
+        from ._core import dispatch_keys
+
+        passed = dispatch_keys.below_autograd[0] or (getattr(found, "only_recorded", False) and not recorded)
+        return None if passed else found
 
     @property
     def autocasts(self) -> bool:

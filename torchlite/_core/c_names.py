@@ -21,6 +21,7 @@ from .c_autograd import (  # noqa: F401
     _stash_obj_in_tls,
     _will_engine_execute_node,
 )
+from . import dispatch_keys
 from .dispatch_modes import DisableTorchDispatch as _DisableTorchDispatch  # noqa: F401
 from .dispatch_keys import DispatchKeySet  # noqa: F401
 from .dispatch_keys import ExcludeDispatchKeyGuard as _ExcludeDispatchKeyGuard  # noqa: F401
@@ -289,11 +290,13 @@ def _set_neg(tensor: Any, neg: bool) -> None:
 
 
 class _AutoDispatchBelowAutograd:
-    """From its making to its end, or in a with block: nothing is recorded, so that an operator runs its kernel."""
+    """From its making to its end, or in a with block: nothing is recorded, so that an operator runs its kernel, and
+    not the one for Autograd keys."""
 
     def __init__(self) -> None:
         self._before: Any = _C.GradMode(False)
         self._before.__enter__()
+        dispatch_keys.below_autograd[0] += 1
 
     def __enter__(self) -> None:
         pass
@@ -305,6 +308,7 @@ class _AutoDispatchBelowAutograd:
         before, self._before = self._before, None
         if before is not None:
             before.__exit__(None, None, None)
+            dispatch_keys.below_autograd[0] -= 1
 
 
 _fallback = ["warn"]  # what becomes of the results of an operator that says nothing of gradients

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 excluded: set[str] = set()  # names of the keys whose kernels are passed over
+below_autograd = [0]  # guards within which the kernels of the Autograd keys are
 
 
 class DispatchKeySet:

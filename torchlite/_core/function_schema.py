@@ -228,11 +228,11 @@ class FunctionSchema:
 
     def __init__(self, text: str) -> None:
         head, _, rest = text.partition("(")
-        arguments, arrow, result = rest.rpartition(" -> ") if ") -> " in rest else ("", "", "")
-        cut = rest.rfind(") -> ")
-        if cut < 0 or not arrow:
+        arrows = [*re.finditer(r"\)\s*->\s*", rest)]
+        if not arrows:
             raise RuntimeError("expected a schema with a result after '->', but found %r" % text)
-        arguments, result = rest[:cut], rest[cut + 5 :].strip()
+        arguments, result = rest[: arrows[-1].start()], rest[arrows[-1].end() :].strip()
+        arguments = re.sub(r"(\]\??)(?=\w)", r"\1 ", re.sub(r"\s+\?", "?", arguments))
         self.name, _, self.overload_name = head.strip().partition(".")
         if result.endswith(")[]"):
             arguments = arguments.replace("(a)", "(a -> *)")

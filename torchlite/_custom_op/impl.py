@@ -337,6 +337,8 @@ class CustomOp:
             )
         return apply(self, args)
 
+    _autograd.only_recorded = True  # type: ignore[attr-defined]
+
 
 def check_no_meta(qualname: str, custom: Any, registered: bool) -> None:
     """An error where an operator already says what it does where only shapes count."""

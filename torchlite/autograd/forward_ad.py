@@ -299,8 +299,8 @@ def _run_derived(ov: Overload, args: tuple[Any, ...], found: dict[int, Tensor]) 
         inputs = {key: _fresh(t, taped) for key, t in found.items()}
         out = _C.call_overload(ov, _replaced(args, inputs))
         outs = [t for t in _tensors((out,)) if _continuous(t)]
-        tangents = _push(ov, outs, [(inputs[key], tangent_of(t)) for key, t in found.items()], taped)
-    keep = taped and any(t.requires_grad for t in _tensors(args))
+        keep = taped and any(t.requires_grad for t in _tensors(args))
+        tangents = _push(ov, outs, [(inputs[key], tangent_of(t)) for key, t in found.items()], taped, keep)
     for key, t in found.items() if keep else ():  # what the node saved has the tangent in backward, too
         _set(inputs[key], tangent_of(t))
     for t, tangent in zip(outs, tangents):
@@ -313,11 +313,15 @@ def _run_derived(ov: Overload, args: tuple[Any, ...], found: dict[int, Tensor]) 
     return out
 
 
-def _push(ov: Overload, outs: list[Tensor], pairs: list[tuple[Tensor, Any]], taped: bool) -> list[Tensor | None]:
-    """J t of each output, from v -> J^T v, which is linear in v: any v will do, and ones are far from special cases."""
+def _push(
+    ov: Overload, outs: list[Tensor], pairs: list[tuple[Tensor, Any]], taped: bool, keep: bool
+) -> list[Tensor | None]:
+    """J t of each output, from v -> J^T v, which is linear in v: any v will do, and ones are far from special cases.
+
+    taped: gradients are recorded; keep: an argument has one. J depends on it, and so does the tangent."""
     made = [t for t in outs if t.requires_grad]
     vs = [_node.as_leaf(torch.ones_like(t).detach()) for t in made]
-    taped = taped and any(p.grad_fn is not None or x.requires_grad for p, x in pairs)
+    taped = keep or taped and any(x.requires_grad for _, x in pairs)
     pushed: Any = [None] * len(made)
     try:
         if made:
@@ -371,7 +375,12 @@ def _run_inplace(ov: Overload, args: tuple[Any, ...], found: dict[int, Tensor]) 
             rest = _replaced(args[1:], inputs)
             # what an op reads besides, where it is `self` again, is the value before the change
             _C.call_overload(ov, (written, *rest))
-            pushed = _push(ov, [written], [(inputs[key], tangent_of(t)) for key, t in found.items()], taped)[0]
+            keep = taped and any(t.requires_grad for t in _tensors(args))
+            along = {key: tangent_of(t) for key, t in found.items()}
+            old = along.get(id(self))
+            if old is not None and (keep or taped and any(x is not None and x.requires_grad for x in along.values())):
+                along[id(self)] = old.clone()  # what the new tangent's history needs of the old one, which is changed
+            pushed = _push(ov, [written], [(inputs[key], x) for key, x in along.items()], taped, keep)[0]
         if state is not None:
             torch.set_rng_state(state)
     out = _C.call_overload(ov, args)

@@ -364,7 +364,14 @@ class Node(metaclass=Shown):
             for hook in getattr(self.graph.owning_module, "_replace_hooks", ()) or ():
                 for user in self.users:
                     hook(old=self, new=value, user=user)
+        # the graph finds nodes by these; a root is made before the graph's table
+        table = getattr(self.graph, "_find_nodes_lookup_table", None) if name in ("op", "target") else None
+        if table is None or self not in table:
+            object.__setattr__(self, name, value)
+            return
+        table.remove(self)
         object.__setattr__(self, name, value)
+        table.insert(self)
 
     # ---- text --------------------------------------------------------------------------------------------------------
     def __repr__(self) -> str:

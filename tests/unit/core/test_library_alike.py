@@ -190,3 +190,30 @@ with L._scoped_library("scoped_once", "FRAGMENT") as lib:
 result, text, hasattr(torch.ops.scoped_once, "s")
 """
     )
+
+
+def test_a_kernel_for_autograd_runs_without_a_gradient_too():
+    alike(
+        _SCOPED
+        + """
+L.define("below::a", "(Tensor x)->Tensor")
+L.define("below::b", "( Tensor x , Tensor ? y = None )  ->  Tensor")
+L.define("below::c", "(Tensor[]x) ->Tensor")
+L.impl("below::a", "Autograd")(lambda x: x * 5)
+L.impl("below::a", "cpu")(lambda x: x * 7)
+ops, x = torch.ops.below, torch.ones(2)
+@L.impl("below::b", "Autograd")
+def _(x, y=None):
+    with torch._C._AutoDispatchBelowAutograd():
+        return ops.b(x) + 1
+L.impl("below::b", "cpu")(lambda x, y=None: x * 7)
+found = [ops.a(x), ops.a(x.requires_grad_()), ops.b(x), str(ops.b.default._schema), str(ops.c.default._schema)]
+with torch.no_grad():
+    found.append(ops.a(x))
+with torch._C._AutoDispatchBelowAutograd():
+    found.append(ops.a(x))
+with torch.inference_mode():
+    found.append(ops.a(torch.ones(2)))
+found
+"""
+    )

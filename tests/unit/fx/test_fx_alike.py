@@ -291,3 +291,25 @@ torch.fx.symbolic_trace(Traced())
 """
         + line
     )
+
+
+def test_a_new_target_is_found():
+    alike(
+        _PROGRAM
+        + """
+g = trace(lambda x, y: torch.add(x, y).relu()).graph
+for n in g.nodes:
+    if n.op == "call_method":
+        n.op = "call_function"
+        n.target = torch.tanh
+    elif n.target == torch.add:
+        n.target = torch.mul
+g.lint()
+found = [str(g.find_nodes(op="call_function", target=t)) for t in (torch.add, torch.mul, torch.tanh)]
+last = g.find_nodes(op="call_function", target=torch.tanh)[0]
+last.replace_all_uses_with(last.args[0])
+g.erase_node(last)
+g.lint()
+found, str(g)
+"""
+    )
