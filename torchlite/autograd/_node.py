@@ -216,8 +216,9 @@ def keep_tangent(t: Tensor, same: Tensor, copied: bool = False) -> None:
     forward_ad.keep_tangent(t, same, copied)
 
 
-def pack(t: Any, is_output: bool) -> Any:
-    """(value, version) of a tensor to keep; an output loses its history, so that node and output form no cycle."""
+def pack(t: Any, made: tuple[Node, int] | None = None) -> Any:
+    """(value, version) of a tensor to keep; an output, of which `made` is the history, loses it, so that node and
+    output form no cycle."""
     if not isinstance(t, TensorBase):
         return t, None  # a number where torch.mul(2, x) takes one for a tensor
     if t._inference and not _C.is_inference_mode_enabled():
@@ -227,28 +228,39 @@ def pack(t: Any, is_output: bool) -> Any:
             "and use it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
         )
     if saved_hooks:
-        return _Packed(t, is_output), -1
-    return (_alias(t) if is_output else t), t._version
+        return _Packed(t, made), -1
+    return (_alias(t) if made else t), t._version
 
 
 class _Packed:
     __slots__ = ("value", "unpack", "grad_edge")
 
-    def __init__(self, t: Any, is_output: bool, hooks: Any = None) -> None:
+    def __init__(self, t: Any, made: tuple[Node, int] | None, hooks: Any = None) -> None:
         pair: tuple[Callable[..., Any], Callable[..., Any]] = hooks or saved_hooks[-1]
         packer, self.unpack = pair
-        self.grad_edge = None if is_output else edge(t)
-        if is_output:
-            t = t.detach()
+        self.grad_edge = None if made else edge(t)
+        plain = None
+        if made:  # a hook sees an output with its history; what it hands back as it is goes without: no cycle
+            plain = t.detach()
+            t = _with_history(t.detach(), made)
         version = t._version
         with _C.GradMode(False):
             self.value = packer(t)
+        if made and self.value is t:
+            self.value = plain
         if t._version != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
                 "cannot be modified by in-place operations as this can lead to unexpected side-effects. "
                 "Please open an issue if you need to perform in-place operations on the input to a pack hook."
             )
+
+
+def _with_history(t: Any, made: tuple[Node, int]) -> Any:
+    node, output = made
+    if output not in node.rec_nondiff and (t.dtype.is_floating_point or t.dtype.is_complex):
+        t._raw_grad_fn, t._output_nr = made
+    return t
 
 
 class _Of(Node):
@@ -260,8 +272,9 @@ class _Of(Node):
         return [grads[0]]
 
 
-def unpack(item: tuple[Any, ...], node: Node, output: int | None = None) -> Tensor:
-    """The saved tensor, after the version check; `output` is its number when it is a result of `node`."""
+def unpack(item: tuple[Any, ...], node: Node, output: int | None = None, linked: bool = False) -> Tensor:
+    """The saved tensor, after the version check; `output` is its number when it is a result of `node`. linked: a
+    result has its history even where nothing is recorded now."""
     value, version = item
     if version is None:
         return value
@@ -291,7 +304,7 @@ def unpack(item: tuple[Any, ...], node: Node, output: int | None = None) -> Tens
         )
     if (
         output is not None
-        and _C.is_grad_enabled()
+        and (linked or _C.is_grad_enabled())
         and output not in node.rec_nondiff
         and (value.dtype.is_floating_point or value.dtype.is_complex)
     ):

@@ -256,7 +256,7 @@ class OpNode(Node, _C.OpNodeBase):
             if t is None or (users is not None and not self.feeds(users)):
                 self.kept.append(None)
             elif saved_hooks or (pair := _saved(t)) is None:
-                self.kept.append(pack(t, False))
+                self.kept.append(pack(t))
             else:
                 self.kept.append(pair)
         self.plain: Any = [args[i] for _, i in rec.plain]  # or FREED
@@ -276,7 +276,7 @@ class OpNode(Node, _C.OpNodeBase):
         """What is neither a tensor nor a plain argument."""
         for at in rec.lists:
             if self.plain[at] is not None:
-                self.plain[at] = [t if t is None else pack(t, False) for t in self.plain[at]]
+                self.plain[at] = [t if t is None else pack(t) for t in self.plain[at]]
         if rec.shapes:
             self.plain += [_field(args[i], "shape") for _, i in rec.shapes]
         if rec.types:
@@ -300,7 +300,7 @@ class OpNode(Node, _C.OpNodeBase):
         one = rec.nresults == 1
         for _, i, users in rec.results:
             if users is None or self.feeds(users):
-                self.kept.append(pack(out if one else out[i], True))
+                self.kept.append(pack(out if one else out[i], (self, i)))
             else:
                 self.kept.append(None)
 

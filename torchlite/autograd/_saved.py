@@ -55,7 +55,7 @@ class SavedTensor:
             )
         if version is None:
             raise RuntimeError("Calling register_hooks on a saved number is not possible")
-        packed = _Packed(value, self.output is not None, hooks), -1
+        packed = _Packed(value, None if self.output is None else (self.node, self.output), hooks), -1
         kept[self.at] = packed if of_op else (packed, self.output)
 
 

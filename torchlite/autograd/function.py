@@ -104,7 +104,7 @@ class BackwardCFunction(FunctionCtx, Node):
         return self._unpacked(self.saved)
 
     def _unpacked(self, saved: Any) -> Any:
-        return tuple(None if item is None else _node.unpack(item[0], self, item[1]) for item in saved or ())
+        return tuple(None if item is None else _node.unpack(item[0], self, item[1], True) for item in saved or ())
 
     @property
     def _raw_saved_tensors(self) -> tuple[Any, ...]:
@@ -455,7 +455,7 @@ def _packed(
         at = next((i for i, o in enumerate(outs) if o is t), None)
         if at is not None and (id(t) in fixed or result[at] is not t):
             at = None
-        saved.append((_node.pack(t, at is not None), at))
+        saved.append((_node.pack(t, None if at is None else (ctx, at)), at))
     return saved
 
 
