@@ -13,9 +13,10 @@ export async function ownPage(text, title) {
     // what would end the element; in a Python string it means the same
     PROGRAM: text.replace(/<(?=\/script|!--)/gi, "\\x3c").trimEnd(),
     RUNTIME: list.public,
+    OUTLET: (await (await fetched("shared/outlet.js")).text()).replace("export class", "class"),
     WHEEL: base64(wheel),
   };
-  return template.replace(/THE (TITLE|PROGRAM|RUNTIME|WHEEL)\b/g, (_, name) => parts[name]);
+  return template.replace(/THE (TITLE|PROGRAM|RUNTIME|OUTLET|WHEEL)\b/g, (_, name) => parts[name]);
 }
 
 async function fetched(path) {

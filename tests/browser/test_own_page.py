@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pages
 import pytest
@@ -44,8 +45,18 @@ def test_download_it_as_a_page(visit, kind, tmp_path):
         page.screenshot(tmp_path / "page.png")
         program(page, "while True: print('on')\n")
         page.wait(f"{OUT}.includes('on')", 10)
+        time.sleep(4)  # the page stays alive however much is printed
+        began = time.monotonic()
         page.click("#run")
-        assert page.eval(STATUS) == "Stopped"
+        assert page.eval(STATUS) == "Stopped" and time.monotonic() - began < 2
         program(page, "print('once more')\nnone = 1 / 0\n")
         page.wait(f"{STATUS} === 'It failed'", 60)
         page.wait(f"{OUT}.startsWith('once more') && {OUT}.includes('ZeroDivisionError')", 5)
+        assert page.eval(f"{OUT}.includes('program.py\", line 2') && !{OUT}.includes('_pyodide')")
+        page.eval("((window.prompt = (question) => `${question} no`), 1)")
+        asked = page.eval("'Suspending' in WebAssembly")
+        program(page, "import sys\nprint('[' + input('Really?') + ']')\nsys.exit(0)\n")
+        page.wait(f"{STATUS} === '{'Done' if asked else 'It failed'}'", 60)
+        page.wait(f"{OUT}.includes('{'[Really? no]' if asked else 'which this one cannot'}')", 5)
+        program(page, "raise SystemExit('enough')\n")
+        page.wait(f"{STATUS} === 'It ended: enough'", 60)
