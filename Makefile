@@ -56,11 +56,11 @@ check: setup
 format: setup
 	$(PY) tests/check.py --fix ruff "ruff format" clang-format prettier
 
-wheel: setup
-	$(PY) wheels/make.py $(ARGS)
+wheel:
+	@$(PYTHON) demos/start.py --tool wheels/make.py $(ARGS)
 
 npm: wheel
-	$(PY) wheels/npm.py $(ARGS)
+	@$(PYTHON) demos/start.py --tool wheels/npm.py $(ARGS)
 
 demo:
 	@$(PYTHON) demos/start.py $(ARGS)

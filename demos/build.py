@@ -279,7 +279,10 @@ def write_list(folders, wheel):
     """files.json: what the service worker stores, where the worker finds Python, here and in public, and how much there
     is to download."""
     files = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*") if path.is_file())
-    # The docs are stored page by page, as they are visited; weights by torch.hub, when a demo asks for them.
+    # Of the docs, the guides are stored once a visitor has what was asked for; the reference and the decisions, four
+    # fifths of them, page by page as they are visited; weights by torch.hub, when a demo asks for them.
+    rarely = ("docs/reference/", "docs/decisions/", "docs/package")
+    guides = [path for path in files if path.startswith("docs/") and not path.startswith(rarely)]
     pages = [path for path in files if not path.startswith(("runtime/", "docs/", "weights/")) and path != "sw.js"]
     counted = [
         folders["pyodide"] + "pyodide.asm.wasm",
@@ -292,6 +295,7 @@ def write_list(folders, wheel):
         "wheel": folders["torchlite"] + wheel,
         "sizes": {path: (SITE / path).stat().st_size for path in counted},
         "pages": [*pages, "files.json"],
+        "docs": [path for path in guides if path.endswith((".html", ".css", ".js", ".json", ".svg"))],
         "runtime": [path for path in files if path.startswith("runtime/")],
     }
     (SITE / "files.json").write_text(json.dumps(contents, indent=1))

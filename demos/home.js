@@ -3,8 +3,10 @@
 import { Console } from "./shared/console.js";
 import { createEditor } from "./shared/editor.js";
 import { Engine } from "./shared/engine.js";
+import { keepWritten, written } from "./shared/keep.js";
 import { download } from "./shared/own_page.js";
 import { keepAll, keptOverReload, prepareOffline } from "./shared/offline.js";
+import { toFragment } from "./playground/share.js";
 
 const $ = (id) => document.getElementById(id);
 const engine = new Engine();
@@ -12,7 +14,12 @@ const output = new Console($("console"));
 const snippet = $("preview").textContent;
 const kept = keptOverReload();
 $("preview").remove();
-const editor = createEditor($("editor"), { text: kept?.text ?? snippet, label: "Snippet", onRun: run });
+const editor = createEditor($("editor"), {
+  text: kept?.text ?? written("snippet") ?? snippet,
+  label: "Snippet",
+  onRun: run,
+});
+keepWritten("snippet", () => (editor.text === snippet ? null : editor.text));
 let starting = false; // Run was pressed, Python is not there yet
 globalThis.demo = { engine, editor }; // for the browser's console
 const offline = prepareOffline(() => ({ text: editor.text, run: starting }));
@@ -45,6 +52,7 @@ async function run() {
   if (starting || !["off", "ready"].includes(engine.state)) return;
   output.clear();
   editor.mark(null);
+  $("more").hidden = true;
   try {
     if (engine.state === "off") {
       starting = true;
@@ -54,7 +62,11 @@ async function run() {
       keepAll();
     }
     const result = await engine.run(editor.text, { name: "snippet.py" });
-    if (result.status === "failed") output.traceback(result.traceback);
+    if (result.status === "failed") {
+      output.traceback(result.traceback);
+      $("there").href = `playground/index.html#${await toFragment({ name: "snippet.py", text: editor.text })}`;
+      $("more").hidden = false;
+    }
     if (result.status === "stopped") output.note("Stopped.");
     editor.mark(result.line ?? null);
   } catch (error) {

@@ -1,6 +1,7 @@
 """Builds the demo site from a fresh clone and serves it: `make demo`.
 
     python demos/start.py [--no-serve] [options of serve.py]
+    python demos/start.py --tool wheels/make.py [its options]      that file in the same environment
 
 Needs Python >= 3.11 with headers, node and npm. What it downloads, once: a C compiler (ziglang, about 100 MB, into
 .build/env) and Pyodide, PyScript and the editor (about 20 MB, into demos/node_modules). The packages that tests need
@@ -109,7 +110,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--no-serve", action="store_true", help="build only")
     options.add_argument("--build", action="store_true", help=argparse.SUPPRESS)
+    options.add_argument("--tool", metavar="FILE", help="run this file of the project and no more")
     mine, others = options.parse_known_args()
+    if mine.tool:
+        python = install_compiler()
+        os.execv(python, [str(python), str(ROOT / mine.tool), *others])
     if mine.build:
         build()
         return

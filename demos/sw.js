@@ -32,7 +32,8 @@ self.addEventListener("fetch", (event) => {
   const path = url.href.slice(root.length);
   // torch.hub keeps them itself, and asks for parts of them; what there is to get is a page's matter
   if (path.startsWith("weights/") && path !== WEIGHTS) return;
-  const answer = path.startsWith("runtime/") ? fromCache(event, url.href) : fromNetwork(event, url.href);
+  let answer = path.startsWith("runtime/") ? fromCache(event, url.href) : fromNetwork(event, url.href);
+  if (request.mode === "navigate") answer = answer.catch(notKept);
   // Runtime files need no headers, and as they were stored they keep the code that the browser compiled of them.
   event.respondWith(plain || path.startsWith("runtime/") ? answer : answer.then(isolated));
 });
@@ -44,10 +45,11 @@ self.addEventListener("message", (event) => {
     const mine = event.data.keep.filter((url) => url.startsWith(root));
     event.waitUntil(Promise.all(mine.map((url) => fetchAndStore(event, url))).catch(() => {}));
   }
-  if (event.data !== "keep all") return;
+  const what = { "keep all": ["runtime", "docs"], "keep docs": ["docs"] }[event.data] ?? [];
+  if (!what.length) return;
   const keep = async () => {
     const list = await (await fromNetwork(event, root + LIST)).json();
-    for (const path of list.runtime) await fromCache(event, root + path);
+    for (const kind of what) for (const path of list[kind]) await fromCache(event, root + path);
   };
   event.waitUntil(keep().catch(() => {})); // without a network there is nothing to keep
 });
@@ -78,6 +80,17 @@ async function fromNetwork(event, url) {
   const late = new Promise((resolve) => setTimeout(resolve, PATIENCE));
   const response = await Promise.race([fetched, late]).catch(() => undefined);
   return response ?? (await caches.match(url)) ?? fetched;
+}
+
+/** In place of a page that is not stored, where there is no network. */
+function notKept() {
+  const text =
+    `<!doctype html><html lang="en"><meta charset="utf-8"><title>Not there without a network</title>` +
+    `<meta name="viewport" content="width=device-width, initial-scale=1">` +
+    `<link rel="stylesheet" href="${root}style.css">` +
+    `<body style="padding: 2em"><h1>This page is not there without a network</h1><p>The browser keeps the demos, the ` +
+    `guides and every page that was opened. <a href="${root}index.html">The demos</a> are there.</p></body></html>`;
+  return new Response(text, { status: 503, headers: { "Content-Type": "text/html; charset=utf-8" } });
 }
 
 /** Drops the runtime files that the newest list does not name any more. */

@@ -469,9 +469,10 @@ def __getattr__(name):
         value = _foreach().make(name[9:])
     elif name in _SUBMODULES or name in _PRIVATE:
         return import_module("." + name, __package__)
-    elif not name.startswith("__") and ops.load_next():
-        return globals()[name] if name in globals() else __getattr__(name)
     else:
+        while not name.startswith("__") and ops.load_next():
+            if name in globals():
+                return globals()[name]
         return _absent.of(__package__)(name)
     globals()[name] = value
     return value

@@ -24,7 +24,7 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "wheels/README.md": "wheels.md",
 }
-API = "javascript.md"  # of the npm package
+GUIDES = ("index.md", "tutorial.md", "porting.md", "javascript.md", "gpu.md", "troubleshooting.md")
 DEMOS = ("digits", "pyscript", "playground", "index.html")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s#]*)(#[^)\s]*)?\)")
 FENCE = re.compile(r"(^```.*?^```)", re.M | re.S)
@@ -44,8 +44,6 @@ def on_config(config):
                 if isinstance(entry, dict) and "Decisions" in entry:
                     found = sorted(p.name for p in (HERE / "decisions").glob("0*.md"))
                     entry["Decisions"] = ["decisions/README.md", *(f"decisions/{name}" for name in found)]
-    if (HERE / API).exists():
-        config.nav[0]["Start"].append({"JavaScript: the API": API})
     return config
 
 
@@ -61,12 +59,18 @@ def on_files(files, config):
     return files
 
 
+def search_rank(uri):
+    """What one looks for is in the guides first; tables of names and decisions come last."""
+    if uri.startswith(("decisions/", "package", "changelog", "contributing", "architecture", "support", "comparison")):
+        return 0.1
+    return 4 if uri.startswith(("start/", "howto/")) or uri in GUIDES else 1
+
+
 def on_page_markdown(markdown, page, config, files):
     uri = page.file.src_uri
+    page.meta.setdefault("search", {"boost": search_rank(uri)})
     if uri.startswith("reference/"):
         return markdown
-    if uri == "start/javascript.md" and API in known_pages(files):
-        markdown += f"\nThe npm package has types, memory that frees itself, and more: [the API](../{API}).\n"
     source = next((s for s, name in ELSEWHERE.items() if name == uri), DOCS + uri)
     known = known_pages(files)
     parts = FENCE.split(markdown)

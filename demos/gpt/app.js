@@ -1,6 +1,7 @@
 // The GPT page: the text, the loss, and the attention between the newest characters.
 
 import { openDemo } from "../shared/demo.js";
+import { keepWritten, written } from "../shared/keep.js";
 import { Plot } from "../shared/plot.js";
 
 const $ = (id) => document.getElementById(id);
@@ -32,7 +33,8 @@ $("python-text").addEventListener("click", () => {
   count();
 });
 python = await (await fetch("input.txt")).text();
-$("text").value ||= python;
+$("text").value = written("text") ?? ($("text").value || python);
+keepWritten("text", () => ($("text").value === python ? null : $("text").value));
 count();
 
 function count() {

@@ -15,7 +15,14 @@ scene();
 $("open").addEventListener("click", () => $("file").click());
 $("file").addEventListener("change", async () => {
   const [file] = $("file").files;
-  if (file) show(await createImageBitmap(file));
+  if (!file) return;
+  try {
+    show(await createImageBitmap(file));
+    $("opened").textContent = "";
+  } catch {
+    $("opened").textContent = `${file.name} is no picture that the browser can read.`;
+  }
+  $("file").value = ""; // so that the same file can be chosen again
 });
 
 const demo = await openDemo({

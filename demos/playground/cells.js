@@ -36,7 +36,12 @@ export function cellAt(cells, line) {
 
 /** The text of a script from a notebook (.ipynb): cells of code and, as comments, of text. */
 export function fromNotebook(json) {
-  const notebook = JSON.parse(json);
+  let notebook;
+  try {
+    notebook = JSON.parse(json);
+  } catch {
+    throw new Error("This file is no notebook: a notebook is JSON.");
+  }
   // nbformat 3 has its cells in worksheets, and their text in "input"
   const cells = notebook.cells ?? notebook.worksheets?.flatMap((sheet) => sheet.cells);
   if (!Array.isArray(cells)) throw new Error("This file is no notebook: it has no cells.");

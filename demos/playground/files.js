@@ -65,6 +65,7 @@ export function setUpFiles(engine, { open, shown, opened }) {
 
   async function openFile(name, bytes) {
     const text = new TextDecoder().decode(await bytes);
+    if (text.includes("\0")) throw new Error(`${name} is no text.`);
     if (ending(name) === "ipynb") open({ name: name.replace(/\.ipynb$/i, ".py"), text: fromNotebook(text) });
     else open({ name, text });
     opened();

@@ -8,6 +8,7 @@ export function setUpRepl(engine, output, status) {
   let at = 0; // in the history; its length is the line being typed
   let typed = "";
   let waits = false; // Enter was pressed while Python was busy
+  let asking = false; // whether the line is complete; what is typed meanwhile comes after it
 
   const fit = () => {
     line.rows = Math.min(8, line.value.split("\n").length);
@@ -22,13 +23,21 @@ export function setUpRepl(engine, output, status) {
       return;
     }
     // a block goes on until an empty line ends it
-    if (!/\n\s*$/.test(line.value) && !(await engine.request("complete", { source }))) {
+    if (asking) return;
+    asking = true;
+    const whole = line.value;
+    const complete = /\n\s*$/.test(whole) || (await engine.request("complete", { source }).catch(() => true));
+    asking = false;
+    const later = line.value.startsWith(whole) ? line.value.slice(whole.length) : "";
+    if (!complete) {
+      line.setSelectionRange(whole.length, whole.length);
       insert("\n");
+      line.setSelectionRange(line.value.length, line.value.length);
       return;
     }
     history.push(source);
     at = history.length;
-    line.value = "";
+    line.value = later;
     fit();
     output.write(
       `${source

@@ -23,9 +23,11 @@ async function useGuides() {
 }
 
 async function read(files) {
-  const texts = await Promise.all([...files].map(async (file) => `${file.name}:\n\n${await file.text()}`));
-  passages = cut(texts.join("\n\n"));
-  told([...files].map((file) => file.name).join(", "));
+  const found = await Promise.all([...files].map(async (file) => ({ name: file.name, text: await file.text() })));
+  const texts = found.filter(({ text }) => text.trim() && !text.includes("\0"));
+  passages = cut(texts.map(({ name, text }) => `${name}:\n\n${text}`).join("\n\n"));
+  const other = found.filter((file) => !texts.includes(file)).map(({ name }) => `${name} (no text)`);
+  told([...texts.map(({ name }) => name), ...other].join(", "));
 }
 
 /** Passages of a sensible length: paragraphs, short ones together, long ones in parts. */

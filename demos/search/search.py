@@ -95,6 +95,9 @@ def words_of(text):
 def tokens_of(text):
     tokens = [pieces["[CLS]"]]
     for word in words_of(text):
+        if len(word) > 100:  # no word
+            tokens.append(pieces["[UNK]"])
+            continue
         cut, start = [], 0
         while start < len(word):
             for end in range(len(word), start, -1):
@@ -106,7 +109,7 @@ def tokens_of(text):
                 break
             cut.append(piece)
             start = end
-        tokens += cut if len(word) <= 100 else [pieces["[UNK]"]]
+        tokens += cut
     return tokens[: LONGEST - 1] + [pieces["[SEP]"]]
 
 

@@ -4,6 +4,7 @@
 import { Console } from "./console.js";
 import { createEditor } from "./editor.js";
 import { Engine } from "./engine.js";
+import { keepWritten, written } from "./keep.js";
 import { keepAll, keptOverReload, prepareOffline } from "./offline.js";
 
 const $ = (id) => document.getElementById(id);
@@ -38,7 +39,12 @@ export async function openDemo(options) {
   const engine = new Engine({ files, extend: python && `${LOOK}?python=${python}` });
   const output = new Console($("console"));
   const original = await (await fetch(script)).text();
-  const editor = createEditor($("editor"), { text: keptOverReload() ?? original, label: script, onRun: run });
+  const editor = createEditor($("editor"), {
+    text: keptOverReload() ?? written(script) ?? original,
+    label: script,
+    onRun: run,
+  });
+  keepWritten(script, () => (editor.text === original ? null : editor.text));
   globalThis.demo = { engine, editor }; // for the browser's console
 
   engine.addEventListener("state", showState);

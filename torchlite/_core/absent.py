@@ -289,7 +289,8 @@ def of(module: str, whole: bool = False) -> Callable[[str], Any]:
         elif _on and whole and name.startswith("_") and not name.startswith("__") and _importing():
             return _Object("%s.%s" % (path, name))
         else:
-            raise AttributeError("module '%s' has no attribute '%s'" % (path, name))
+            text = "module '%s' has no attribute '%s'" % (path, name)
+            raise AttributeError(text, name=name, obj=sys.modules[module])  # Python asks: did you mean ...?
         setattr(sys.modules[module], name, value)
         return value
 

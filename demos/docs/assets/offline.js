@@ -1,4 +1,4 @@
-// Pages of the docs stay readable without a network: those that were opened, and the search.
+// Pages of the docs stay readable without a network: those that were opened, the guides, and the search.
 
 const base = new URL("../../", import.meta.url);
 
@@ -10,6 +10,7 @@ async function keep() {
   const loaded = performance.getEntriesByType("resource").map(({ name }) => name);
   const index = new URL("docs/search/search_index.json", base).href;
   if (first) active.postMessage({ keep: [location.href.split("#")[0], index, ...loaded] });
+  if (!navigator.connection?.saveData) active.postMessage("keep docs");
 }
 
 if ("serviceWorker" in navigator && isSecureContext) keep().catch((error) => console.warn("No service worker:", error));

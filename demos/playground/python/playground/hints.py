@@ -1,6 +1,7 @@
 """What to do about an error, as HTML: missing modules, shapes that do not fit, memory that ran out, and a few more."""
 
 import ast
+import difflib
 import html
 import os
 import re
@@ -14,13 +15,20 @@ BROADCAST = re.compile(r"size of tensor a \((\d+)\) must match the size of tenso
 CHANNELS = re.compile(r"of size \[([\d, ]+)\], expected input\[([\d, ]+)\] to have (\d+) channels, but got (\d+)")
 VIEW = re.compile(r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)")
 ALLOCATE = re.compile(r"allocate (\d+) bytes")
+DEVICE = re.compile(r"not compiled with CUDA|device (cuda|mps|xpu)\b.* is not supported|Found no NVIDIA driver")
 SHAPES = re.compile(r"\b(shapes?|sizes?|dimensions?|batch_size|channels|broadcast\w*|dim)\b")
 
 
 def hint(error, name):
     """HTML about an error raised by code of the file `name`; empty where there is nothing to add."""
     parts = []
-    if isinstance(error, ModuleNotFoundError) and error.name:
+    if DEVICE.search(str(error)):
+        parts.append(_device())
+    elif isinstance(error, SyntaxError):
+        parts.append(_syntax(error))
+    elif isinstance(error, AttributeError):
+        parts.append(_attribute(error))
+    elif isinstance(error, ModuleNotFoundError) and error.name:
         parts.append(_module(error.name.partition(".")[0]))
     elif isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
         parts.append(_memory(str(error)))
@@ -45,6 +53,31 @@ def _module(name):
         f"There is no module {name} here. Packages that a script imports are loaded before it runs; "
         "a file of your own can be dropped onto the page."
     )
+
+
+def _device():
+    return _paragraph(
+        'In a browser the devices are "cpu" and, where there is WebGPU, "webgpu": '
+        'device = "webgpu" if torch.webgpu.is_available() else "cpu". '
+        'For a script that says "cuda", torch.webgpu.use_as_cuda() as its second line lets that mean the GPU.'
+    )
+
+
+def _syntax(error):
+    if (error.text or "").lstrip().startswith(("!", "%")):
+        return _paragraph(
+            "Lines that begin with ! or % are commands of notebooks. Packages that a script imports are loaded before "
+            "it runs, without a command."
+        )
+    return ""
+
+
+def _attribute(error):
+    """Names of the object that are written nearly alike."""
+    if not isinstance(error.name, str) or error.obj is None:
+        return ""
+    near = difflib.get_close_matches(error.name, [n for n in dir(error.obj) if not n.startswith("_")], 3, 0.75)
+    return _paragraph(f"Did you mean {' or '.join(near)}?") if near else ""
 
 
 def _memory(text):

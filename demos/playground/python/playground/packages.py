@@ -82,6 +82,11 @@ async def fetch(name):
 
 def reason(wanted, text):
     """micropip's error in one sentence: what is missing, and whether trying again helps."""
+    if wanted in ("torchvision", "torchaudio"):
+        return (
+            f"{wanted} on the Python Package Index is native, which a browser can't load. Its Python part runs on "
+            "torchlite: the documentation says under Packages how to put it into an index of your own."
+        )
     if "pure Python 3 wheel" in text:
         return (
             f"{wanted} needs a native wheel: the index has none for Pyodide and no pure Python one. "
