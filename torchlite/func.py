@@ -521,12 +521,21 @@ def stack_module_state(models):
     """(stacked parameters, stacked buffers) of models of one kind."""
     if not models:
         raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
 
     def stacked(dicts):
-        return {k: torch.stack([d[k].detach() for d in dicts]) for k in dicts[0]}
+        return {k: leaf(k, [d[k] for d in dicts]) for k in dicts[0]}
 
-    params = {k: as_leaf(v) for k, v in stacked([dict(m.named_parameters()) for m in models]).items()}
-    return params, stacked([dict(m.named_buffers()) for m in models])
+    def leaf(name, tensors):
+        if len({t.requires_grad for t in tensors}) > 1:
+            raise RuntimeError("Expected %s from each model to have the same .requires_grad" % name)
+        whole = torch.stack([t.detach() for t in tensors])
+        return as_leaf(whole) if tensors[0].requires_grad else whole
+
+    return stacked([dict(m.named_parameters()) for m in models]), stacked([dict(m.named_buffers()) for m in models])
 
 
 from ._core import absent as _absent

@@ -10,7 +10,7 @@ from ._core import device as _device
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Self
 
     from ._types import Device, Tensor
@@ -74,14 +74,24 @@ class Generator(_Base):
     def __getstate__(self) -> dict[str, Tensor | str]:
         return {"state": self.get_state(), "device": str(self._device)}
 
-    def __reduce__(self) -> tuple[Callable[..., Generator], tuple[str, Tensor]]:
-        return _rebuild, (str(self._device), self.get_state())
+    def __reduce__(self) -> tuple[type[Generator], tuple[Device], tuple[int, None, Tensor]]:
+        return Generator, (self._device,), (self.initial_seed(), None, self.get_state())
+
+    def __setstate__(self, state: tuple[int, None, Tensor]) -> None:
+        seed, _, numbers = state
+        self.manual_seed(seed)
+        self.set_state(numbers)
 
     def __repr__(self) -> str:
         return f"<torch._C.Generator object at {id(self):#x}>"
 
 
+Generator.__module__ = _C.__name__  # PyTorch's files find it there
+_C.Generator = Generator
+
+
 def _rebuild(device: str, state: Tensor) -> Generator:
+    """Of files that earlier versions wrote."""
     g = Generator(device)
     g.set_state(state)
     return g

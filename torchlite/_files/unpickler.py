@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
 
 _BLOCKED_MODULES = ("sys", "os", "posix", "nt")
-# names of Python 2 that protocol 2 writes
-_RENAMED = {"__builtin__": "builtins", "copy_reg": "copyreg"}
-
 _user_allowed: list[Any] = []  # torch.serialization.add_safe_globals
 _allowed: dict[str, Any] = {}
 
@@ -36,8 +33,11 @@ def _public(name: str) -> str:
 
 
 def _modern(module: str, name: str) -> tuple[str, str]:
-    """Python 3's module and name for what protocol 2 wrote."""
-    return _RENAMED.get(module, module), name
+    """Python 3's module and name for what protocol 2 wrote, in Python 2's: __builtin__.xrange is builtins.range."""
+    from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
+
+    renamed: tuple[str, str] = NAME_MAPPING.get((module, name), (IMPORT_MAPPING.get(module, module), name))
+    return renamed
 
 
 def _default_allowed() -> dict[str, Any]:

@@ -213,6 +213,17 @@ def _check_inputs(inputs: Any) -> None:
             raise RuntimeError("all inputs have to be Tensors or GradientEdges, but got " + type(t).__name__)
 
 
+def _vmapped() -> bool:
+    """Whether a vmap runs its function."""
+    from .._core import dispatch_modes
+
+    if not dispatch_modes.batching:
+        return False
+    from .._functorch import batched
+
+    return bool(batched.running())
+
+
 def backward(
     tensors: Any,
     grad_tensors: Any = None,
@@ -236,6 +247,11 @@ def backward(
                 "Please only use `grad_tensors`."
             )
         grad_tensors = grad_variables
+    if _C.func_level() > 0 or _vmapped():
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use functorch.grad or "
+            "functorch.vjp instead or call backward() outside of functorch transforms."
+        )
     if inputs is not None and len(_tensors(inputs)) == 0:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     tensors = _tensors(tensors)

@@ -348,3 +348,16 @@ lambda v: torch._is_all_true(v > 0) | torch._is_any_true(v > 0)
 """)
 def test_distributions_check_all_examples(line):
     alike("d = torch.distributions; v = torch.tensor([[1.0, 2], [1, -1]]); torch.vmap(%s)(v)" % line)
+
+
+@cases("""
+torch.func.grad(lambda x: (x.sum().backward(), x.sum())[1])(torch.ones(2))
+w = torch.ones(2, requires_grad=True); torch.vmap(lambda x: (w * x).sum().backward())(torch.ones(1, 2))
+torch.func.stack_module_state([nn.Linear(2, 2), nn.Linear(2, 2).eval()])
+torch.func.stack_module_state([nn.Linear(2, 2), nn.Bilinear(2, 2, 2)])
+torch.func.stack_module_state([nn.Linear(2, 2), nn.Linear(2, 2).requires_grad_(False)])
+p, b = torch.func.stack_module_state([nn.BatchNorm1d(2), nn.BatchNorm1d(2)]); p, b
+p, b = torch.func.stack_module_state([nn.BatchNorm1d(2).requires_grad_(False)]); p, b
+""")
+def test_refused_in_transforms(line):
+    alike(line)
