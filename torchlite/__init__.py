@@ -162,6 +162,8 @@ def _c_name(name):
         return Future
     if name in ("PyTorchFileReader", "PyTorchFileWriter"):
         return __getattr__(name)
+    if name == "Generator":
+        return Generator
     if name == "DispatchKeySet":
         return c_names.DispatchKeySet
     if name == "_TensorMeta":

@@ -86,8 +86,7 @@ class Generator(_Base):
         return f"<torch._C.Generator object at {id(self):#x}>"
 
 
-Generator.__module__ = _C.__name__  # PyTorch's files find it there
-_C.Generator = Generator
+Generator.__module__ = _C.__name__  # files find it there
 
 
 def _rebuild(device: str, state: Tensor) -> Generator:

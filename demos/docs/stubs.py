@@ -215,7 +215,8 @@ def source_of(name: str, value: object) -> str:
             file = pathlib.Path(getattr(module, "__file__", None) or "")
             text = file.read_text() if file.suffix == ".py" else ""
             written = f"\nclass {name}" in text or f"\ndef {name}(" in text
-            if written or path == home != "torchlite.nn.functional" or path.startswith("torchlite.nn._"):
+            at_home = path == home and path not in ("torchlite.nn.functional", "torchlite._C")
+            if written or at_home or path.startswith("torchlite.nn._"):
                 return path
     return ""
 

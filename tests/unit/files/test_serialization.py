@@ -543,3 +543,20 @@ def test_room_for_data_that_comes_later():
     assert torch.load(again).tolist() == [1, 1]
     with pytest.raises(NotImplementedError, match="torchlite does not save fake tensors"):
         torch.serialization.skip_data(materialize_fake_tensors=True)
+
+
+def test_generators_and_python_types_both_ways(tmp_path):
+    """Protocol 2 writes range and int under their names of Python 2."""
+    real = pytest.importorskip("torch")
+    if real is torch:
+        pytest.skip("torch is this package")
+    for a, b in ((torch, real), (real, torch)):
+        g = a.Generator().manual_seed(5)
+        a.rand(3, generator=g)
+        a.save({"g": g, "r": range(3), "t": int}, tmp_path / "g.pt")
+        with b.serialization.safe_globals([b.Generator, range, int]):
+            found = b.load(tmp_path / "g.pt")
+        assert found["r"] == range(3) and found["t"] is int and found["g"].initial_seed() == 5
+        assert b.rand(2, generator=found["g"]).tolist() == a.rand(2, generator=g).tolist()
+        with pytest.raises(Exception, match=r"add_safe_globals\(\[.*\]\)"):
+            b.load(tmp_path / "g.pt")
