@@ -6,6 +6,7 @@
 // apart from `new Worker`: a bundler then takes the file as it is, and makes no classic worker of it
 const SCRIPT = new URL("worker.js", import.meta.url);
 const PATIENCE = 3000; // ms that Stop waits for Python before it replaces the worker
+const AGAIN = 700; // ms between two interrupts
 
 export class Engine extends EventTarget {
   /** "off", "starting", "ready", "running", "stopping" or "broken" */
@@ -129,9 +130,15 @@ export class Engine extends EventTarget {
     this.#set("stopping");
     this.#worker.postMessage({ type: "stop" });
     // The message is enough while the script loops in Python; the byte (2 is SIGINT) also stops a long computation.
-    if (this.#shared) this.#later(this.about.jspi ? 300 : 0, () => Atomics.store(new Uint8Array(this.#shared), 0, 2));
+    if (this.#shared) this.#later(this.about.jspi ? 120 : 0, () => this.#interrupt());
     // Without shared memory and JSPI no message gets through to a running script: do not wait in vain.
     this.#later(this.#shared || this.about.jspi ? PATIENCE : 0, () => this.#replace());
+  }
+
+  /** SIGINT; again where the first one met code of Pyodide's own, which goes on after it. */
+  #interrupt() {
+    Atomics.store(new Uint8Array(this.#shared), 0, 2);
+    this.#later(AGAIN, () => this.#interrupt());
   }
 
   /** Python anew, with empty memory. */

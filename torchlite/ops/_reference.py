@@ -1,5 +1,5 @@
-"""What kernels compute, step by step: definitions of "reference" ops, for tests and readers. No call runs them, and
-wheels for pages leave this file out."""
+"""What kernels compute, step by step: definitions of "reference" ops, for tests, torch.self_test and readers. No other
+call runs them."""
 
 import builtins
 import math

@@ -76,14 +76,13 @@ static TlTensor *order(Rows *w, TlTensor *t, bool descending, bool stable) {
   for (int64_t o = 0; o < w->ax.outer && index->numel && !tl_meta; o++)
     for (int64_t j = 0; j < inner; j++) {
       tl_row_load(&w->row, w->loop, rows_at(w, o, j), inner, descending);
-      tl_row_sort(&w->row);
-      if (!stable && n > TL_FEW && has_ties(&w->row)) { /* fewer stay as they are there too */
+      int rc = tl_row_sort(&w->row);
+      if (!rc && !stable && n > TL_FEW && has_ties(&w->row)) { /* fewer stay as they are there too */
         tl_row_load(&w->row, w->loop, rows_at(w, o, j), inner, descending);
-        if (w->row.wide) tl_ties_sort64(w->row.items, n);
-        else tl_ties_sort32(w->row.items, n);
+        rc = w->row.wide ? tl_ties_sort64(w->row.items, n) : tl_ties_sort32(w->row.items, n);
       }
       for (int64_t i = 0; i < n; i++) at[(o * n + i) * inner + j] = tl_row_at(&w->row, i);
-      if (n > 4096 && tl_check_interrupt() < 0) {
+      if (rc || (n > 4096 && tl_check_interrupt() < 0)) {
         Py_DECREF((PyObject *)index);
         return NULL;
       }
@@ -153,14 +152,14 @@ static TlTensor *top(Rows *w, TlTensor *t, int dim, int64_t m, bool largest, boo
   for (int64_t o = 0; o < w->ax.outer; o++)
     for (int64_t j = 0; j < inner; j++) {
       const char *p = rows_at(w, o, j);
+      int rc = 0;
       if (few && w->loop == TL_F32) top_few(w, (const float *)p, (intptr_t)m, largest);
       else {
         tl_row_load(r, w->loop, p, inner, largest);
-        if (r->wide) tl_ties_top64(r->items, n, m, few, sorted);
-        else tl_ties_top32(r->items, n, m, few, sorted);
+        rc = r->wide ? tl_ties_top64(r->items, n, m, few, sorted) : tl_ties_top32(r->items, n, m, few, sorted);
       }
       for (int64_t i = 0; i < m; i++) at[(o * m + i) * inner + j] = tl_row_at(r, i);
-      if (n > 4096 && tl_check_interrupt() < 0) {
+      if (rc || (n > 4096 && tl_check_interrupt() < 0)) {
         Py_DECREF((PyObject *)index);
         return NULL;
       }
@@ -376,7 +375,11 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   if (rows_open(&w, t, dim) < 0 || !(index = tl_empty(TL_I64, nd, shape))) goto done;
   int64_t *at = (int64_t *)tl_data(index);
   for (int64_t o = 0; o < w.ax.outer && index->numel && !tl_meta; o++)
-    for (int64_t j = 0; j < w.ax.inner; j++) at[o * w.ax.inner + j] = pick(&w, k->id, rows_at(&w, o, j), rank);
+    for (int64_t j = 0; j < w.ax.inner; j++) {
+      const int64_t row = o * w.ax.inner + j;
+      at[row] = pick(&w, k->id, rows_at(&w, o, j), rank); /* MODE stops its sort by an exception */
+      if ((n > 1 << 16 || !(row & 1023)) && (PyErr_Occurred() || tl_check_interrupt())) goto done;
+    }
   values = take_values(&w, index, 1, t->dtype);
 done:
   rows_close(&w);

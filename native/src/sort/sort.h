@@ -31,8 +31,8 @@ static inline uint64_t tl_key_f64(double x) {
 }
 
 /* n items, tmp of the same size; the result is in a */
-void tl_sort32(TlItem32 *a, TlItem32 *tmp, int64_t n);
-void tl_sort64(TlItem64 *a, TlItem64 *tmp, int64_t n);
+int tl_sort32(TlItem32 *a, TlItem32 *tmp, int64_t n);
+int tl_sort64(TlItem64 *a, TlItem64 *tmp, int64_t n);
 /* the k smallest items come first, in any order */
 void tl_select32(TlItem32 *a, int64_t n, int64_t k);
 void tl_select64(TlItem64 *a, int64_t n, int64_t k);
@@ -42,8 +42,8 @@ void tl_select64(TlItem64 *a, int64_t n, int64_t k);
   void tl_ties_heap##N(TlItem##N *a, int64_t n); \
   void tl_ties_replace_top##N(TlItem##N *a, int64_t n, TlItem##N item); \
   void tl_ties_sort_heap##N(TlItem##N *a, int64_t n); \
-  void tl_ties_top##N(TlItem##N *a, int64_t n, int64_t k, bool few, bool sorted); \
-  void tl_ties_sort##N(TlItem##N *a, int64_t n);
+  int tl_ties_top##N(TlItem##N *a, int64_t n, int64_t k, bool few, bool sorted); \
+  int tl_ties_sort##N(TlItem##N *a, int64_t n);
 TL_TIES(32)
 TL_TIES(64)
 
@@ -57,7 +57,7 @@ typedef struct {
 int tl_row_alloc(TlRow *r, tl_dtype d, int64_t n); /* n must fit 32 bits for narrow keys */
 void tl_row_free(TlRow *r);
 void tl_row_load(TlRow *r, tl_dtype d, const void *p, int64_t step, bool descending);
-void tl_row_sort(TlRow *r);
+int tl_row_sort(TlRow *r);
 static inline int64_t tl_row_at(const TlRow *r, int64_t i) {
   return r->wide ? (int64_t)((const TlItem64 *)r->items)[i].at : (int64_t)(uint32_t)((const TlItem32 *)r->items)[i];
 }

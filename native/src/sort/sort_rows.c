@@ -51,9 +51,11 @@
 SORT(32, TlItem32, LESS32)
 SORT(64, TlItem64, LESS64)
 
-/* least significant digit first; a digit that all items share costs nothing */
+enum { PIECE = 1 << 20 }; /* items between two looks whether somebody wants to stop */
+
+/* least significant digit first; a digit that all items share costs nothing. -1: an exception */
 #define RADIX(N, E, DIGITS, DIGIT) \
-  static void radix##N(E *a, E *tmp, int64_t n) { \
+  static int radix##N(E *a, E *tmp, int64_t n) { \
     int64_t count[DIGITS][256]; \
     E *src = a, *dst = tmp; \
     memset(count, 0, sizeof count); \
@@ -63,27 +65,34 @@ SORT(64, TlItem64, LESS64)
       int64_t *c = count[d], at = 0; \
       if (c[DIGIT(src[0], d)] == n) continue; \
       for (int i = 0; i < 256; i++) { int64_t m = c[i]; c[i] = at; at += m; } \
-      for (int64_t i = 0; i < n; i++) dst[c[DIGIT(src[i], d)]++] = src[i]; \
+      for (int64_t i = 0; i < n;) { \
+        const int64_t end = n - i < PIECE ? n : i + PIECE; \
+        for (; i < end; i++) dst[c[DIGIT(src[i], d)]++] = src[i]; \
+        if (i < n && tl_check_interrupt()) return -1; \
+      } \
       E *s = src; \
       src = dst; \
       dst = s; \
     } \
     if (src != a) memcpy(a, src, n * sizeof(E)); \
+    return 0; \
   }
 #define DIGIT32(x, d) ((x) >> (32 + 8 * (d)) & 255)
 #define DIGIT64(x, d) ((x).key >> (8 * (d)) & 255)
 RADIX(32, TlItem32, 4, DIGIT32)
 RADIX(64, TlItem64, 8, DIGIT64)
 
-void tl_sort32(TlItem32 *a, TlItem32 *tmp, int64_t n) {
+int tl_sort32(TlItem32 *a, TlItem32 *tmp, int64_t n) {
+  if (n >= 700) return radix32(a, tmp, n);
   if (n <= 24) insertion32(a, n);
-  else if (n < 700) merge_sort32(a, tmp, n);
-  else radix32(a, tmp, n);
+  else merge_sort32(a, tmp, n);
+  return 0;
 }
-void tl_sort64(TlItem64 *a, TlItem64 *tmp, int64_t n) {
+int tl_sort64(TlItem64 *a, TlItem64 *tmp, int64_t n) {
+  if (n >= 1500) return radix64(a, tmp, n);
   if (n <= 24) insertion64(a, n);
-  else if (n < 1500) merge_sort64(a, tmp, n);
-  else radix64(a, tmp, n);
+  else merge_sort64(a, tmp, n);
+  return 0;
 }
 
 int tl_row_alloc(TlRow *r, tl_dtype d, int64_t n) {
@@ -122,7 +131,4 @@ void tl_row_load(TlRow *r, tl_dtype d, const void *p, int64_t step, bool descend
   }
 }
 
-void tl_row_sort(TlRow *r) {
-  if (r->wide) tl_sort64(r->items, r->tmp, r->n);
-  else tl_sort32(r->items, r->tmp, r->n);
-}
+int tl_row_sort(TlRow *r) { return r->wide ? tl_sort64(r->items, r->tmp, r->n) : tl_sort32(r->items, r->tmp, r->n); }

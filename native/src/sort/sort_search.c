@@ -25,7 +25,7 @@ PyObject *tl_k_unique(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
     goto done;
   const char *p = tl_data(x);
   tl_row_load(&r, loop, p, 1, false);
-  tl_row_sort(&r);
+  if (tl_row_sort(&r)) goto done;
   for (int64_t i = 0; i < n; i++)
     if (i == 0 || tl_row_key(&r, i) != tl_row_key(&r, i - 1) || is_nan(loop, p, tl_row_at(&r, i))) starts[m++] = i;
   starts[m] = n;

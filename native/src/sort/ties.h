@@ -93,33 +93,36 @@ static void NAME(nth)(ITEM *a, int64_t n, int64_t k) {
   NAME(insertion)(a, n);
 }
 
-static void NAME(quick)(ITEM *a, int64_t n, int depth) {
+static int NAME(quick)(ITEM *a, int64_t n, int depth) { /* -1: somebody wants to stop, an exception */
   while (n > 16) {
+    if (n > 1 << 16 && tl_check_interrupt()) return -1;
     if (depth-- == 0) {
       PUBLIC(heap)(a, n);
       PUBLIC(sort_heap)(a, n);
-      return;
+      return 0;
     }
     const int64_t cut = NAME(partition)(a, n);
-    NAME(quick)(a + cut, n - cut, depth);
+    if (NAME(quick)(a + cut, n - cut, depth)) return -1;
     n = cut;
   }
+  return 0;
 }
 
-void PUBLIC(sort)(ITEM *a, int64_t n) {
-  NAME(quick)(a, n, levels(n));
+int PUBLIC(sort)(ITEM *a, int64_t n) {
+  if (NAME(quick)(a, n, levels(n))) return -1;
   NAME(insertion)(a, n);
+  return 0;
 }
 
 /* The first k of n come first: by a heap where they are few. sorted: in order; few are anyway. */
-void PUBLIC(top)(ITEM *a, int64_t n, int64_t k, bool few, bool sorted) {
+int PUBLIC(top)(ITEM *a, int64_t n, int64_t k, bool few, bool sorted) {
   if (few) {
     NAME(first)(a, n, k);
     PUBLIC(sort_heap)(a, k);
-  } else {
-    NAME(nth)(a, n, k - 1);
-    if (sorted) PUBLIC(sort)(a, k - 1);
+    return 0;
   }
+  NAME(nth)(a, n, k - 1);
+  return sorted ? PUBLIC(sort)(a, k - 1) : 0;
 }
 
 #undef ITEM

@@ -259,7 +259,7 @@ def test_unaligned_arrays():
 @pytest.mark.skipif(
     threading.current_thread() is not threading.main_thread(), reason="signals reach the main thread only"
 )
-@pytest.mark.parametrize("name", ["matmul", "conv", "sort", "lu", "svd", "exp", "randn", "fft"])
+@pytest.mark.parametrize("name", ["matmul", "conv", "sort", "one", "ints", "mode", "lu", "svd", "exp", "randn", "fft"])
 def test_interrupt(name):
     def calls():
         if name == "matmul":
@@ -271,6 +271,9 @@ def test_interrupt(name):
         if name == "sort":
             a = torch.rand(400, 20000)
             return lambda: [a.sort() for _ in range(50)]
+        if name in ("one", "ints", "mode"):  # one row: ties, a radix sort, and a sort within another op
+            a = torch.randint(1 << 20, (20_000_000,)).to(torch.int64 if name == "ints" else torch.float32)
+            return lambda: [a.mode() if name == "mode" else a.sort() for _ in range(9)]
         if name in ("lu", "svd"):
             a = torch.rand(1500, 1500)
             return (lambda: torch.linalg.svd(a)) if name == "svd" else (lambda: [torch.linalg.inv(a) for _ in range(9)])

@@ -202,6 +202,7 @@ def test_a_worker_that_waits_for_its_parent_is_an_error():
         mp.Process(target=queue.get).start()
 
 
+@pytest.mark.skipif(sys.platform == "emscripten", reason="Pyodide has one thread")
 def test_a_pipe_between_threads():
     import threading
 
