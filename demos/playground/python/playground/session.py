@@ -6,6 +6,7 @@ import ast
 import builtins
 import codeop
 import gc
+import html
 import inspect
 import json
 import linecache
@@ -182,8 +183,22 @@ class _profiled:
         if self.wanted:
             self.profile.__exit__(*error)
             seconds = time.perf_counter() - self.began
-            table = self.profile.key_averages().table(sort_by="self_cpu_time_total", row_limit=25)
-            display.emit(f'<div class="profile"><p>{seconds:.2f} s, by operation</p>{rich.pre(table)}</div>')
+            display.emit(f'<div class="profile"><p>{seconds:.2f} s, by operation</p>{_table(self.profile)}</div>')
+
+
+def _table(profile, most=25):
+    """The operations by their own time; what PyTorch's table has beside it is left out, as it would not fit."""
+    found = sorted(profile.key_averages(), key=lambda row: -row.self_cpu_time_total)
+    whole = sum(row.self_cpu_time_total for row in found) or 1
+    head = "".join(f"<th>{text}</th>" for text in ("operation", "own ms", "of all", "ms with its calls", "calls"))
+    rows = "".join(
+        f"<tr><th>{html.escape(row.key)}</th><td>{row.self_cpu_time_total / 1e3:.2f}</td>"
+        f"<td>{row.self_cpu_time_total / whole:.0%}</td><td>{row.cpu_time_total / 1e3:.2f}</td>"
+        f"<td>{row.count}</td></tr>"
+        for row in found[:most]
+    )
+    more = f"<p>{len(found) - most} other operations</p>" if len(found) > most else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"
 
 
 def missing(source):
