@@ -17,15 +17,14 @@ import pathlib
 import statistics
 import sys
 import threading
-import time
+from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "demos")]
 
-import page_driver
 import serve
+import visits
 
-LEFT_ALONE = 16.0  # seconds
 PARTS = ("page", "Python", "install", "import", "steps")
 # Asked again and again: a first visit loads the page twice, and the second page presses Run by itself.
 LOOK = """(() => {
@@ -50,24 +49,13 @@ LOOK = """(() => {
 })()"""
 
 
-def visits(browser: str, address: str, n: int) -> list[dict[str, float]]:
-    """For each visit the seconds of each part, and 1 under "copied" where Python came from a copy of its memory."""
-    found = []
-    page = page_driver.open_browser(browser)
-    try:
-        for _ in range(n):
-            opened = time.time()
-            page.open(address)
-            marks = page.wait(LOOK, 120, every=0.01)
-            at = [opened, *(marks[part] for part in PARTS)]
-            row = {part: after - before for part, before, after in zip(PARTS, at, at[1:], strict=False)}
-            found.append(row | {"copied": float(page.eval("demo.engine.about.copied"))})
-            time.sleep(LEFT_ALONE)
-            page.eval("sessionStorage.removeItem('pressed')")
-            page.open("about:blank")
-    finally:
-        page.quit()
-    return found
+def steps(page: Any, opened: float) -> dict[str, float]:
+    """The seconds of each part, and 1 under "copied" where Python came from a copy of its memory."""
+    marks = page.wait(LOOK, 120, every=0.01)
+    at = [opened, *(marks[part] for part in PARTS)]
+    page.eval("sessionStorage.removeItem('pressed')")
+    row = {part: after - before for part, before, after in zip(PARTS, at, at[1:], strict=False)}
+    return row | {"copied": float(page.eval("demo.engine.about.copied"))}
 
 
 def main() -> None:
@@ -77,7 +65,7 @@ def main() -> None:
     a = p.parse_args()
     server = serve.make_server(quiet=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    rows = [visits(a.browser, f"http://localhost:{server.server_port}/", 3) for _ in range(a.times)]
+    rows = [visits.visits(a.browser, f"http://localhost:{server.server_port}/", 3, steps) for _ in range(a.times)]
     print(f"{'':8}" + "".join(f"{part:>9}" for part in (*PARTS, "all", "ours")))
     for at, name in enumerate(("first", "second", "third")):
         cells = [statistics.median(row[at][part] for row in rows) for part in PARTS]

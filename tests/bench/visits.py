@@ -15,6 +15,8 @@ import statistics
 import sys
 import threading
 import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "demos")]
@@ -22,23 +24,30 @@ sys.path[:0] = [str(ROOT / "tests" / "browser"), str(ROOT / "demos")]
 import page_driver
 import serve
 
+Row = TypeVar("Row")
 LEFT_ALONE = 16.0  # seconds
 READY = "globalThis.demo?.engine.about ?? null"
 
 
-def visits(browser: str, address: str, n: int) -> list[tuple[float, bool]]:
+def visits(browser: str, address: str, n: int, look: Callable[[Any, float], Row]) -> list[Row]:
+    """What look(page, when it was opened) gives at each of n visits of a fresh profile."""
     found = []
     page = page_driver.open_browser(browser)
     try:
         for _ in range(n):
+            opened = time.time()
             page.open(address)
-            about = page.wait(READY, 120)
-            found.append((about["seconds"], about["copied"]))
+            found.append(look(page, opened))
             time.sleep(LEFT_ALONE)
             page.open("about:blank")
     finally:
         page.quit()
     return found
+
+
+def ready(page: Any, opened: float) -> tuple[float, bool]:
+    about = page.wait(READY, 120)
+    return about["seconds"], about["copied"]
 
 
 def main() -> None:
@@ -50,7 +59,7 @@ def main() -> None:
     server = serve.make_server(quiet=True)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://localhost:{server.server_port}/{a.page}/"
-    rows = [visits(a.browser, address, 3) for _ in range(a.times)]
+    rows = [visits(a.browser, address, 3, ready) for _ in range(a.times)]
     for at, name in enumerate(("first", "second", "third")):
         seconds = [row[at][0] for row in rows]
         note = ", from a copy of Python's memory" if all(row[at][1] for row in rows) else ""

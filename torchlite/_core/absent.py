@@ -290,7 +290,7 @@ def of(module: str, whole: bool = False) -> Callable[[str], Any]:
             return _Object("%s.%s" % (path, name))
         else:
             text = "module '%s' has no attribute '%s'" % (path, name)
-            raise AttributeError(text, name=name, obj=sys.modules[module])  # Python asks: did you mean ...?
+            raise AttributeError(text, name=name, obj=sys.modules[module])  # for hints of names written alike
         setattr(sys.modules[module], name, value)
         return value
 
