@@ -120,6 +120,8 @@ SMALL = {
 }
 
 
+# how wasm-ld links; without --compress-relocations it leaves every address five bytes wide, 5 % of the file
+LINKED_SMALL = ["--no-entry", "--gc-sections", "--strip-all", "-O2", "--compress-relocations"]
 RECIPE = "2"  # part of every object's key: raise it when the way of compiling changes
 
 
@@ -295,6 +297,13 @@ class Wasm(Target):
             "-isystem",
             str(lib / "libc/include/generic-musl"),
         ]
+        self.ldflags = [
+            *LINKED_SMALL,
+            "-shared",
+            "--experimental-pic",
+            "--export=PyInit__C",
+            "--unresolved-symbols=import-dynamic",
+        ]
 
     def serving(self, file: pathlib.Path, src: pathlib.Path) -> Target:
         # five of six files are the same in both builds: those that never ask for relaxed instructions
@@ -322,24 +331,7 @@ class Wasm(Target):
         return out
 
     def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
-        call(
-            [
-                *zig(),
-                "wasm-ld",
-                "-shared",
-                "--experimental-pic",
-                "--no-entry",
-                "--gc-sections",
-                "--strip-all",
-                "-O2",
-                "--export=PyInit__C",
-                "--unresolved-symbols=import-dynamic",
-                *map(str, objects),
-                "-o",
-                str(out),
-            ],
-            f"linking {out.name}",
-        )
+        call([*zig(), "wasm-ld", *self.ldflags, *map(str, objects), "-o", str(out)], f"linking {out.name}")
 
 
 class Workers(Wasm):
@@ -354,32 +346,19 @@ class Workers(Wasm):
         drop = {"-O3", "-fPIC", "--target=wasm32-unknown-emscripten"}
         shared = ["--target=wasm32-unknown-unknown", "-matomics", "-pthread", "-fno-builtin", "-DTL_FLOAT_ONLY", "-Os"]
         self.cflags = [*(f for f in self.cflags if f not in drop), *shared]
+        exports = ("__stack_pointer", "__heap_base", "__wasm_init_tls", "__tls_size")
+        self.ldflags = [
+            *LINKED_SMALL,
+            "--import-memory",
+            "--shared-memory",
+            f"--max-memory={1 << 30}",
+            "-z",
+            f"stack-size={1 << 16}",
+            *(f"--export={name}" for name in exports),
+        ]
 
     def serving(self, file: pathlib.Path, src: pathlib.Path) -> Target:
         return self
-
-    def link(self, objects: list[pathlib.Path], out: pathlib.Path) -> None:
-        exports = ("__stack_pointer", "__heap_base", "__wasm_init_tls", "__tls_size")
-        call(
-            [
-                *zig(),
-                "wasm-ld",
-                "--no-entry",
-                "--import-memory",
-                "--shared-memory",
-                f"--max-memory={1 << 30}",
-                "--gc-sections",
-                "--strip-all",
-                "-O2",
-                "-z",
-                f"stack-size={1 << 16}",
-                *(f"--export={name}" for name in exports),
-                *map(str, objects),
-                "-o",
-                str(out),
-            ],
-            f"linking {out.name}",
-        )
 
 
 def build_workers(out: pathlib.Path) -> pathlib.Path:
@@ -482,7 +461,7 @@ def build(
         raise BuildError("\n".join(errors))
     out.parent.mkdir(parents=True, exist_ok=True)
     # the same bytes for the same inputs, and never a half-written file under the final name
-    link_key = digest(target.name, *[o.name for o in objects])
+    link_key = digest(target.name, *target.ldflags, *[o.name for o in objects])
     stamp = folder / f"link.{link_key}.so"
     if not stamp.exists():
         tmp = folder / f"link.{link_key}.{os.getpid()}.so"

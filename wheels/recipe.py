@@ -311,18 +311,20 @@ RARE = (
     ("webgpu",),
     """ops/_reference ops/core_aten ops/core_attention ops/core_functions ops/fft ops/grouped ops/integer_mm
     ops/row_sums ops/segments ops/spectral ops/view_copies""".split(),
-    """_classes _core/absent_reasons _core/c_autograd _core/c_functorch _core/c_names _core/c_profiler _core/c_switches
-    _core/dispatch_keys _core/foreach _core/function_schema _core/legacy_types _core/mkldnn _core/overload_names
-    _core/overridable _core/self_test _core/star_names _core/sym_functions _core/traced_graph _core/wrappers _custom_op
-    _dynamo _files/legacy _functorch _higher_order_ops _inductor _library _ops _prims_common _subclasses amp/grad_scaler
-    autograd/_gradcheck autograd/_parts autograd/_profiler_table autograd/forward_ad autograd/functional
-    autograd/profiler autograd/profiler_util compat/imported_names distributed func jit library lock masked
-    multiprocessing nested nn/attention nn/modules/adaptive nn/parallel nn/utils/_expanded_weights
-    nn/utils/_per_sample_grad nn/utils/parametrizations nn/utils/prune nn/utils/spectral_norm nn/utils/stateless
-    nn/utils/weight_norm optim/_adafactor optim/_cyclic optim/_functional optim/swa_utils overrides profiler quasirandom
-    signal sparse testing utils/_device utils/_python_dispatch utils/_pytree_json utils/_selective utils/_swap
-    utils/benchmark utils/checkpoint utils/data/_utils/workers utils/dlpack utils/flop_counter utils/module_tracker
-    utils/safetensors utils/tensorboard""".split(),
+    """_classes _core/absent_ops _core/absent_reasons _core/arg_errors _core/c_autograd _core/c_functorch
+    _core/c_names _core/c_profiler _core/c_switches _core/dispatch_keys _core/foreach _core/function_schema
+    _core/future _core/inline_pipe _core/inline_pool _core/legacy_types _core/mkldnn _core/overload_names
+    _core/overridable _core/self_test _core/star_names _core/sym_functions _core/traced_graph _core/wrappers
+    _custom_op _dynamo _files/legacy _functorch _higher_order_ops _inductor _library _linalg_utils _lobpcg _ops
+    _prims_common _subclasses amp/grad_scaler autograd/_gradcheck autograd/_parts autograd/_profiler_table
+    autograd/forward_ad autograd/functional autograd/profiler autograd/profiler_util compat/imported_names distributed
+    func futures jit library lock masked multiprocessing nested nn/attention nn/modules/adaptive nn/parallel
+    nn/utils/_expanded_weights nn/utils/_per_sample_grad nn/utils/fusion nn/utils/parametrizations
+    nn/utils/parametrize nn/utils/prune nn/utils/spectral_norm nn/utils/stateless nn/utils/weight_norm
+    optim/_adafactor optim/_cyclic optim/_functional optim/swa_utils overrides profiler quasirandom signal sparse
+    testing utils/_device utils/_python_dispatch utils/_pytree_json utils/_selective utils/_swap utils/benchmark
+    utils/checkpoint utils/data/_utils/workers utils/dlpack utils/flop_counter utils/module_tracker utils/safetensors
+    utils/tensorboard utils/weak""".split(),
 )
 
 

@@ -60,9 +60,9 @@ def _importing() -> bool:
     So is one whose function another module of the same package calls while that is being imported.
     """
     frame: Any = sys._getframe(2)
-    if frame.f_globals.get("__name__") == "torchlite.compat.alias":  # which asks for a module's names
+    if frame.f_globals.get("__name__", "").endswith(".compat.alias"):  # which asks for a module's names
         frame = frame.f_back
-    package = frame.f_globals.get("__name__", "").partition(".")[0]
+    package = (frame.f_globals.get("__package__") or frame.f_globals.get("__name__", "")).partition(".")[0]
     while frame is not None:
         spec = frame.f_globals.get("__spec__")
         if getattr(spec, "_initializing", False) and spec.name.partition(".")[0] == package:
@@ -269,7 +269,7 @@ def of(module: str, whole: bool = False) -> Callable[[str], Any]:
     may ask for it.
     """
     loaded(sys.modules[module]).setdefault("__path__", [])  # the import system asks a package only for its modules
-    path = "torch" + module[len("torchlite") :]
+    path = module.replace("torchlite", "torch", 1)
 
     def __getattr__(name: str) -> Any:
         if name == "__all__" and _on:
@@ -315,7 +315,7 @@ make_function = _function  # for names that are no public ones
 
 def names(module: str) -> list[str]:
     """What a module lacks, for its dir()."""
-    return list(table().get("torch" + module[len("torchlite") :], ()))
+    return list(table().get(module.replace("torchlite", "torch", 1), ()))
 
 
 class _Callable(ModuleType):

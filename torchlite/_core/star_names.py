@@ -9,11 +9,12 @@ from . import absent
 
 def of(module: ModuleType) -> list[str]:
     """What `from module import *` takes where the module has no list: also what is made when it is asked for."""
-    own = vars(module)
+    own, inner = vars(module), module.__name__ + "."
+    inner = inner if "." in module.__name__ else "-"  # torch has a list, without its modules
 
     def foreign(name: str) -> bool:
         value = own.get(name)
-        return isinstance(value, ModuleType) and not value.__name__.startswith(module.__name__ + ".")
+        return isinstance(value, ModuleType) and not value.__name__.startswith(inner)
 
     leaked = {"annotations", "TYPE_CHECKING"}
     lacks = set(absent.names(module.__name__))

@@ -88,6 +88,7 @@ def _name_members(module):
                     _renamed[value] = home
 
 
+_own_names: dict[Any, str] = {}  # modules that say torch.x, and what they said before
 _own: dict[str, Any] = {}  # the __getattr__ that modules had before, by their names
 _INNER = "_core", "_files", "_functorch", "_library", "compat", "ops", "webgpu"  # PyTorch has no such modules
 
@@ -120,6 +121,17 @@ def _find_imported_names(module):
     vars(module)["__getattr__"] = __getattr__
 
 
+def _take(module):
+    """Makes a module that has run one of torch."""
+    name = module.__name__
+    if not name.startswith(REAL + "."):
+        return
+    _name_members(module)
+    _find_imported_names(module)
+    _own_names[module] = name
+    module.__name__ = ALIAS + name[len(REAL) :]
+
+
 class _NamingLoader:
     """A loader of a module of torchlite that comes after install()."""
 
@@ -133,11 +145,11 @@ class _NamingLoader:
         return self._loader.create_module(spec)
 
     def exec_module(self, module):
+        name = module.__name__
         self._loader.exec_module(module)
-        there = sys.modules.get(module.__name__, module)  # a module may put another one in its place
-        sys.modules.setdefault(ALIAS + module.__name__[len(REAL) :], there)
-        _name_members(module)
-        _find_imported_names(module)
+        there = sys.modules.get(name, module)  # a module may put another one in its place
+        sys.modules.setdefault(ALIAS + name[len(REAL) :], there)
+        _take(module)
 
 
 class _NamingFinder:
@@ -211,8 +223,7 @@ def install():
     for name, module in list(sys.modules.items()):
         if name == REAL or name.startswith(REAL + "."):
             sys.modules[ALIAS + name[len(REAL) :]] = module
-            _name_members(module)
-            _find_imported_names(module)
+            _take(module)
     _name_functions(ALIAS)
     if not isinstance(sys.modules.get("functorch"), _Functorch):
         _make_functorch()
@@ -237,6 +248,9 @@ def uninstall():
     for kind, home in _renamed.items():
         kind.__module__ = home
     _renamed.clear()
+    for module, name in _own_names.items():
+        module.__name__ = name
+    _own_names.clear()
     for name, own in _own.items():
         names = vars(sys.modules[name])
         names.update(__getattr__=own) if own else names.pop("__getattr__")

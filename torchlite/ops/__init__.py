@@ -79,7 +79,7 @@ def load(name):
         if name in group:
             _later.remove(group)
             for family in group:
-                import_module("." + family, __name__)
+                import_module("." + family, __package__)
             from .. import _publish
 
             return _publish()
@@ -186,7 +186,7 @@ def __getattr__(name):
     """torch.ops.aten and the namespaces of torch.library."""
     from importlib.util import find_spec
 
-    if name.startswith("__") or find_spec("%s.%s" % (__name__, name)):  # a file here that is not loaded yet
+    if name.startswith("__") or find_spec("%s.%s" % (__package__, name)):  # a file here that is not loaded yet
         raise AttributeError("'_Ops' object has no attribute '%s'" % name)
     from .._ops import namespace as space
 

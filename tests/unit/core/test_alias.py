@@ -51,7 +51,7 @@ import torchlite.utils.checkpoint as b
 print(a is b, a.__name__)
 """,
     )
-    assert out == "True torchlite.utils.checkpoint"
+    assert out == "True torch.utils.checkpoint"
 
 
 def test_missing_submodule_is_named_as_asked():
