@@ -203,6 +203,7 @@ class Target:
     name: str
     compiler: list[str]
     cflags: list[str]
+    ldflags: list[str]
 
     def compile(self, src: pathlib.Path, obj: pathlib.Path, extra: list[str]) -> str:
         return call(

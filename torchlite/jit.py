@@ -2,14 +2,37 @@
 
 import builtins
 from contextlib import contextmanager as _contextmanager
+from weakref import WeakSet as _WeakSet
 
 from ._core.future import Future as _Future
 from .futures import Future  # noqa: F401
 
 
+_compiled: _WeakSet = _WeakSet()  # the modules that PyTorch would have compiled
+
+
+def _same(obj):
+    from .nn import Module
+
+    if builtins.isinstance(obj, Module):
+        _compiled.add(obj)
+    return obj
+
+
+def _why_not(module, name):
+    """Raises an error for an attribute that a compiled module would have."""
+    if module in _compiled:
+        from ._core.absent import AbsentError
+
+        raise AbsentError(
+            "torch.jit.ScriptModule.%s: torchlite has no TorchScript, and script() and trace() give back the Python "
+            "module itself. Save its numbers by torch.save(module.state_dict(), path)" % name
+        )
+
+
 def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """The function or module itself."""
-    return obj
+    return _same(obj)
 
 
 def _as_args(inputs):
@@ -38,7 +61,7 @@ def trace(
         func(**example_kwarg_inputs)
     elif example_inputs is not None:
         func(*_as_args(example_inputs))
-    return func
+    return _same(func)
 
 
 def trace_module(
@@ -62,7 +85,7 @@ def trace_module(
             method(**given)
         else:
             method(*_as_args(given))
-    return mod
+    return _same(mod)
 
 
 def ignore(drop=False, **kwargs):

@@ -61,6 +61,7 @@ def _get_scalar_dtype(is_fused: Any = None) -> DType:
     return torch.float64 if torch.get_default_dtype() == torch.float64 else torch.float32
 
 
+StateDict = dict
 # what the classes of other packages are made with: parts of docstrings, and decorators for torch.compile
 _params_doc = _foreach_doc = _fused_doc = _capturable_doc = _differentiable_doc = _maximize_doc = ""
 

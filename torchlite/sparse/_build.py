@@ -278,6 +278,8 @@ def sparse_compressed_tensor(
     rows, columns = size[n] // block[0], size[n + 1] // block[1]
     mine, theirs = (rows, columns) if by_rows else (columns, rows)
     _check_compressed(heads, others, mine, theirs, head_name, other_name)
+    if torch.sparse.check_sparse_tensor_invariants.is_enabled() if check_invariants is None else check_invariants:
+        _check_sorted(heads, others, head_name, other_name)
     parts = heads, others, source.detach(), size
     if source.requires_grad and torch.is_grad_enabled():
         from ._autograd import FromCompressed
@@ -308,6 +310,21 @@ def _check_compressed(heads: Any, others: Any, mine: int, theirs: int, head_name
     if nnz and not bool(((others >= 0) & (others < theirs)).all()):
         raise RuntimeError(
             "`0 <= %s < %s` is not satisfied." % (other_name, "ncols" if head_name == "crow_indices" else "nrows")
+        )
+
+
+def _check_sorted(heads: Any, others: Any, head_name: str, other_name: str) -> None:
+    """Whether each row's columns rise. Only on request: products and sums do not need it."""
+    if others.shape[-1] < 2:
+        return
+    places = torch.arange(others.shape[-1], device=others.device, dtype=heads.dtype)
+    rows = torch.searchsorted(heads.contiguous(), places.expand(others.shape).contiguous(), right=True)
+    falls = (rows[..., 1:] == rows[..., :-1]) & (others[..., 1:] <= others[..., :-1])
+    if bool(falls.any()):
+        raise RuntimeError(
+            "`%s[..., %s[..., i - 1]:%s[..., i]] for all i = 1, ..., %s are sorted and distinct along the last "
+            "dimension values` is not satisfied."
+            % (other_name, head_name, head_name, "nrows" if head_name == "crow_indices" else "ncols")
         )
 
 

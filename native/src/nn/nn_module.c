@@ -5,6 +5,14 @@
 
 static PyObject *tables[3]; /* "_parameters", "_modules", "_buffers" */
 
+/* Whether TorchScript gives its modules an attribute of that name. */
+static int of_compiled_module(PyObject *name) {
+  static const char *const names[] = {"save", "code", "graph"};
+  for (int i = 0; i < 3; i++)
+    if (PyUnicode_CompareWithASCIIString(name, names[i]) == 0) return 1;
+  return 0;
+}
+
 /* An instance attribute or anything on the class is found as usual (a registered name is never also a class attribute:
  * the registration refuses it). */
 static PyObject *module_getattro(PyObject *self, PyObject *name) {
@@ -30,6 +38,9 @@ static PyObject *module_getattro(PyObject *self, PyObject *name) {
   if (!found && name == getattr_name && PyErr_ExceptionMatches(PyExc_AttributeError)) {
     PyErr_Clear(); /* a method of that name in the class would make each lookup slower */
     found = PyObject_GetAttrString(self, "_own_getattr");
+  } else if (!found && of_compiled_module(name) && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    PyErr_Clear();
+    found = PyObject_CallMethod(self, "_own_getattr", "O", name); /* which knows what to say */
   }
   return found;
 }

@@ -94,3 +94,16 @@ def test_example_inputs_of_a_trace():
     torch.jit.trace(lambda a: seen.append(a["x"]), {"x": 3})
     torch.jit.trace_module(nn.Identity(), {"forward": [torch.ones(2)], "extra_repr": ()})
     assert seen == [(1, 2), 3]
+
+
+def test_what_a_compiled_module_would_have_is_explained():
+    scripted, traced = torch.jit.script(torch.nn.Linear(2, 2)), torch.jit.trace(torch.nn.ReLU(), torch.ones(2))
+    for module in (scripted, traced):
+        for name in ("save", "code", "graph"):
+            with pytest.raises(NotImplementedError, match="state_dict"):
+                getattr(module, name)
+            assert not hasattr(module, name)
+    with pytest.raises(AttributeError, match="^'Linear' object has no attribute 'save'$"):
+        torch.nn.Linear(2, 2).save  # noqa: B018 asked for, not used
+    scripted.save = 3
+    assert scripted.save == 3

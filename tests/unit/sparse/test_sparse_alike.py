@@ -149,6 +149,13 @@ s.requires_grad_(); (s @ torch.ones(3, 2)).pow(2).sum().backward(); s.grad
 c = s.to_sparse(); torch.sparse.mm(c, c), torch.sparse.mm(s, s).to_dense()
 c = s.to_sparse().requires_grad_(); torch.sparse.mm(c, c).to_dense().sum().backward(); c.grad
 s.requires_grad_(); s.values().pow(2).sum().backward(); s.grad
+torch.sparse_csr_tensor([0, 2], [1, 0], [1., 2.], (1, 2), check_invariants=True)
+torch.sparse_csr_tensor([0, 2], [1, 0], [1., 2.], (1, 2), check_invariants=False).to_dense()
+torch.sparse_csc_tensor([0, 2, 3], [1, 1, 0], [1., 2., 3.], (2, 2), check_invariants=True)
+torch.sparse_csr_tensor([0, 1, 2], [1, 0], [1., 2.], (2, 2), check_invariants=True).to_dense()
+torch.sparse_csr_tensor([0, 0, 0, 2], [0, 1], [1., 2.], (3, 2)).to_dense()
+torch.sparse_csr_tensor([[0, 2], [0, 2]], [[0, 1], [1, 0]], [[1., 2.], [1., 2.]], (2, 1, 2), check_invariants=True)
+torch.sparse_bsr_tensor([0, 2], [1, 0], torch.ones(2, 1, 1), (1, 2), check_invariants=True)
 """)
 def test_compressed(line):
     alike(S.replace("to_sparse()", "to_sparse_csr()") + line)

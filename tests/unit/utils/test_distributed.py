@@ -105,3 +105,16 @@ def test_gradients_pass_through_collectives(world):
     (nn.all_reduce(x) * 2 + nn.all_gather(x)[0] * 3 + nn.broadcast(x, 0) * 4).sum().backward()
     out = nn.all_to_all_single(torch.zeros(2), x)
     assert x.grad.tolist() == [9, 9] and out.tolist() == [1, 2] and out.requires_grad
+
+
+def test_the_decorator_of_elastic_scripts():
+    from torch.distributed.elastic.multiprocessing.errors import record
+
+    @record
+    def main(a, *, b=2):
+        """Trains."""
+        return a + b
+
+    assert main(1, b=4) == 5 and main.__doc__ == "Trains."
+    with pytest.raises(ZeroDivisionError):
+        record(lambda: 1 // 0)()

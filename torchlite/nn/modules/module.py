@@ -4,6 +4,7 @@ from __future__ import annotations
 
 
 import itertools
+import sys
 from collections import OrderedDict
 
 import torchlite as torch
@@ -731,6 +732,8 @@ def _getattr(self: Any, name: str) -> Any:
         t = d["_buffers"]
         if name in t:
             return t[name]
+    if name in ("save", "code", "graph") and "torchlite.jit" in sys.modules:
+        torch.jit._why_not(self, name)
     raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
 
