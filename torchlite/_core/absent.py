@@ -268,8 +268,9 @@ def of(module: str, whole: bool = False) -> Callable[[str], Any]:
     whole: nothing of the module is here. What is private in it is not in the table; a module that is being imported
     may ask for it.
     """
-    loaded(sys.modules[module]).setdefault("__path__", [])  # the import system asks a package only for its modules
     path = module.replace("torchlite", "torch", 1)
+    module = "torchlite" + path[len("torch") :]  # under that name it is there at any time
+    loaded(sys.modules[module]).setdefault("__path__", [])  # the import system asks a package only for its modules
 
     def __getattr__(name: str) -> Any:
         if name == "__all__" and _on:

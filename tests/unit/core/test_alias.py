@@ -263,3 +263,19 @@ def test_a_module_that_is_being_imported_may_make_what_it_never_uses(tmp_path):
     (tmp_path / "uses_cuda.py").write_text("import torch\nmade = torch.cuda.jiterator._create_jit_fn('code')\n")
     install = f"import torchlite, sys; torchlite.install_as_torch(); sys.path.insert(0, {str(tmp_path)!r}); "
     assert "does not have" in python("-c", install + "import uses_cuda; print(uses_cuda.made)")
+
+
+def test_every_module_is_there_by_its_name_in_torch():
+    code = """
+import torchlite; torchlite.install_as_torch()
+import importlib, pkgutil, torch
+for found in pkgutil.walk_packages(torch.__path__, "torch."):
+    if found.name.endswith(("__main__", ".lock")):
+        continue
+    try:
+        module = importlib.import_module(found.name)
+        hasattr(module, "__path__"), hasattr(module, "no_such_name")
+    except ModuleNotFoundError as e:
+        print(*{e.name} - {"js"}, end="")  # parts that only a page has
+"""
+    assert python("-c", code) == ""
