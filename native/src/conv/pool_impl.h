@@ -189,9 +189,43 @@ static ACC F(sum)(const T *x, int64_t n) {
   return i < (intptr_t)n ? sum + other + x[i] : sum + other;
 }
 
+#define ROWS_IN_T 64 /* so many terms are added in T: PyTorch adds a whole window so */
+/* Means of windows that are few rows high and some columns wide: the rows are added to one, which is done four columns
+ * at a time, before the columns of a window are. */
+static int F(adaptive_means)(const TlPool *c, const T *x, T *y) {
+  const int64_t w = c->in[2], in = c->in[0] * c->in[1] * w;
+  T *row = tl_malloc((uint64_t)w * sizeof(T));
+  if (!row) return -1;
+  for (int64_t p = 0; p < c->planes; p++, x += in) {
+    if (!(p & 63) && tl_check_interrupt()) {
+      tl_free(row);
+      return -1;
+    }
+    for (int64_t oz = 0; oz < c->out[0]; oz++)
+      for (int64_t oy = 0; oy < c->out[1]; oy++) {
+        const int64_t z0 = F(lo)(oz, c->in[0], c->out[0]), z1 = F(hi)(oz, c->in[0], c->out[0]),
+                      y0 = F(lo)(oy, c->in[1], c->out[1]), y1 = F(hi)(oy, c->in[1], c->out[1]);
+        memcpy(row, x + (z0 * c->in[1] + y0) * w, (size_t)w * sizeof(T));
+        for (int64_t z = z0; z < z1; z++)
+          for (int64_t r = z > z0 ? y0 : y0 + 1; r < y1; r++) {
+            const T *src = x + (z * c->in[1] + r) * w;
+            for (int64_t i = 0; i < w; i++) row[i] += src[i];
+          }
+        for (int64_t ox = 0; ox < c->out[2]; ox++) {
+          const int64_t x0 = F(lo)(ox, w, c->out[2]), x1 = F(hi)(ox, w, c->out[2]);
+          *y++ = (T)(F(sum)(row + x0, x1 - x0) / (ACC)((z1 - z0) * (y1 - y0) * (x1 - x0)));
+        }
+      }
+  }
+  tl_free(row);
+  return 0;
+}
+
 /* mode 0: mean, 1: gradient of the mean (y to x), 2: maximum with idx */
 static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx) {
   const int64_t in = c->in[0] * c->in[1] * c->in[2];
+  const int64_t high = (c->in[0] / (c->out[0] ? c->out[0] : 1) + 2) * (c->in[1] / (c->out[1] ? c->out[1] : 1) + 2);
+  if (mode == 0 && in && c->out[2] > 1 && high > 4 && high <= ROWS_IN_T) return F(adaptive_means)(c, x, y);
   for (int64_t p = 0; p < c->planes; p++, x += in) {
     if (!(p & 63) && tl_check_interrupt()) return -1;
     for (int64_t oz = 0; oz < c->out[0]; oz++)

@@ -2,6 +2,7 @@
 #include "reduce/reduce.h"
 #include "core/errors.h"
 #include "core/geometry.h"
+#include "core/rows.h"
 #include <math.h>
 
 PyObject *tl_pack2(TlTensor *a, TlTensor *b) {
@@ -131,22 +132,14 @@ typedef struct {
   _Alignas(64) char raw[CHUNK * 16], conv[CHUNK * 16];
 } Buffer;
 
-static void gather(char *dst, const char *src, int64_t step, int64_t n, int size) {
-#define GATHER(T) \
-  { T *d = (T *)dst; const T *s = (const T *)src; for (int64_t i = 0; i < n; i++) d[i] = s[i * step]; } break
-  switch (size) {
-  case 1: GATHER(uint8_t);
-  case 2: GATHER(uint16_t);
-  case 4: GATHER(uint32_t);
-  case 8: GATHER(uint64_t);
-  default: GATHER(tl_c128);
-  }
-#undef GATHER
+/* n elements of r->dtype, `step` apart, side by side */
+static void gather(const TlRed *r, char *dst, const char *src, int64_t step, int64_t n) {
+  const intptr_t size = tl_itemsize[r->dtype];
+  tl_move(dst, size, src, (intptr_t)step * size, n, size);
 }
 
 /* n elements at p, `step` apart, as contiguous elements of r->load */
 static const void *load(const TlRed *r, Buffer *b, char *dst, const char *p, int64_t step, int64_t n) {
-  int size = tl_itemsize[r->dtype];
   if (r->abs) {
     if (r->dtype == TL_C64) {
       const tl_c64 *z = (const tl_c64 *)p;
@@ -163,9 +156,9 @@ static const void *load(const TlRed *r, Buffer *b, char *dst, const char *p, int
   } else if (step == 1) {
     tl_cast_contig(r->load, dst, r->dtype, p, n);
   } else if (r->dtype == r->load) {
-    gather(dst, p, step, n, size);
+    gather(r, dst, p, step, n);
   } else {
-    gather(b->raw, p, step, n, size);
+    gather(r, b->raw, p, step, n);
     tl_cast_contig(r->load, dst, r->dtype, b->raw, n);
   }
   return dst;
