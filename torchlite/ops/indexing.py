@@ -225,6 +225,12 @@ def index_select(self, dim, index):
     return torch.ops.functions.index(self, _slices(self, dim, index)) if self.dim() else self.clone()
 
 
+def number_of(dtype, x):
+    """A factor as PyTorch hands it to kernels of 16-bit floats: rounded to them."""
+    narrow = dtype in (torch.float16, torch.bfloat16) and isinstance(x, float)
+    return torch.tensor(x, dtype=dtype, device="cpu").item() if narrow else x
+
+
 @op(
     "index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
     kernel="index_add",
@@ -243,7 +249,7 @@ def index_add(self, dim, index, source, alpha=1):
     _C.check_room(alpha, self.dtype)
     if self.dtype == torch.bool:
         return torch.index_add(self, dim, index, source & bool(alpha))
-    return torch.index_add(self, dim, index, (source * alpha).to(self.dtype))
+    return torch.index_add(self, dim, index, (source * number_of(self.dtype, alpha)).to(self.dtype))
 
 
 def _source_grad(g, dim, index, shape):

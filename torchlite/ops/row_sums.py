@@ -137,10 +137,13 @@ def embedding_bag(
             flat, bag = flat[keep], bag[keep]
             factors = None if factors is None else factors[keep]
         table = weight
-        if sparse or scale_grad_by_freq:  # embedding has such gradients
+        narrow = weight.dtype in (torch.float16, torch.bfloat16)  # sums of these lose their small terms
+        if sparse or scale_grad_by_freq or narrow:  # embedding has such gradients
             table = torch.embedding(weight, flat, padding_idx, scale_grad_by_freq, sparse)
             flat = torch.arange(flat.numel(), device=device)
-        out = torch.ops.functions._sum_rows(table, flat, bag, factors, bags)
+        if narrow:
+            table, factors = table.float(), None if factors is None else factors.float()
+        out = torch.ops.functions._sum_rows(table, flat, bag, factors, bags).to(weight.dtype)
         if mode == 1:
             out = out / size.clamp(min=1).unsqueeze(-1).to(out.dtype)
         chosen = size = torch.zeros_like(offsets, dtype=torch.int64) if mode == 0 else size

@@ -506,13 +506,30 @@ class _PerParameter(Optimizer):
     def _make_step(self, p: Any, grad: Any, state: Any, group: Any) -> None:
         """The step of one parameter; a complex one is a real one of twice as many elements."""
         if not p.is_complex():
-            self._update(p, -grad if group["maximize"] else grad, state, group)
+            grad = -grad if group["maximize"] else grad
+            if group.get("fused") and p.dtype in (torch.float16, torch.bfloat16):
+                self._make_wide_step(p, grad, state, group)
+            else:
+                self._update(p, grad, state, group)
             return
         real = torch.view_as_real
         views = {k: real(v) if isinstance(v, torch.Tensor) and v.is_complex() else v for k, v in state.items()}
         self._update(real(p), -real(grad) if group["maximize"] else real(grad), views, group)
         for k, v in views.items():
             if k not in state or not isinstance(v, torch.Tensor):
+                state[k] = v
+
+    def _make_wide_step(self, p: Any, grad: Any, state: Any, group: Any) -> None:
+        """As PyTorch's fused kernels: the whole step in float32, and each number rounded once. In float16 an eps of
+        1e-8 is 0, and the step of a gradient of 0 is 0 / 0."""
+        narrow = {k: v for k, v in state.items() if isinstance(v, torch.Tensor) and v.dtype is p.dtype}
+        wide, new = p.float(), {**state, **{k: v.float() for k, v in narrow.items()}}
+        self._update(wide, grad.float(), new, group)
+        p.copy_(wide)
+        for k, v in new.items():
+            if k in narrow:
+                narrow[k].copy_(v)
+            else:
                 state[k] = v
 
     def _check_dense(self, grad: Any) -> None:

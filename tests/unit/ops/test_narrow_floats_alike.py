@@ -1,0 +1,25 @@
+"""bfloat16 and float16: what PyTorch rounds to them, and what it sums in float32. Line by line beside PyTorch.
+
+64 elements: what its vectors leave over, PyTorch rounds after each operation.
+"""
+
+import pytest
+from alike import alike
+
+LINES = """
+z.add(h, alpha=0.3), z.sub(h, alpha=0.3), z.add(100, alpha=0.3), torch.rsub(h, z, alpha=0.3)
+torch._foreach_add([z], [h], alpha=0.3)
+z.add_(h, alpha=0.3), z.sub_(h, alpha=0.7)
+z.index_add(0, torch.arange(64), h, alpha=0.3)
+F.embedding_bag(torch.tensor([[0, 1, 2]]), torch.tensor([[1.0], [0.00390625], [0.00390625]], dtype=d), mode="sum")
+F.embedding_bag(torch.tensor([[0, 1, 1]]), torch.tensor([[2.0], [0.01]], dtype=d), per_sample_weights=w, mode="sum")
+"""
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("line", LINES.strip().splitlines())
+def test_line(line, dtype):
+    alike(
+        f"d = torch.{dtype}; z = torch.linspace(-3, 9, 64).to(d); h = torch.linspace(-100, 77, 64).to(d)\n"
+        f"w = torch.tensor([[0.3, 0.2, 0.1]], dtype=d)\n{line}"
+    )
