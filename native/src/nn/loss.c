@@ -94,6 +94,41 @@ static TlTensor *scalar_of(double v, tl_dtype d) {
   return t;
 }
 
+static double rounded(tl_dtype d, double x) {
+  return d == TL_BF16 ? tl_bf16_to_float(tl_float_to_bf16((float)x)) : tl_half_to_float(tl_float_to_half((float)x));
+}
+
+/* The sums of 16-bit floats as PyTorch makes them: in these floats, in eight levels of at least 16 terms each. */
+enum { LEVELS = 8 };
+static void nll_narrow_sums(const Nll *q, tl_dtype d, double *sum, double *weight) {
+  const int64_t *t = (const int64_t *)tl_data(q->target), count = q->n * q->s;
+  const float *x = (const float *)tl_data(q->x);
+  double level[2][LEVELS] = {{0}};
+  int64_t used = 0;
+  int power = 0;
+  while ((int64_t)1 << power < count) power++;
+  power = power / LEVELS > 4 ? power / LEVELS : 4;
+  for (int64_t i = 0; i < count; i++) {
+    const int64_t c = t[i];
+    if (c == q->ignore) continue;
+    used++;
+    const double w = q->w ? q->w[c] : 1, v = rounded(d, x[(i / q->s * q->c + c) * q->s + i % q->s] * w);
+    level[0][0] = rounded(d, level[0][0] - v);
+    level[1][0] = rounded(d, level[1][0] + w);
+    for (int j = 0; j + 1 < LEVELS && !(i & ((((int64_t)1 << power) - 1) << j * power)); j++)
+      for (int k = 0; k < 2; k++) {
+        level[k][j + 1] = rounded(d, level[k][j + 1] + level[k][j]);
+        level[k][j] = 0;
+      }
+  }
+  *sum = *weight = 0;
+  for (int j = 0; j < LEVELS; j++) {
+    *sum = rounded(d, *sum + level[0][j]);
+    *weight = rounded(d, *weight + level[1][j]);
+  }
+  if (!q->w) *weight = rounded(d, (double)used);
+}
+
 /* nll_loss_forward -> output, total_weight; id 1: the output alone */
 PyObject *tl_k_nll(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   tl_dtype d = ((TlTensor *)args[0])->dtype;
@@ -106,7 +141,9 @@ PyObject *tl_k_nll(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   const void *x = tl_data(q.x);
   double sum = 0, weight = 0, *each = NULL;
   if (q.reduction == NONE && !(each = tl_malloc((q.target->numel + 1) * sizeof *each))) goto done;
-  for (int64_t i = 0; i < q.n; i++)
+  const bool narrow = (d == TL_F16 || d == TL_BF16) && !each;
+  if (narrow) nll_narrow_sums(&q, d, &sum, &weight);
+  for (int64_t i = 0; i < q.n && !narrow; i++)
     for (int64_t j = 0; j < q.s; j++) {
       int64_t c = t[i * q.s + j], at = (i * q.c + c) * q.s + j;
       double w = 0, v = 0;

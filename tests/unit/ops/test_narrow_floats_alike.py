@@ -23,3 +23,20 @@ def test_line(line, dtype):
         f"d = torch.{dtype}; z = torch.linspace(-3, 9, 64).to(d); h = torch.linspace(-100, 77, 64).to(d)\n"
         f"w = torch.tensor([[0.3, 0.2, 0.1]], dtype=d)\n{line}"
     )
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("more", ["", ", weight=torch.rand(7).to(d)", ", reduction='sum'", ", label_smoothing=0.1"])
+@pytest.mark.parametrize("n", [1, 17, 300])
+def test_sums_of_losses(n, more, dtype):
+    alike(
+        f"d = torch.{dtype}; torch.manual_seed(1); x = torch.randn({n}, 7).to(d); t = torch.randint(0, 7, ({n},))\n"
+        f"t[3::9] = -100; F.cross_entropy(x, t{more}).item()"
+    )
+
+
+def test_sums_of_losses_of_pictures():
+    alike(
+        "torch.manual_seed(1); x = torch.randn(3, 5, 9, 11).log_softmax(1).bfloat16()\n"
+        "t = torch.randint(0, 5, (3, 9, 11)); F.nll_loss(x, t).item(), F.nll_loss(x, t, reduction='sum').item()"
+    )
