@@ -201,13 +201,15 @@ PyObject *tl_k_nll_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t
   if (!(dx = tl_zeros(q.x->dtype, q.x->ndim, q.x->shape))) goto done;
   const int64_t *t = (const int64_t *)tl_data(q.target);
   const double *gp = (const double *)tl_data(g);
-  bool each = q.reduction == NONE;
+  const bool each = q.reduction == NONE, narrow = d == TL_F16 || d == TL_BF16;
   double scale = q.reduction == MEAN ? 1 / *(const double *)tl_data(total) : 1;
   for (int64_t i = 0; i < q.n; i++)
     for (int64_t j = 0; j < q.s; j++) {
       int64_t c = t[i * q.s + j], at = (i * q.c + c) * q.s + j;
       if (c == q.ignore) continue;
-      double v = -(q.w ? q.w[c] : 1) * scale * gp[each ? i * q.s + j : 0];
+      double v = -scale * gp[each ? i * q.s + j : 0];
+      if (narrow) v = rounded(d, v); /* as PyTorch does, before the class's weight */
+      if (q.w) v *= q.w[c];
       if (dx->dtype == TL_F64) ((double *)tl_data(dx))[at] = v;
       else ((float *)tl_data(dx))[at] = (float)v;
     }

@@ -40,3 +40,11 @@ def test_sums_of_losses_of_pictures():
         "torch.manual_seed(1); x = torch.randn(3, 5, 9, 11).log_softmax(1).bfloat16()\n"
         "t = torch.randint(0, 5, (3, 9, 11)); F.nll_loss(x, t).item(), F.nll_loss(x, t, reduction='sum').item()"
     )
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_gradients_of_weighted_losses(dtype):
+    alike(
+        f"d = torch.{dtype}; torch.manual_seed(1); x = torch.randn(40, 7).to(d).requires_grad_()\n"
+        "t = torch.randint(0, 7, (40,)); F.cross_entropy(x, t, weight=torch.rand(7).to(d)).backward(); x.grad"
+    )

@@ -108,7 +108,7 @@ def test_gradients_pass_through_collectives(world):
 
 
 def test_the_decorator_of_elastic_scripts():
-    from torch.distributed.elastic.multiprocessing.errors import record
+    from torchlite.distributed.elastic.multiprocessing.errors import record
 
     @record
     def main(a, *, b=2):
