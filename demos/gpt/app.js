@@ -53,7 +53,9 @@ async function prepare() {
 function readLines(text) {
   line = (line + text).slice(-200);
   const found = [...line.matchAll(/([\d.]+) nats per character/g)].at(-1);
-  if (found) $("unseen").textContent = found[1];
+  if (!found) return;
+  $("unseen").textContent = found[1];
+  line = line.slice(found.index + found[0].length); // or it would be found again without its first digits
 }
 
 // --- Attention ---------------------------------------------------------------------------------------------------

@@ -59,6 +59,9 @@ def test_gpt(visit, kind):
     page.wait(f"{CONSOLE}.includes('nats per character') && {CONSOLE}.includes(' mat. the ')", 60)
     page.click("#stop")
     page.wait(READY, 10)
+    # the number above the chart is the last one printed, whole
+    printed = re.findall(r"([\d.]+) nats per character", page.eval(CONSOLE))
+    assert page.eval("document.querySelector('#unseen').textContent") == printed[-1]
     # another head, after the run
     page.wait("document.querySelector('#status').textContent.startsWith('Stopped')", 5)
     before = page.eval(f"JSON.stringify({weights})")
@@ -74,7 +77,10 @@ def test_gpt_in_three_minutes(visit):
     page = start(visit, "chromium", "gpt")
     page.click("#run")
     page.wait(f"{CONSOLE}.includes('--- the end')", 240)
-    assert float(re.search(r"the end: ([\d.]+) nats", page.eval(CONSOLE))[1]) < 2.0
+    printed = re.search(r"the end: ([\d.]+) nats", page.eval(CONSOLE))[1]
+    assert float(printed) < 2.0
+    page.wait(READY, 10)
+    assert page.eval("document.querySelector('#unseen').textContent") == printed
 
 
 @pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
