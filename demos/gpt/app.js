@@ -3,12 +3,12 @@
 import { openDemo } from "../shared/demo.js";
 import { keepWritten, written } from "../shared/keep.js";
 import { Plot } from "../shared/plot.js";
+import { reader } from "../shared/printed.js";
 
 const $ = (id) => document.getElementById(id);
 const plot = new Plot($("plot"), { label: "Loss", smooth: 0.9, xMin: 0, format: (value) => String(+value.toFixed(2)) });
 let newest = null; // the last answer of look.py
 let chosen = null; // index of the character whose attention is shown; null: the last one
-let line = "";
 
 const demo = await openDemo({
   script: "gpt.py",
@@ -16,7 +16,8 @@ const demo = await openDemo({
   prepare,
   question: () => ({ layer: Number($("layer").value || 0), head: Number($("head").value || 0) }),
   seen: show,
-  printed: readLines,
+  // lines such as "--- step 900, 40 s: 2.101 nats per character"
+  printed: reader(/([\d.]+) nats per character/g, (nats) => ($("unseen").textContent = nats)),
 });
 
 demo.engine.addEventListener("losses", ({ detail: { steps, values } }) => {
@@ -47,15 +48,6 @@ async function prepare() {
   chosen = null;
   const bytes = new TextEncoder().encode($("text").value);
   await demo.engine.request("write", { name: "input.txt", bytes });
-}
-
-// Printed lines such as "--- step 900, 40 s: 2.101 nats per character".
-function readLines(text) {
-  line = (line + text).slice(-200);
-  const found = [...line.matchAll(/([\d.]+) nats per character/g)].at(-1);
-  if (!found) return;
-  $("unseen").textContent = found[1];
-  line = line.slice(found.index + found[0].length); // or it would be found again without its first digits
 }
 
 // --- Attention ---------------------------------------------------------------------------------------------------

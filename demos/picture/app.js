@@ -2,6 +2,7 @@
 
 import { Plot } from "../shared/plot.js";
 import { openDemo } from "../shared/demo.js";
+import { reader } from "../shared/printed.js";
 
 const SIDE = 112; // pixels of the longer side
 
@@ -9,7 +10,6 @@ const $ = (id) => document.getElementById(id);
 const format = (value) => (value < 0.01 ? value.toExponential(0) : String(+value.toFixed(2)));
 const plot = new Plot($("plot"), { label: "Loss", log: true, smooth: 0.9, xMin: 0, format });
 let began = null; // {step, time}
-let line = "";
 
 scene();
 $("open").addEventListener("click", () => $("file").click());
@@ -31,11 +31,7 @@ const demo = await openDemo({
   prepare,
   seen: draw,
   every: 100,
-  printed(text) {
-    line = (line + text).slice(-100);
-    const found = [...line.matchAll(/([\d.]+ dB)/g)].at(-1);
-    if (found) $("likeness").textContent = found[1];
-  },
+  printed: reader(/([\d.]+ dB)/g, (likeness) => ($("likeness").textContent = likeness)),
 });
 
 demo.engine.addEventListener("losses", ({ detail: { steps, values } }) => {
@@ -81,7 +77,6 @@ function scene() {
 async function prepare() {
   plot.clear();
   began = null;
-  line = "";
   for (const id of ["step", "speed", "likeness"]) $(id).textContent = "–";
   const canvas = $("target");
   const { width, height } = canvas;

@@ -4,6 +4,7 @@ import * as cells from "../../demos/playground/cells.js";
 import * as calls from "../../demos/playground/editor/calls.js";
 import { Names } from "../../demos/playground/editor/names.js";
 import * as share from "../../demos/playground/share.js";
+import { reader } from "../../demos/shared/printed.js";
 
 const out = {};
 out.cells = ["", "a\nb", "# %%\na\n#%% two\nb\n", "x\n# %%\ny", "\n\n# %%\ny"].map(cells.cellsOf);
@@ -23,6 +24,9 @@ try {
 } catch (error) {
   out.none = error.message;
 }
+out.printed = [];
+const read = reader(/([\d.]+) nats/g, (nats) => out.printed.push(nats));
+for (const letter of "--- 20 s: 1.289 nats\n" + "x".repeat(400) + "0.5 nats") read(letter);
 const script = { name: "a.py", text: "π = 3\n".repeat(500) };
 const fragment = await share.toFragment(script);
 out.length = fragment.length;

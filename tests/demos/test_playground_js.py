@@ -25,6 +25,10 @@ def test_cells(out):
     assert out["old"] == "# %%\n1\n" and "no notebook" in out["none"]
 
 
+def test_printed_numbers_stay_whole(out):
+    assert out["printed"] == ["1.289", "0.5"]
+
+
 def test_links(out):
     assert out["same"] and out["other"] is None and out["length"] < 200
     assert "damaged" in out["damaged"] and "another version" in out["later"]
