@@ -2,26 +2,27 @@
 
 import builtins
 from contextlib import contextmanager as _contextmanager
-from weakref import WeakSet as _WeakSet
+from weakref import WeakValueDictionary as _WeakValues
 
 from ._core.future import Future as _Future
 from .futures import Future  # noqa: F401
 
 
-_compiled: _WeakSet = _WeakSet()  # the modules that PyTorch would have compiled
+# the modules that PyTorch would have compiled, by id: one with an __eq__ has no hash
+_compiled: _WeakValues = _WeakValues()
 
 
 def _same(obj):
     from .nn import Module
 
     if builtins.isinstance(obj, Module):
-        _compiled.add(obj)
+        _compiled[id(obj)] = obj
     return obj
 
 
 def _why_not(module, name):
     """Raises an error for an attribute that a compiled module would have."""
-    if module in _compiled:
+    if _compiled.get(id(module)) is module:
         from ._core.absent import AbsentError
 
         raise AbsentError(

@@ -122,7 +122,7 @@ def _find_imported_names(module):
 
 
 def _take(module):
-    """Makes a module that has run one of torch."""
+    """Gives a module that has run, and what is in it, the names of torch."""
     name = module.__name__
     if not name.startswith(REAL + "."):
         return

@@ -190,8 +190,8 @@ static ACC F(sum)(const T *x, int64_t n) {
 }
 
 #define ROWS_IN_T 64 /* so many terms are added in T: PyTorch adds a whole window so */
-/* Means of windows that are few rows high and some columns wide: the rows are added to one, which is done four columns
- * at a time, before the columns of a window are. */
+/* Means of windows a few rows high. The rows of a window are added first, as vectors over all columns; then each window
+ * adds its columns of that one row. */
 static int F(adaptive_means)(const TlPool *c, const T *x, T *y) {
   const int64_t w = c->in[2], in = c->in[0] * c->in[1] * w;
   T *row = tl_malloc((uint64_t)w * sizeof(T));

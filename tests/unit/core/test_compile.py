@@ -107,3 +107,9 @@ def test_what_a_compiled_module_would_have_is_explained():
         torch.nn.Linear(2, 2).save  # noqa: B018 asked for, not used
     scripted.save = 3
     assert scripted.save == 3
+
+    class Equal(torch.nn.ReLU):
+        def __eq__(self, other):  # so it has no hash
+            return True
+
+    assert type(torch.jit.script(Equal())) is Equal
