@@ -599,8 +599,11 @@ def get_ctx() -> Any:
 
 
 def get_kernel(op: Any, dispatch_key: Any) -> Any:
-    """The function that an operator runs for a dispatch key."""
-    return _custom(op).kernels[getattr(dispatch_key, "name", dispatch_key)]
+    """The kernel that runs an operator for a dispatch key: "aten::add.Tensor" or an overload, and "CPU" or one of
+    DispatchKey. Its call_boxed(keyset, ...) calls it. RuntimeError where there is no such operator or kernel."""
+    from ._library import kernels
+
+    return kernels.find(op, dispatch_key)
 
 
 def triton_op(name: str, fn: Any = None, /, *, mutates_args: Any, schema: Any = None) -> Any:

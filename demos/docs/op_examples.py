@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import ast
+import asyncio
 import contextlib
 import importlib.util
+import inspect
 import io
 import math
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import op_list
@@ -124,26 +128,56 @@ def shown(value: Any) -> str:
     raise Unwritable
 
 
+def _evaluate(line: str, mode: str, names: dict[str, Any]) -> Any:
+    """One line, which may await at its top level as in a page."""
+    value = eval(compile(line, "<example>", mode, flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT), names)
+    return asyncio.run(value) if inspect.iscoroutine(value) else value
+
+
 def run(lines: list[str]) -> str:
     """What the last line gives, after the others; what is printed is lost."""
     torch.manual_seed(0)
     names: dict[str, Any] = {"torch": torch, "nn": torch.nn, "F": torch.nn.functional}
-    with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
+    lost = io.StringIO()
+    with warnings.catch_warnings(), contextlib.redirect_stdout(lost), contextlib.redirect_stderr(lost):
         warnings.simplefilter("ignore")
         for line in lines[:-1]:
-            exec(line, names)
-        return shown(eval(lines[-1], names))
+            _evaluate(line, "exec", names)
+        return shown(_evaluate(lines[-1], "eval", names))
 
 
-def written() -> dict[str, list[str]]:
-    """The examples of examples.txt by public name: the lines of each program. Those with numpy only where it is."""
+EXAMPLES = op_list.ROOT / "demos/docs/examples"
+
+
+def written() -> dict[str, tuple[list[str], str]]:
+    """The examples of the folder by public name: the lines of each program, and what the last one gives.
+
+    public.txt and aten.txt are run here, those with numpy only where it is. Those of device.txt need a GPU; what they
+    give stands beside them, and tests/webgpu runs them."""
     found = {}
     numpy = importlib.util.find_spec("numpy") is not None
-    for line in (op_list.ROOT / "demos/docs/examples.txt").read_text().splitlines():
-        name, _, code = line.partition(": ")
-        if not name.startswith("#") and (numpy or "numpy" not in line):
-            found[name if name.startswith(("torch.", "Tensor.")) else "torch." + name] = code.split("; ")
+    for file in ("public.txt", "aten.txt"):
+        for name, code in _read(file):
+            if numpy or "numpy" not in code:
+                found[name] = code.split("; "), ""
+    for name, text in _read("device.txt"):
+        code, _, result = text.partition("  # ")
+        found[name] = code.split("; "), result
     return found
+
+
+def _read(file: str) -> Iterator[tuple[str, str]]:
+    """(name, what follows) of each line."""
+    for line in (EXAMPLES / file).read_text().splitlines():
+        name, _, text = line.partition(": ")
+        if not name.startswith("#"):
+            yield name if file == "aten.txt" or name.startswith(("torch.", "Tensor.")) else "torch." + name, text
+
+
+def finished(written: tuple[list[str], str]) -> tuple[list[str], str]:
+    """An example and its result, which is found here where none is recorded."""
+    lines, result = written
+    return lines, result or run(lines)
 
 
 def example(spec: Any, where: str) -> tuple[list[str], str] | None:

@@ -119,7 +119,7 @@ def op_entry(where: str, group: list[Any], known: dict[str, str], written: dict[
         ("Devices", f"cpu, webgpu ({on_webgpu(group)})"),
     ]
     if where in written:
-        example = written[where], op_examples.run(written[where])
+        example = op_examples.finished(written[where])
     else:
         example = next((e for s in group if (e := op_examples.example(s, where))), None)
     return Entry(where, list(dict.fromkeys(signatures)), doc, facts, example, link(where))
@@ -175,7 +175,7 @@ def object_entry(where: str, value: Any, written: dict[str, Any]) -> Entry | Non
     head = f"{'class ' if isinstance(value, type) else ''}{where}{text.replace('(self, ', '(').replace('(self)', '()')}"
     example = None
     if where in written:
-        example = written[where], op_examples.run(written[where])
+        example = op_examples.finished(written[where])
     if not doc and not example:
         return None
     section = str(getattr(value, "__module__", "")).rpartition(".")[2]
@@ -223,6 +223,8 @@ def ops_by_page() -> dict[str, dict[str, list[Any]]]:
     for name, group in op_list.by_name().items():
         place = home(name, group[0])
         where = name
+        if place == "internal" and not hasattr(torchlite.ops.aten, name):
+            continue  # not PyTorch's, and nobody's to call; support.md lists them
         if place == "torch.nn.functional" and name.startswith("torch.") and not name.startswith(place):
             where = "torch.nn.functional." + name.removeprefix("torch.")
         page = place

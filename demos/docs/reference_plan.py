@@ -133,7 +133,7 @@ PAGES = [
     Page(
         "aten",
         "torch.ops.aten: parts of other ops",
-        "Declared ops without a public name: steps of gradients, and PyTorch's own inner ops.",
+        "PyTorch's ops without a public name: steps of gradients, and parts of other ops.",
         ops="internal",
     ),
 ]
@@ -224,5 +224,6 @@ HELPERS = frozenset(
     """fork_rng printoptions nn.functional.namespace autograd.functional.as_leaf func.as_leaf func.edge
     func.Transposing func.tree_flatten func.tree_unflatten amp.clear_autocast_cache amp.deprecated
     amp.get_autocast_dtype amp.old_names amp.set_autocast_enabled amp.Tensor hub.downloads
-    hub.remove_download""".split()
+    hub.remove_download profiler.ExecutionTraceObserver
+    webgpu.set_per_process_memory_fraction""".split()
 )

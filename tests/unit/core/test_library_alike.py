@@ -217,3 +217,29 @@ with torch.inference_mode():
 found
 """
     )
+
+
+def test_a_kernel_found_by_its_key_can_be_called():
+    alike(
+        _SCOPED
+        + """
+keys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
+found = []
+with L._scoped_library("kernel_found", "FRAGMENT") as lib:
+    lib.define("q(Tensor x) -> Tensor")
+    lib.define("r(Tensor x) -> Tensor")
+    lib.impl("q", lambda x: x + 1, "CPU")
+    custom = L.custom_op("kernel_found::s", lambda x: x * 2, mutates_args=(), schema="(Tensor x) -> Tensor")
+    for op in ("aten::sin", torch.ops.aten.cos.default, "kernel_found::q", "kernel_found::s"):
+        for key in ("CPU", torch._C.DispatchKey.CPU):
+            found.append(L.get_kernel(op, key).call_boxed(keys, torch.ones(2)))
+    wrong = [("aten::nope", "CPU"), ("nope::nope", "CPU"), ("nope", "CPU"), (3, "CPU"), ("aten::add.Nope", "CPU")]
+    wrong += [("aten::add.Tensor", "Nope"), ("aten::reshape", "CompositeImplicitAutograd"), ("kernel_found::r", "CPU")]
+    for op, key in [*wrong, ("aten::add", "CPU")]:
+        try:
+            found.append(L.get_kernel(op, key))
+        except (RuntimeError, ValueError) as e:
+            found.append((type(e).__name__, str(e)))
+found
+"""
+    )

@@ -3,7 +3,6 @@
 import os
 import pathlib
 import re
-import socket
 import subprocess
 import sys
 
@@ -25,10 +24,7 @@ def losses(command, folder):
 def test_there_and_back(tmp_path):
     pytest.importorskip("torch", reason="runs PyTorch's torchrun")
     (tmp_path / "train.py").write_text(TRAIN)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
-    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", "--master_port", port]
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     lite = [sys.executable, "-m", "torchlite", "train.py"]
     # one process of PyTorch from torchlite's beginning, as the curve to follow
     found = losses([*lite, "none", "page.pt", "20"], tmp_path)
