@@ -210,6 +210,12 @@ static inline uint16_t tl_float_to_bf16(float f) {
   if ((u & 0x7fffffffu) > 0x7f800000u) return 0x7fc0;
   return (uint16_t)((u + 0x7fffu + ((u >> 16) & 1u)) >> 16);
 }
+/* x as a number of a float dtype, by way of float for the narrow ones; of other dtypes as it is */
+static inline double tl_rounded(tl_dtype d, double x) {
+  if (d == TL_F32) return (float)x;
+  if (d == TL_BF16) return tl_bf16_to_float(tl_float_to_bf16((float)x));
+  return d == TL_F16 ? tl_half_to_float(tl_float_to_half((float)x)) : x;
+}
 
 /* float8.c: loops between an 8-bit float type and float, NULL for other dtypes */
 typedef void (*tl_cast_fn)(void *restrict dst, const void *restrict src, int64_t n);

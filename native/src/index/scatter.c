@@ -690,13 +690,6 @@ end:
   return (PyObject *)r;
 }
 
-static double round_to(double v, tl_dtype d) {
-  const float f = (float)v;
-  if (d == TL_F64) return v;
-  if (d == TL_F32) return f;
-  return d == TL_F16 ? tl_half_to_float(tl_float_to_half(f)) : tl_bf16_to_float(tl_float_to_bf16(f));
-}
-
 /* embedding_renorm(self, indices, max_norm, norm_type): rows that are looked up get a p-norm of at most max_norm */
 PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   /* rows are scaled from the copy `given`, so that a row that is named twice is scaled once */
@@ -725,9 +718,9 @@ PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_
       }
       if (p == 2) s = __builtin_sqrt(s);
       else if (p != 1 && p != 0 && !(p > 1e300)) s = __builtin_pow(s, 1 / p);
-      s = round_to(s, self->dtype); /* norm and scale have the table's dtype in PyTorch */
+      s = tl_rounded(self->dtype, s); /* norm and scale have the table's dtype in PyTorch */
       if (s > max_norm) {
-        const double scale = round_to(max_norm / (s + 1e-7), self->dtype);
+        const double scale = tl_rounded(self->dtype, max_norm / (s + 1e-7));
         for (int64_t j = 0; j < width; j++) row[j] = from[j] * scale;
       }
     }

@@ -151,15 +151,33 @@ static TlTensor *store_channels(const double *src, int64_t n, tl_dtype d) {
   return t;
 }
 
+/* What a running statistic is moved by: value, momentum. PyTorch takes bfloat16 of dense memory through bfloat16 at
+ * each step (in_steps), except that a variance times the momentum stays as it is (wide). */
+typedef struct {
+  const double *value;
+  double scale, momentum;
+  bool in_steps, wide;
+} Move;
+
 /* running = (1 - momentum) * running + momentum * value. No new version: as in PyTorch, a second forward pass before
  * the backward pass of the first is no error. */
-static int update_running(PyObject *o, const double *value, double scale, double momentum, int64_t n) {
+static int update_running(PyObject *o, Move by, int64_t n) {
   TlTensor *t = tl_opt(o), *fresh = NULL;
   int rc = -1;
   if (!t) return 0;
   double *v = tl_array(n + 1, sizeof *v);
   if (!v || load_channels(o, v, n, 0) < 0) goto done;
-  for (int64_t i = 0; i < n; i++) v[i] = (1 - momentum) * v[i] + momentum * value[i] * scale;
+  const double part = by.in_steps ? tl_rounded(TL_BF16, by.momentum) : by.momentum,
+               rest = by.in_steps ? tl_rounded(TL_BF16, 1 - part) : 1 - part;
+  for (int64_t i = 0; i < n; i++) {
+    double old = rest * v[i], new = part * by.value[i] * by.scale;
+    if (by.in_steps) {
+      old = tl_rounded(TL_BF16, old);
+      new = part * tl_rounded(TL_BF16, by.value[i] * by.scale);
+      if (!by.wide) new = tl_rounded(TL_BF16, new);
+    }
+    v[i] = old + new;
+  }
   if (!(fresh = store_channels(v, n, t->dtype)) || tl_copy(t, fresh) < 0) goto done;
   rc = 0;
 done:
@@ -238,24 +256,31 @@ PyObject *tl_k_batch_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
          *inv = bias + channels;
   memset(v, 0, 3 * channels * sizeof *v);
   if (load_channels(args[1], w, channels, 1) < 0 || load_channels(args[2], bias, channels, 0) < 0) goto done;
+  tl_dtype sd = t->dtype; /* of the statistics: that of the parameters when it is another */
+  for (int i = 1; i < 5; i++)
+    if (!tl_none(args[i])) sd = ((TlTensor *)args[i])->dtype;
   if (training) {
+    const bool in_steps = sd == TL_BF16 && any_format(t);
     double n;
     if (batch_moments(t, loop, m, s1, var, channels, &n) < 0) goto done;
-    if (n > 0 && (update_running(args[3], m, 1, momentum, channels) < 0 ||
-                  update_running(args[4], var, n / (n - 1), momentum, channels) < 0))
+    if (in_steps) /* PyTorch keeps the sum of squares in the dtype of the statistics */
+      for (int64_t c = 0; c < channels; c++) var[c] = tl_rounded(TL_BF16, var[c] * n) / n;
+    const Move mean_by = {m, 1, momentum, in_steps, false}, var_by = {var, n / (n - 1), momentum, in_steps, true};
+    if (n > 0 && (update_running(args[3], mean_by, channels) < 0 || update_running(args[4], var_by, channels) < 0))
       goto done;
+    for (int64_t c = 0; in_steps && c < channels; c++) var[c] = tl_rounded(TL_BF16, var[c]);
   } else if (load_channels(args[3], m, channels, 0) < 0 || load_channels(args[4], var, channels, 1) < 0) {
     goto done;
   }
   for (int64_t c = 0; c < channels; c++) inv[c] = 1 / sqrt(var[c] + eps);
-  if (k->id == TL_WITH_STATISTICS) {
-    tl_dtype sd = t->dtype; /* that of the parameters when it is another */
-    for (int i = 1; i < 5; i++)
-      if (!tl_none(args[i])) sd = ((TlTensor *)args[i])->dtype;
+  if (k->id == TL_WITH_STATISTICS || (training && tl_itemsize[sd] == 2)) {
     mean = training ? store_channels(m, channels, sd) : tl_empty(sd, 1, &none);
     invstd = training ? store_channels(inv, channels, sd) : tl_empty(sd, 1, &none);
     if (!mean || !invstd) goto done;
   }
+  if (training && tl_itemsize[sd] == 2 && /* as in PyTorch, the result is made of the rounded ones */
+      (load_channels((PyObject *)mean, m, channels, 0) < 0 || load_channels((PyObject *)invstd, inv, channels, 1) < 0))
+    goto done;
   Batch b;
   const bool last = batch_last(t, NULL);
   int64_t three = 3 * channels;
@@ -277,7 +302,10 @@ done:
   if (v) tl_free(v);
   Py_XDECREF((PyObject *)x);
   Py_XDECREF((PyObject *)ab);
-  return k->id == TL_RESULT_ALONE ? (PyObject *)y : tl_pack3(y, mean, invstd);
+  if (k->id == TL_WITH_STATISTICS) return tl_pack3(y, mean, invstd);
+  Py_XDECREF((PyObject *)mean);
+  Py_XDECREF((PyObject *)invstd);
+  return (PyObject *)y;
 }
 
 static PyObject *take(TlTensor *t) { return t ? (PyObject *)t : Py_NewRef(Py_None); }

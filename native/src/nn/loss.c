@@ -94,10 +94,6 @@ static TlTensor *scalar_of(double v, tl_dtype d) {
   return t;
 }
 
-static double rounded(tl_dtype d, double x) {
-  return d == TL_BF16 ? tl_bf16_to_float(tl_float_to_bf16((float)x)) : tl_half_to_float(tl_float_to_half((float)x));
-}
-
 /* The sums of 16-bit floats as PyTorch makes them: in these floats, in eight levels of at least 16 terms each. */
 enum { LEVELS = 8 };
 static void nll_narrow_sums(const Nll *q, tl_dtype d, double *sum, double *weight) {
@@ -112,21 +108,21 @@ static void nll_narrow_sums(const Nll *q, tl_dtype d, double *sum, double *weigh
     const int64_t c = t[i];
     if (c == q->ignore) continue;
     used++;
-    const double w = q->w ? q->w[c] : 1, v = rounded(d, x[(i / q->s * q->c + c) * q->s + i % q->s] * w);
-    level[0][0] = rounded(d, level[0][0] - v);
-    level[1][0] = rounded(d, level[1][0] + w);
+    const double w = q->w ? q->w[c] : 1, v = tl_rounded(d, x[(i / q->s * q->c + c) * q->s + i % q->s] * w);
+    level[0][0] = tl_rounded(d, level[0][0] - v);
+    level[1][0] = tl_rounded(d, level[1][0] + w);
     for (int j = 0; j + 1 < LEVELS && !(i & ((((int64_t)1 << power) - 1) << j * power)); j++)
       for (int k = 0; k < 2; k++) {
-        level[k][j + 1] = rounded(d, level[k][j + 1] + level[k][j]);
+        level[k][j + 1] = tl_rounded(d, level[k][j + 1] + level[k][j]);
         level[k][j] = 0;
       }
   }
   *sum = *weight = 0;
   for (int j = 0; j < LEVELS; j++) {
-    *sum = rounded(d, *sum + level[0][j]);
-    *weight = rounded(d, *weight + level[1][j]);
+    *sum = tl_rounded(d, *sum + level[0][j]);
+    *weight = tl_rounded(d, *weight + level[1][j]);
   }
-  if (!q->w) *weight = rounded(d, (double)used);
+  if (!q->w) *weight = tl_rounded(d, (double)used);
 }
 
 /* nll_loss_forward -> output, total_weight; id 1: the output alone */
@@ -208,7 +204,7 @@ PyObject *tl_k_nll_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t
       int64_t c = t[i * q.s + j], at = (i * q.c + c) * q.s + j;
       if (c == q.ignore) continue;
       double v = -scale * gp[each ? i * q.s + j : 0];
-      if (narrow) v = rounded(d, v); /* as PyTorch does, before the class's weight */
+      if (narrow) v = tl_rounded(d, v); /* as PyTorch does, before the class's weight */
       if (q.w) v *= q.w[c];
       if (dx->dtype == TL_F64) ((double *)tl_data(dx))[at] = v;
       else ((float *)tl_data(dx))[at] = (float)v;

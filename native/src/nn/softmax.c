@@ -72,12 +72,6 @@ static void exp_vec_d(double *x, int64_t n) {
 
 enum { TILE = 256 };
 
-/* x as a number of dtype d; wider ones as it is */
-static double rounded(double x, tl_dtype d) {
-  if (d == TL_BF16) return tl_bf16_to_float(tl_float_to_bf16((float)x));
-  return d == TL_F16 ? tl_half_to_float(tl_float_to_half((float)x)) : x;
-}
-
 #define SOFTMAX(S, T, CODE) \
   static int forward_##S(const T *x, T *y, TlAxis ax, bool lg, tl_dtype of_sum) { \
     TlRedLoop max = tl_red_loop(TL_RED_MAX, CODE); \
@@ -92,7 +86,7 @@ static double rounded(double x, tl_dtype d) {
         max.row(&m, 0, 0, x, ax.n); \
         double s = exp_row_##S(x, lg ? NULL : y, m, ax.n); \
         if (lg) { \
-          T l = (T)rounded(log(rounded(s, of_sum)), of_sum); \
+          T l = (T)tl_rounded(of_sum, log(tl_rounded(of_sum, s))); \
           for (int64_t i = 0; i < ax.n; i++) y[i] = x[i] - m - l; \
         } else { \
           T r = (T)(1 / s); \

@@ -38,10 +38,11 @@ enum {
   PW_INT_ID = 8, /* integers are returned as they are (floor, round) */
   PW_WIDE = 16,  /* 16-bit floats: the last operand, when a number or 0-dim, is not rounded */
   PW_NO_HALF = 32,
-  PW_PARAM = 64,    /* numbers among the operands are parameters of PyTorch's kernel and say nothing of the layout */
-  PW_LEADS = 128,   /* of two operands, the second one's layout goes first */
-  PW_NO_C32 = 512,  /* "not implemented for 'ComplexHalf'", the result type of a half and a complex number */
-  PW_DOUBLES = 256, /* numbers beside the operands are doubles, which may exceed the dtype's range */
+  PW_PARAM = 64,     /* numbers among the operands are parameters of PyTorch's kernel and say nothing of the layout */
+  PW_LEADS = 128,    /* of two operands, the second one's layout goes first */
+  PW_NO_C32 = 512,   /* "not implemented for 'ComplexHalf'", the result type of a half and a complex number */
+  PW_ROUNDED = 1024, /* numbers beside 16-bit operands are rounded to their dtype */
+  PW_DOUBLES = 256,  /* numbers beside the operands are doubles, which may exceed the dtype's range */
 };
 typedef struct {
   uint8_t kind;

@@ -159,9 +159,9 @@ F2(a_hardtanh_backward, D_HARDTANH)
 F2(a_hardswish_backward, D_HARDSWISH)
 F2(a_hardsigmoid_backward, D_HARDSIGMOID)
 F2(a_shrink_backward, D_SHRINK)
-/* x: eps, below 0 for none; -0 counts as 0, which b + 0 makes of it */
-#define D_LOGIT_OR(T, outside, low) (b < (low) || b > 1 - (low) ? (outside) : a / ((b + 0) * (1 - b)))
-#define D_LOGIT(T) p->x < 0 ? D_LOGIT_OR(T, (T)NAN, 0) : D_LOGIT_OR(T, 0, (T)p->x)
+/* x, y: the bounds eps and 1 - eps, x below 0 for none; -0 counts as 0, which b + 0 makes of it */
+#define D_LOGIT_OR(T, outside, low, high) (b < (low) || b > (high) ? (outside) : a / ((b + 0) * (1 - b)))
+#define D_LOGIT(T) p->x < 0 ? D_LOGIT_OR(T, (T)NAN, 0, 1) : D_LOGIT_OR(T, 0, (T)p->x, (T)p->y)
 F2(a_logit_backward, D_LOGIT)
 /* from the result */
 #define D_SIGMOID(T) a * (1 - b) * b
@@ -205,7 +205,10 @@ PyObject *pw_act(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
   PwParams p = {0};
   PyObject *tensors[PW_MAX_IN] = {0};
   const PwRow *row = k->data;
-  return split_args(row, args, nargs, tensors, &p) < 0 ? NULL : pw_run(row, &p, row->arity, tensors, -1, out);
+  if (split_args(row, args, nargs, tensors, &p) < 0) return NULL;
+  const tl_dtype d = (tl_dtype)((TlTensor *)tensors[0])->dtype;
+  if (row->flags & PW_ROUNDED && tl_itemsize[d] == 2) p.x = tl_rounded(d, p.x);
+  return pw_run(row, &p, row->arity, tensors, -1, out);
 }
 
 /* forward, the result is contiguous; backward, it has grad's layout */
@@ -236,6 +239,9 @@ PyObject *pw_gelu(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
 PyObject *pw_logit_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   PwParams p = {.x = -1};
   if (nargs > 2 && args[2] != Py_None && tl_double(args[2], &p.x) < 0) return NULL;
+  const tl_dtype d = (tl_dtype)((TlTensor *)args[1])->dtype;
+  p.x = tl_rounded(d, p.x);
+  p.y = tl_rounded(d, 1 - p.x);
   return pw_run(k->data, &p, 2, args, -1, out);
 }
 

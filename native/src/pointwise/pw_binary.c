@@ -329,8 +329,7 @@ static int alpha_params(PyObject *alpha, tl_dtype d, PwParams *p) {
     return -1;
   }
   fill_params(p, &a);
-  if (d == TL_F16) p->x = tl_half_to_float(tl_float_to_half((float)p->x)); /* a number of that dtype, as in PyTorch */
-  if (d == TL_BF16) p->x = tl_bf16_to_float(tl_float_to_bf16((float)p->x));
+  if (tl_itemsize[d] == 2) p->x = tl_rounded(d, p->x); /* a number of that dtype, as in PyTorch */
   return tl_check_room(alpha, d);
 }
 

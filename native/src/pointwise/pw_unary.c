@@ -134,19 +134,19 @@ DBL(u_special_spherical_bessel_j0, spherical_j0(a))
 DBL(u_special_airy_ai, sp_airy_ai(a))
 FLOATS(u_deg2rad, a * 0.017453292519943295f, a * 0.017453292519943295)
 FLOATS(u_rad2deg, a * 57.29577951308232f, a * 57.29577951308232)
-/* eps < 0: the call gave none */
-static double logit1(double a, double eps) {
-  if (eps >= 0 && a < eps) a = eps;
-  else if (eps >= 0 && a > 1 - eps) a = 1 - eps;
+/* bounds x, y: eps and 1 - eps; x < 0: the call gave none */
+static double logit1(const PwParams *p, double a) {
+  if (p->x >= 0 && a < p->x) a = p->x;
+  else if (p->x >= 0 && a > p->y) a = p->y;
   return log(a / (1 - a));
 }
 static inline v4f logit4(const PwParams *p, v4f a) {
   const v4f low = v4_set1((float)p->x);
-  if (p->x >= 0) a = v4_select((v4i)(a < low), low, v4_at_most(a, v4_set1((float)(1 - p->x))));
+  if (p->x >= 0) a = v4_select((v4i)(a < low), low, v4_at_most(a, v4_set1((float)p->y)));
   return vm_log(a / (v4_const(1.0f) - a));
 }
 PW_V1(u_logit_f32, logit4(p, a))
-DBL(u_logit, logit1(a, p->x))
+DBL(u_logit, logit1(p, a))
 DBL(u_polygamma, sp_polygamma(p->i, a))
 #define PI_BELOW_0(a, pi) ((a) < 0 ? (pi) : 0)
 FLOATS(u_angle, isnan(a) ? a : PI_BELOW_0(a, 3.14159265358979f), isnan(a) ? a : PI_BELOW_0(a, TL_PI))
@@ -216,7 +216,10 @@ PyObject *pw_round(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
 /* logit(self, eps=None) */
 PyObject *pw_logit(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   PwParams p = {.x = -1};
+  const tl_dtype d = dtype_of(args[0]);
   if (nargs > 1 && args[1] != Py_None && tl_double(args[1], &p.x) < 0) return NULL;
+  p.y = 1 - p.x;
+  if (tl_itemsize[d] == 2) p.x = tl_rounded(d, p.x), p.y = tl_rounded(d, p.y);
   return pw_run(k->data, &p, 1, args, -1, out);
 }
 

@@ -48,3 +48,47 @@ def test_gradients_of_weighted_losses(dtype):
         f"d = torch.{dtype}; torch.manual_seed(1); x = torch.randn(40, 7).to(d).requires_grad_()\n"
         "t = torch.randint(0, 7, (40,)); F.cross_entropy(x, t, weight=torch.rand(7).to(d)).backward(); x.grad"
     )
+
+
+def test_a_bound_is_a_number_of_the_dtype():
+    """An element on the bound counts as beyond it only if it is beyond the rounded one."""
+    alike(
+        """
+found = []
+for dtype in (torch.bfloat16, torch.float16):
+    for bound in (0.3, 0.1234567):
+        at = torch.tensor(bound).to(dtype)
+        x = torch.stack([at, -at, torch.nextafter(at, at + 1), torch.nextafter(at, at - 1)])
+        for f in (F.hardshrink, F.softshrink):
+            y = x.clone().requires_grad_()
+            f(y, bound).sum().backward()
+            found += [f(x, bound), y.grad]
+        y = torch.stack([at, 1 - at, at + 0.2, at - 0.1]).requires_grad_()
+        torch.logit(y, bound).sum().backward()
+        found.append(y.grad != 0)
+found
+""",
+    )
+
+
+def test_batch_norm_in_training_is_made_of_rounded_statistics():
+    """Bit for bit; also the running ones, which PyTorch moves by numbers of bfloat16."""
+    alike(
+        """
+torch.manual_seed(0)
+found = []
+for dtype in (torch.bfloat16, torch.float16):
+    for shape in ((8, 4), (4, 3, 8, 8), (2, 3, 5, 7)):
+        for memory in (torch.contiguous_format, torch.channels_last):
+            if memory == torch.channels_last and len(shape) != 4:
+                continue
+            for momentum in (0.1, 0.37):
+                x, n = torch.randn(shape).to(dtype).contiguous(memory_format=memory), shape[1]
+                w, b, mean = (torch.randn(n).to(dtype) for _ in range(3))
+                var = (torch.rand(n) + 0.5).to(dtype)
+                y = F.batch_norm(x, mean, var, w, b, True, momentum)
+                found += [y, mean, var, *torch.native_batch_norm(x, w, b, None, None, True, momentum, 1e-5)]
+                found.append(F.batch_norm(x, mean, var, w, b, False, momentum))
+[f.view(torch.int16).tolist() for f in found]
+""",
+    )
