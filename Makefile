@@ -84,5 +84,5 @@ docs: build
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --config-file demos/mkdocs.yml
 
 clean:
-	rm -rf .build .out wheels/dist demos/_site torchlite/_C.abi3.so
+	rm -rf .build .out wheels/dist demos/_site torchlite/_C.abi3.so torchlite/_C.v3.so
 	find . -name __pycache__ -not -path './.venv/*' -prune -exec rm -rf {} +

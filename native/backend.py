@@ -127,14 +127,14 @@ def build_wheel(wheel_directory: str, config_settings: Any = None, metadata_dire
         return recipe.make_in_pyodide_build(pathlib.Path(wheel_directory)).name
     files = package_files()
     with tempfile.TemporaryDirectory() as tmp, native_build.locked():
-        out = native_build.build(native_build.Host(), pathlib.Path(tmp) / native_build.Host.file_name(), strict=True)
-        files["torchlite/" + out.name] = out.read_bytes()
+        for out in native_build.build_host(pathlib.Path(tmp), strict=True):
+            files["torchlite/" + out.name] = out.read_bytes()
     return write_wheel(pathlib.Path(wheel_directory), host_tags(), files).name
 
 
 def build_editable(wheel_directory: str, config_settings: Any = None, metadata_directory: str | None = None) -> str:
     with native_build.locked():
-        native_build.build(native_build.Host(), ROOT / "torchlite" / native_build.Host.file_name())
+        native_build.build_host(ROOT / "torchlite")
     files = {"__editable__.torchlite.pth": f"{ROOT}\n".encode()}
     return write_wheel(pathlib.Path(wheel_directory), host_tags(), files).name
 

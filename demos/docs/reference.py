@@ -170,7 +170,7 @@ def object_entry(where: str, value: Any, written: dict[str, Any]) -> Entry | Non
         text = "(...)"
     text = re.sub(r"<(?:function|class|object)[^>]*?'?([\w.]*)'?(?: at 0x[0-9a-f]+)?>", r"\1", text)
     text = re.sub(r"<module '([\w.]+)'[^>]*>", r"\1", text)  # with a path of this machine
-    text = re.sub(r" at 0x[0-9a-f]+", "", text).replace("torchlite.", "torch.")
+    text = re.sub(r" at 0x[0-9a-f]+| = NotImplemented", "", text).replace("torchlite.", "torch.")
     text = re.sub(r"(: |-> )'([^']*)'", r"\1\2", text)
     head = f"{'class ' if isinstance(value, type) else ''}{where}{text.replace('(self, ', '(').replace('(self)', '()')}"
     example = None

@@ -3,7 +3,8 @@
 A wheel for Pyodide carries the core twice: `_C.abi3.so` (SIMD128, runs everywhere) and, as the difference from it,
 `_C_relaxed.patch` (relaxed SIMD, fused multiply-add). The second is no .so because Pyodide loads every .so of a wheel
 when it is installed, and an engine without relaxed SIMD rejects that one. The environment variable TORCHLITE_NATIVE
-overrides the choice: `simd128`, `relaxed`, or the path of a build.
+overrides the choice: `simd128`, `relaxed`, or the path of a build. On x86-64 Linux `_C.abi3.so` hands over to
+`_C.v3.so` where the processor has AVX2 and FMA (native/src/core/newer.c); `baseline` keeps the first.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def _load() -> ModuleType:
     if done is not None:
         return done
     wanted = os.environ.get("TORCHLITE_NATIVE", "")
-    if wanted and wanted not in ("simd128", "relaxed"):
+    if wanted and wanted not in ("simd128", "relaxed", "baseline"):
         variant = wanted
         return _load_file(wanted)
     if sys.platform == "emscripten":

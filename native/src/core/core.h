@@ -4,6 +4,9 @@
 #define TL_CORE_H
 #include "core/tl.h"
 
+typedef PyObject *(*TlInit)(void);
+TlInit tl_newer(void); /* makes the module of a build for this processor (newer.c), or NULL */
+
 TlStorage *tl_storage_new(int64_t nbytes);
 TlStorage *tl_storage_over(char *data, uint64_t nbytes, PyObject *owner); /* somebody else's memory; steals owner */
 bool tl_is_storage(PyObject *o);

@@ -80,6 +80,10 @@ static struct PyModuleDef def = {
   PyModuleDef_HEAD_INIT, "_C", "Native core of torchlite.", -1, functions, NULL, NULL, NULL, NULL};
 
 PyMODINIT_FUNC PyInit__C(void) {
+#if defined(TL_BASELINE)
+  const TlInit newer = tl_newer();
+  if (newer) return newer();
+#endif
   PyObject *m = PyModule_Create(&def);
   if (!m) return NULL;
   static const TlKernel *const families[] = {tl_kernels_view,  tl_kernels_pointwise, tl_kernels_reduce, tl_kernels_scan,

@@ -1,5 +1,6 @@
 """Which build of the native core is loaded."""
 
+import os
 import pathlib
 import shutil
 import subprocess
@@ -35,6 +36,23 @@ def test_probe_is_a_module_of_relaxed_simd():
             subprocess.run([node, "-e", code, _RELAXED_PROBE.hex()], capture_output=True, text=True).stdout.strip()
             == "false"
         )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc of a process")
+@pytest.mark.parametrize("wanted", ["", "baseline"])
+def test_the_build_for_this_processor_is_loaded(wanted):
+    """_C.abi3.so hands over to _C.v3.so where the processor has AVX2 and FMA."""
+    package = pathlib.Path(__file__).resolve().parents[3] / "torchlite"
+    flags = set(pathlib.Path("/proc/cpuinfo").read_text().split())
+    newer = (package / "_C.v3.so").exists() and {"avx2", "fma", "f16c"} <= flags and not wanted
+    code = (
+        "import torchlite as torch\n"
+        "assert torch.allclose(torch.linspace(0, 1, 9).exp().log(), torch.linspace(0, 1, 9), atol=1e-6)\n"
+        "print('_C.v3.so' in open('/proc/self/maps').read(), torch._C.__file__)"
+    )
+    env = {**os.environ, "TORCHLITE_NATIVE": wanted, "PYTHONPATH": str(package.parent)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env)
+    assert done.stdout.split() == [str(newer), str(package / "_C.abi3.so")], done.stderr
 
 
 @pytest.mark.skipif(sys.platform == "emscripten", reason="starts processes, which Pyodide has not")

@@ -7,7 +7,7 @@ _X = "x, i = torch.arange(6.).reshape(2, 3), torch.tensor([0, 1, 5, -1, -7]); m 
 _HEADS = """
 g = torch.Generator().manual_seed(1)
 def r(*shape):
-    return (torch.arange(math.prod(shape)) * 1.7).sin().reshape(shape)
+    return (torch.arange(math.prod(shape)) * 1.3).sin().reshape(shape)
 q, w, b, pw, pb = r(2, 3, 4), r(12, 4), r(12), r(4, 4), r(4)
 rest = 4, 2, w, b, pw, pb
 mask = torch.zeros(3, 3, dtype=torch.bool)
