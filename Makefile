@@ -26,7 +26,7 @@ help:
 	@echo "make bench   speed of the host and of Pyodide on node; ARGS are handed on"
 	@echo "make bench-gpu  the webgpu device on this machine's GPU"
 	@echo "make fuzz-ops  hostile calls of every op under the sanitizers, about an hour"
-	@echo "make docs    support table, type stubs, and the docs site (demos/_site/docs), which make demo serves"
+	@echo "make docs    support table, type stubs, and the docs site (demos/_site/docs) with the reference"
 	@echo "make clean   removes what was built"
 
 setup:

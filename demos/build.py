@@ -10,7 +10,6 @@ import argparse
 import ast
 import hashlib
 import html
-import importlib.util
 import json
 import os
 import re
@@ -24,6 +23,7 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parent / "wheels"), str(HERE / "playground")]
 import names
 import npm
+import start
 import weights
 from runtime import npm_packages
 
@@ -49,8 +49,8 @@ PYODIDE = ["pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.
 NO_DOCS = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>torchlite docs</title>
 <link rel="icon" href="../icon.svg"><link rel="stylesheet" href="../style.css"><div class="shell"><main>
-<h1>No docs here</h1><p>This site was built without them. <code>make build</code>, then <code>make demo</code>, builds
-them too. Their pages can be read in <code>demos/docs</code> as well.</p><p><a href="../index.html">Back</a></p>
+<h1>No docs here</h1><p>This site was built without them. <code>make demo</code> builds them too. Their pages can be
+read in <code>demos/docs</code> as well.</p><p><a href="../index.html">Back</a></p>
 </main></div></html>
 """
 TOOL_WHEELS = ["micropip", "packaging"]  # PyScript installs wheels with these; the Digits page does without
@@ -254,25 +254,33 @@ def copy_weights(wanted):
 
 
 def build_docs():
-    """The docs, where mkdocs-material and this Python's core are; elsewhere a page, and what is returned, say so."""
+    """The docs, by a Python that has mkdocs-material. Without one a page says so, and so does what is returned; without
+    this Python's core the reference is left out."""
     target = SITE / "docs"
-    lacking = "mkdocs-material" if importlib.util.find_spec("material") is None else ""
-    if not lacking and not (HERE.parent / "torchlite" / "_C.abi3.so").exists():
-        lacking = "the core for this Python"
-    if lacking:
+    python = with_mkdocs()
+    if python is None:
         target.mkdir()
         (target / "index.html").write_text(NO_DOCS)
-        return f", without the docs: they need {lacking} (make build)"
+        return ", without the docs: they need mkdocs-material (make demo)"
     env = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", HERE / "mkdocs.yml"]
+    command = [python, "-m", "mkdocs", "build", "--strict", "--config-file", HERE / "mkdocs.yml"]
     # Not --quiet: mkdocs then counts no warnings, and a broken link would pass.
     done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
         sys.exit(done.stdout)
-    for path in [*target.rglob("*.map"), target / "sitemap.xml", target / "sitemap.xml.gz"]:
+    # 404.html has addresses from the server's root, where the docs do not lie
+    for path in [*target.rglob("*.map"), *(target / n for n in ("sitemap.xml", "sitemap.xml.gz", "404.html"))]:
         path.unlink(missing_ok=True)
     shutil.rmtree(target / "assets" / "javascripts" / "lunr", ignore_errors=True)  # for other languages than English
-    return ""
+    return "" if (target / "reference" / "torch.html").exists() else ", docs without the reference (make docs)"
+
+
+def with_mkdocs():
+    """A Python with mkdocs-material: this one, that of the tests, or make demo's own."""
+    for python in (Path(sys.executable), start.python_of(HERE.parent / ".venv"), start.python_of(start.ENV)):
+        if start.has(python, "material"):
+            return python
+    return None
 
 
 def write_list(folders, wheel):

@@ -98,18 +98,22 @@ def has_desktop():
     return bool(shown) and sys.stdout.isatty()
 
 
+def options(**more):
+    found = argparse.ArgumentParser(description=__doc__.splitlines()[0], **more)
+    found.add_argument("--port", type=int, default=8000)
+    found.add_argument("--isolated", action="store_true", help="send the COOP and COEP headers")
+    found.add_argument("--no-browser", action="store_true", help="only print the address")
+    return found
+
+
 def main():
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--port", type=int, default=8000)
-    options.add_argument("--isolated", action="store_true", help="send the COOP and COEP headers")
-    options.add_argument("--no-browser", action="store_true", help="only print the address")
-    options = options.parse_args()
+    given = options().parse_args()
     if not (SITE / "index.html").exists():
         raise SystemExit("demos/_site is not built: run python demos/build.py first")
-    with first_free(options.port, options.isolated) as server:
+    with first_free(given.port, given.isolated) as server:
         address = f"http://localhost:{server.server_port}/"
         print(f"Open {address} in a browser; Ctrl-C ends the server.", flush=True)
-        if has_desktop() and not options.no_browser:
+        if has_desktop() and not given.no_browser:
             webbrowser.open(address)
         try:
             server.serve_forever()

@@ -1,11 +1,11 @@
 """Builds the demo site from a fresh clone and serves it: `make demo`.
 
-    python demos/start.py [--no-serve] [options of serve.py]
+    python demos/start.py [--no-serve] [--weights] [--tfjs] [options of serve.py]
     python demos/start.py --tool wheels/make.py [its options]      that file in the same environment
 
-Needs Python >= 3.11 with headers, node and npm. What it downloads, once: a C compiler (ziglang, about 100 MB, into
-.build/env) and Pyodide, PyScript and the editor (about 20 MB, into demos/node_modules). The packages that tests need
-are not touched; where .venv has the compiler already, that one is used.
+Needs Python >= 3.11 with headers, node and npm. What it downloads, once: a C compiler and the docs' builder (ziglang
+and mkdocs-material, about 125 MB, into .build/env), Pyodide, PyScript and the editor (about 20 MB, into
+demos/node_modules). The packages that tests need are not touched; where .venv has these already, that one is used.
 """
 
 import argparse
@@ -16,6 +16,8 @@ import sys
 import time
 import tomllib
 from pathlib import Path
+
+import serve
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "wheels"))
@@ -46,22 +48,26 @@ class Step:
         print(f"{start}: {what + ', ' if what else ''}{time.monotonic() - self.began:.0f} s", flush=True)
 
 
-def has_compiler(python: Path) -> bool:
+def has(python: Path, *modules: str) -> bool:
+    code = "import " + ", ".join(modules)
     return (
         python.exists()
         and not subprocess.run(
-            [python, "-c", "import ziglang"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
+            [python, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False
         ).returncode
     )
 
 
-def install_compiler() -> Path:
-    """A Python that has the compiler: that of the tests where it is, else one of our own."""
+def install_packages(*modules: str) -> Path:
+    """A Python that has the compiler and these modules: that of the tests where it has them, else one of our own."""
     for environment in (ROOT / ".venv", ENV):
-        if has_compiler(python_of(environment)):
+        if has(python_of(environment), "ziglang", *modules):
             return python_of(environment)
     with open(ROOT / "pyproject.toml", "rb") as file:
         wanted = tomllib.load(file)["build-system"]["requires"]
+    if modules:
+        pinned = (ROOT / "tests" / "requirements.txt").read_text().splitlines()
+        wanted += [line.partition("#")[0].strip() for line in pinned if line.startswith("mkdocs-material")]
     subprocess.run([sys.executable, "-m", "venv", ENV], check=True)
     pip = [python_of(ENV), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-compile"]
     subprocess.run([*pip, *wanted], check=True)
@@ -69,13 +75,13 @@ def install_compiler() -> Path:
 
 
 def install() -> Path:
-    """The compiler and the npm packages, both at once."""
+    """The Python packages and those of npm, both at once."""
     import runtime
 
-    step = Step("[1/3] a C compiler, Pyodide, PyScript and the editor (about 120 MB, the first time)")
+    step = Step("[1/3] a C compiler, Pyodide, PyScript, the editor and mkdocs (about 145 MB, the first time)")
     with concurrent.futures.ThreadPoolExecutor() as pool:
         packages = pool.submit(runtime.npm_packages, ROOT / "demos")
-        python = install_compiler()
+        python = install_packages("material")
         try:
             packages.result()
         except runtime.Missing as error:
@@ -84,8 +90,8 @@ def install() -> Path:
     return python
 
 
-def build() -> None:
-    """The wheel and the site, in a Python that has the compiler."""
+def build(options: list[str]) -> None:
+    """The wheel and the site, in a Python that has the compiler. options: of build.py"""
     import make as wheels
     import recipe
 
@@ -99,7 +105,7 @@ def build() -> None:
     wheels.write_index(out)
     step.done(f"{wheel.stat().st_size / 1e6:.1f} MB")
     step = Step("[3/3] the site")
-    command = [sys.executable, ROOT / "demos" / "build.py", "--wheel", wheel]
+    command = [sys.executable, ROOT / "demos" / "build.py", "--wheel", wheel, *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise SystemExit(f"\n{done.stdout}")
@@ -107,23 +113,29 @@ def build() -> None:
 
 
 def main() -> None:
-    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    served = serve.options(add_help=False)
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0], parents=[served])
     options.add_argument("--no-serve", action="store_true", help="build only")
+    options.add_argument("--weights", action="store_true", help="with the published weights of demos, some 110 MB more")
+    options.add_argument("--tfjs", action="store_true", help="with TensorFlow.js, which the Speed page measures too")
     options.add_argument("--build", action="store_true", help=argparse.SUPPRESS)
     options.add_argument("--tool", metavar="FILE", help="run this file of the project and no more")
-    mine, others = options.parse_known_args()
-    if mine.tool:
-        python = install_compiler()
-        os.execv(python, [str(python), str(ROOT / mine.tool), *others])
-    if mine.build:
-        build()
+    given, others = options.parse_known_args()
+    if given.tool:
+        python = install_packages()
+        os.execv(python, [str(python), str(ROOT / given.tool), *others])
+    options.parse_args()  # an option that it does not know ends here, not after the build
+    more = [f"--{name}" for name in ("weights", "tfjs") if getattr(given, name)]
+    if given.build:
+        build(more)
         return
     python = install()
-    child = subprocess.run([python, __file__, "--build"], check=False)
+    child = subprocess.run([python, __file__, "--build", *more], check=False)
     if child.returncode:
         raise SystemExit(child.returncode)
-    if not mine.no_serve:
-        os.execv(python, [str(python), str(ROOT / "demos" / "serve.py"), *others])
+    if not given.no_serve:
+        flags = [f"--{name.replace('_', '-')}" for name in ("isolated", "no_browser") if getattr(given, name)]
+        os.execv(python, [str(python), str(ROOT / "demos" / "serve.py"), "--port", str(given.port), *flags])
 
 
 if __name__ == "__main__":

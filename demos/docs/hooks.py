@@ -24,6 +24,13 @@ ELSEWHERE = {
     "CONTRIBUTING.md": "contributing.md",
     "wheels/README.md": "wheels.md",
 }
+# The reference's examples are run by this Python's core; a site without it has the guides.
+CORE = (ROOT / "torchlite" / ("_C.pyd" if sys.platform == "win32" else "_C.abi3.so")).exists()
+NO_REFERENCE = """# Reference
+
+This site was built without the reference, whose examples are run by torchlite on the desktop. `make docs` in a clone of
+the project builds it: a page for each namespace, with signatures, dtypes and an example of each name.
+"""
 GUIDES = ("index.md", "tutorial.md", "porting.md", "javascript.md", "gpu.md", "troubleshooting.md")
 DEMOS = ("digits", "pyscript", "playground", "index.html")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s#]*)(#[^)\s]*)?\)")
@@ -37,9 +44,8 @@ def on_config(config):
     for section in config.nav:
         for title, pages in section.items():
             if title == "Reference":
-                pages[:] = ["reference/index.md"] + [
-                    {page.title: f"reference/{page.name}.md"} for page in reference_plan.PAGES
-                ]
+                made = reference_plan.PAGES if CORE else []
+                pages[:] = ["reference/index.md"] + [{page.title: f"reference/{page.name}.md"} for page in made]
             for entry in pages:
                 if isinstance(entry, dict) and "Decisions" in entry:
                     found = sorted(p.name for p in (HERE / "decisions").glob("0*.md"))
@@ -48,15 +54,21 @@ def on_config(config):
 
 
 def on_files(files, config):
-    import reference
-
-    for name, text in reference.build().items():
+    for name, text in reference_pages().items():
         files.append(File.generated(config, f"reference/{name}", content=text))
     for source, name in ELSEWHERE.items():
         files.append(File.generated(config, name, content=(ROOT / source).read_text()))
     icon = (HERE.parent / "icon.svg").read_bytes()
     files.append(File.generated(config, "assets/icon.svg", content=icon))
     return files
+
+
+def reference_pages():
+    if not CORE:
+        return {"index.md": NO_REFERENCE}
+    import reference
+
+    return reference.build()
 
 
 def search_rank(uri):

@@ -122,9 +122,9 @@ def shown(value: Any) -> str:
     if text.count("\n") < LINES and len(text) <= CHARACTERS:
         return text
     if isinstance(value, torch.Tensor):
-        return f"shape {list(value.shape)}, {value.dtype}"
+        return f"# a tensor of shape {list(value.shape)}, {value.dtype}"
     if isinstance(value, (list, tuple)) and all(isinstance(v, torch.Tensor) for v in value) and len(value) < 8:
-        return "shapes " + ", ".join(str(list(v.shape)) for v in value)
+        return "# tensors of shapes " + ", ".join(str(list(v.shape)) for v in value)
     raise Unwritable
 
 
@@ -193,6 +193,8 @@ def example(spec: Any, where: str) -> tuple[list[str], str] | None:
     for args in calls[:6]:
         try:
             lines = _call(spec, where, args)
+            if any("torch.rand(" in line for line in lines):
+                lines.insert(0, "torch.manual_seed(0)")
             return lines, run(lines)
         except Exception:  # one that cannot be written down, or that random numbers do not fit
             continue

@@ -21,10 +21,17 @@ PLACES = {
 }
 
 
+# of torch.ops.aten only, in PyTorch
+NOT_IN_TORCH = frozenset(
+    """sigmoid_backward tanh_backward threshold_backward convolution_backward embedding_dense_backward embedding_renorm
+    native_batch_norm_backward native_group_norm_backward native_layer_norm_backward""".split()
+)
+
+
 def place(spec) -> str:
     """The namespace in which an op is public; "internal" for those that only gradients and other ops call."""
     short = spec.name.removeprefix(spec.namespace + "_") if spec.namespace else spec.name
-    if spec.namespace not in PLACES or short.startswith("_"):
+    if spec.namespace not in PLACES or short.startswith("_") or short in NOT_IN_TORCH:
         return "internal"
     if not spec.function:
         return "torch.Tensor"

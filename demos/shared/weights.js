@@ -23,7 +23,14 @@ export function openWeights({ engine }, names, size) {
     await show();
   });
 
+  const lacking = !names.every((name) => list[name]);
+  const advice = "This site was built without the model's weights: `make demo ARGS=--weights` builds it with them.";
+
   async function show() {
+    if (lacking) {
+      $("weights").textContent = advice;
+      return;
+    }
     const stored = await engine.request("weights", { name: "stored" });
     const ours = stored.filter(({ url }) => names.some((name) => url === address(name)));
     const there = ours.reduce((sum, { bytes }) => sum + bytes, 0);
@@ -37,11 +44,7 @@ export function openWeights({ engine }, names, size) {
   }
 
   return async () => {
-    if (!names.every((name) => list[name])) {
-      throw new Error(
-        "This site was built without the model's weights: python demos/build.py --weights puts them there.",
-      );
-    }
+    if (lacking) throw new Error(advice);
     for (const name of names) await engine.request("fetch", { url: address(name), name, digest: list[name] });
     await show();
     progress(0, 1, true);

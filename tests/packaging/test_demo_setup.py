@@ -36,6 +36,7 @@ def test_fresh_clone(tmp_path):
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert [line[:5] for line in done.stdout.splitlines() if line.startswith("[")] == ["[1/3]", "[2/3]", "[3/3]"]
-    assert (clone / "demos" / "_site" / "index.html").exists()
+    for page in ("index.html", "docs/start/page.html", "docs/reference/index.html"):
+        assert (clone / "demos" / "_site" / page).exists()
     for folder in (".venv", "js_bridge/node_modules", "wheels/node_modules"):  # what only tests need
         assert not (clone / folder).exists()
