@@ -34,6 +34,7 @@ the project builds it: a page for each namespace, with signatures, dtypes and an
 GUIDES = ("index.md", "tutorial.md", "porting.md", "javascript.md", "gpu.md", "troubleshooting.md")
 DEMOS = ("digits", "pyscript", "playground", "index.html")
 LINK = re.compile(r"(?<!!)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s#]*)(#[^)\s]*)?\)")
+WORKER = re.compile(r"assets/javascripts/workers/(search\.\w+\.min\.js)")
 FENCE = re.compile(r"(^```.*?^```)", re.M | re.S)
 
 
@@ -75,6 +76,8 @@ def search_rank(uri):
     """What one looks for is in the guides first; tables of names and decisions come last."""
     if uri.startswith(("decisions/", "package", "changelog", "contributing", "architecture", "support", "comparison")):
         return 0.1
+    if uri == "reference/aten.md":
+        return 0.01
     return 4 if uri.startswith(("start/", "howto/")) or uri in GUIDES else 1
 
 
@@ -95,7 +98,19 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_post_page(output, page, config):
-    """The theme's search is a dialog without a name, which a screen reader would announce as that."""
+    return with_search(output)
+
+
+def on_post_template(output, template_name, config):
+    return with_search(output) if template_name == "404.html" else output
+
+
+def with_search(output):
+    """The page with our worker of the search, which finds names and starts the theme's. The theme's search is a dialog
+    without a name, which a screen reader would announce as that."""
+    output, found = WORKER.subn(r"assets/search.js?\1", output)
+    if found != 1:
+        LOG.warning("the theme names the worker of its search in another way: assets/search.js is not used")
     return output.replace(
         'data-md-component="search" role="dialog"', 'data-md-component="search" role="dialog" aria-label="Search"'
     )

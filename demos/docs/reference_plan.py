@@ -221,7 +221,8 @@ UNDOCUMENTED = frozenset(
 
 # what modules without __all__ have from elsewhere
 HELPERS = frozenset(
-    """fork_rng printoptions nn.functional.namespace autograd.functional.as_leaf func.as_leaf func.edge
+    """fork_rng printoptions nn.functional.namespace nn.functional.Tensor
+    autograd.functional.as_leaf func.as_leaf func.edge
     func.Transposing func.tree_flatten func.tree_unflatten amp.clear_autocast_cache amp.deprecated
     amp.get_autocast_dtype amp.old_names amp.set_autocast_enabled amp.Tensor hub.downloads
     hub.remove_download profiler.ExecutionTraceObserver

@@ -7,7 +7,7 @@ import re
 import pages
 import pytest
 from pages import python, run_async
-from test_demo import KINDS
+from test_demo import KINDS, MAINLY_CHROMIUM
 
 DOCS = pathlib.Path(__file__).resolve().parents[2] / "demos" / "docs"
 RESULT = "y = 2.00 x + 1.00"
@@ -97,3 +97,43 @@ def test_search_and_offline(visit, server, kind):
     page.open(server.base + "/docs/reference/nn.functional.html#torch.nn.functional.conv2d")
     page.wait("document.getElementById('torch.nn.functional.conv2d').getBoundingClientRect().top < 300", 20)
     assert not [line for line in page.log if "rror" in line and "Failed to load resource" not in line], page.log
+
+
+# what is typed, and the start of what comes first: an entry of the reference by its name, a guide by words
+FOUND = {
+    "torch.nn.Linear": "reference/nn.html#torch.nn.Linear",
+    "torch.save": "reference/torch.html#torch.save",
+    "torch.cat": "reference/torch-indexing.html#torch.cat",
+    "Adam": "reference/optim.html#torch.optim.Adam",
+    "softmax": "reference/nn.functional.html#torch.nn.functional.softmax",
+    "tensor.reshape": "reference/torch-indexing.html#torch.reshape",
+    "cross entropy loss": "reference/nn.html#torch.nn.CrossEntropyLoss",
+    "save model": "howto/checkpoint.html",
+    "install": "start/",
+    "out of memory": "howto/memory.html",
+    "SharedArrayBuffer": "troubleshooting.html",
+}
+LINKS = "[...document.querySelectorAll('.md-search-result__link')].map((a) => a.href.replace(/[?]h=[^#]*/, ''))"
+
+
+@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
+def test_search_finds_names(visit, kind):
+    pytest.importorskip("material", reason="mkdocs-material builds the docs: make setup")
+    page = visit(kind, "/docs/howto/gpu.html")
+    page.wait("document.querySelector('.md-search__input') !== null", 20)
+    page.click(".md-search__input")
+    if kind == "firefox":  # without a screen its window has no focus, by which the theme opens the list
+        page.eval("document.querySelector('#__search').click()")
+    for typed, first in FOUND.items():
+        page.eval("document.querySelector('.md-search__input').select()")
+        page.keys(typed)
+        same = "===" if "#" in first else ".startsWith"
+        page.wait(f"{LINKS}[0]?.split('/docs/')[1]{same}({first!r})", 20)
+    page.eval("document.querySelector('.md-search__input').select()")
+    page.keys("numpy")
+    page.wait(f"{LINKS}[0]?.endsWith('#Tensor.numpy')", 20)
+    page.wait(f"{LINKS}.slice(0, 8).every((link) => !link.includes('/aten.html'))", 5)
+    page.keys("{ArrowDown}")  # to the first result, a link as the others are
+    page.wait("document.activeElement.href?.endsWith('#Tensor.numpy')", 5)
+    page.keys("{ArrowUp}{Enter}")
+    page.wait("location.hash === '#Tensor.numpy' && location.pathname.endsWith('/reference/Tensor.html')", 20)
