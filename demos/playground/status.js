@@ -25,7 +25,7 @@ export function setUpStatus(engine) {
     if (result.memory === undefined) return;
     const gpu = result.gpu_memory === undefined ? "" : `, tensors on the GPU ${MB(result.gpu_memory)}`;
     $("usage").textContent = `${took}, Python's memory ${MB(result.memory)}${gpu}`;
-    $("usage").title = "Python's memory grows as it is needed, up to 4 GB, and is not given back before Restart.";
+    $("usage").title = "Python's memory grows as it is needed, up to 4.3 GB, and is not given back before Restart.";
   }
 
   engine.addEventListener("state", () => {

@@ -35,21 +35,47 @@ def doors(dist_folder, wheel_name):
         "/pyscript.html": local(block("start/pyscript.md", "html pyscript"), wheel_name),
         "/main.py": block("start/pyscript.md", "python pyscript"),
     }
+    program = "import torch\nprint('one')\nprint('two')\n1 / 0\n"
+    texts["/page-failing.html"] = texts["/page.html"].replace("import torch\n", program, 1)
+    for name in ("page", "javascript", "pyscript"):
+        texts[f"/{name}-alone.html"] = re.sub("/dist/pyodide.mjs", "/gone/pyodide.mjs", texts[f"/{name}.html"])
+    texts["/pyscript-gone.html"] = texts["/pyscript.html"].replace("/pyscript/core.js", "/gone/core.js")
     with pages.serve(roots, texts) as base:
         yield base
 
 
+def shown(driver, address, pattern):
+    """The text of a page's output, as soon as the pattern is in it."""
+    driver.get(address)
+    return run_async(
+        driver,
+        f"""const end = Date.now() + 90000;
+        const text = () => document.querySelector("#out").textContent;
+        while (!/{pattern}/.test(text()) && Date.now() < end) await new Promise((done) => setTimeout(done, 100));
+        return text().trim();""",
+    )
+
+
 @pytest.mark.parametrize("name", ["page", "javascript", "pyscript"])
 def test_get_started(driver, doors, name):
-    driver.get(f"{doors}/{name}.html")
-    shown = run_async(
-        driver,
-        """const end = Date.now() + 90000;
-        const text = () => document.querySelector("#out").textContent;
-        while (!text().startsWith("y =") && Date.now() < end) await new Promise((done) => setTimeout(done, 100));
-        return text();""",
-    )
-    assert shown == RESULT
+    assert shown(driver, f"{doors}/{name}.html", "^y =") == RESULT
+
+
+@pytest.mark.parametrize(
+    "name, wanted",
+    [
+        ("page-failing", "ZeroDivisionError: division by zero"),
+        ("page-alone", "gone/pyodide.mjs"),
+        ("javascript-alone", "gone/pyodide.mjs"),
+        ("pyscript-alone", "gone/pyodide.mjs"),
+        ("pyscript-gone", "PyScript could not be loaded"),
+    ],
+)
+def test_what_fails_is_shown(driver, doors, name, wanted):
+    text = shown(driver, f"{doors}/{name}.html", wanted.replace("/", "."))
+    assert wanted in text
+    if name == "page-failing":
+        assert text.startswith("one\ntwo\nTraceback")
 
 
 def test_how_tos(driver, dist_folder, wheel_name):

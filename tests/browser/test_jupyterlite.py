@@ -60,22 +60,11 @@ def notebook(*cells):
     )
 
 
-def needed(packages, names):
-    """The packages of a lock file that these need, themselves included."""
-    found, left = [], list(names)
-    while left:
-        name = left.pop().lower().replace("_", "-")
-        if name not in found:
-            found.append(name)
-            left += packages[name]["depends"]
-    return found
-
-
 def build(way):
     """The site's folder. "lock": Pyodide's lock file knows torch; "pip": the site's own index of wheels does;
     "package": the package for JupyterLite does both."""
     import lite
-    from torchlite import lock
+    import offline
 
     env = FOLDER / "env"
     mark = env / "ready"
@@ -88,34 +77,24 @@ def build(way):
     for folder in (work, site):
         shutil.rmtree(folder, ignore_errors=True)
     static = work / "static" / "pyodide"
-    static.mkdir(parents=True)
-    for path in source.iterdir():
-        if path.is_file() and path.name != "ready":
-            shutil.copy(path, static)
-    data = json.loads((static / "pyodide-lock.json").read_text())
-    for name in needed(data["packages"], ["ipython", "jedi"]):
-        entry = data["packages"][name]
-        wheel = distribution._download(f"{name}=={entry['version']}", "3.14", ROOT / ".cache" / "pypi")
-        shutil.copy(wheel, static)
-        entry |= {"file_name": wheel.name, "sha256": distribution._sha256(wheel)}
-    piplite = work / "wheels"
-    piplite.mkdir()
-    shutil.copy(distribution._download(COMM, "3.14", ROOT / ".cache" / "pypi"), piplite)
     wheels = sorted((source / "torchlite").glob("*.whl"))
+    piplite = work / "wheels"
+    piplite.mkdir(parents=True)
+    if way == "lock":
+        served = [w for w in wheels if "2026_0" in w.name or w.name.startswith("torch-")]
+        offline.collect(static, ["ipython", "jedi", COMM], served)
+    else:
+        offline.collect(static, ["ipython", "jedi"], [])
+        shutil.copy(distribution._download(COMM, "3.14", ROOT / ".cache" / "pypi"), piplite)
     pip = [str(env / "bin" / "pip"), "--disable-pip-version-check"]
     subprocess.run([*pip, "uninstall", "--quiet", "--yes", lite.NAME], check=True, capture_output=True)
     if way == "package":
         package = lite.build(source / "torchlite", work / "package")
         subprocess.run([*pip, "install", "--quiet", "--no-deps", str(package)], check=True)
-    elif way == "lock":
-        data = lock.extend(data, [str(w) for w in wheels])
-        for name in ("torch", "torchlite"):
-            shutil.copy(source / "torchlite" / data["packages"][name]["file_name"], static)
-    else:
+    elif way == "pip":
         # one wheel of a name: JupyterLite's index keeps one file for each version
         for wheel in (distribution.wheel("314", source), *(w for w in wheels if w.name.startswith("torch-"))):
             shutil.copy(wheel, piplite)
-    (static / "pyodide-lock.json").write_text(json.dumps(data))
     (work / "files").mkdir()
     cells = {"lock": [TRAIN, PLOT], "pip": [INSTALL, TRAIN, PLOT], "package": [TRAIN, INSTALL, PLOT]}
     (work / "files" / "line.ipynb").write_text(notebook(*cells[way]))

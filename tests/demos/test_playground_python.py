@@ -195,6 +195,12 @@ def raised(source, name="script.py", **names):
             "go(torch.ones(3, 5))",
             ["<th>net.1</th><td>Linear(in_features=4, out_features=2", "<th>x</th><td>3×5"],
         ),
+        ("torch.optim.adam([torch.ones(1)])", ["adam is a module", "Did you mean torch.optim.Adam?"]),
+        ("import datetime\ndatetime(2026, 1, 1)", ["Did you mean datetime.datetime?"]),
+        ("import re\nre(1)", []),
+        ("model = torch.nn.Linear(1, 1)\ntorch.optim.SGD(model)", ["model.parameters()"]),
+        ("class M(torch.nn.Module):\n    def __init__(self):\n        pass\nM()(1)", ["super().__init__()"]),
+        ("torch.ones(2).to('gpu')", ["torch.webgpu.is_available()"]),
         ("{}['a']", []),
         ("raise ValueError('<script>')", []),
     ],
@@ -202,6 +208,87 @@ def raised(source, name="script.py", **names):
 def test_hints(parts, source, wanted):
     html = parts("hints").hint(raised(source), "script.py")
     assert all(part in html for part in wanted) and bool(html) == bool(wanted), html
+
+
+ADVISED = """F.cross_entropy(torch.randn(4, 3), torch.tensor([0, 1, 2, 3])) -> classes 0 to C - 1
+F.cross_entropy(torch.randn(4, 3), torch.tensor([0, 1, 2, -1])) -> ignore_index=-1
+F.cross_entropy(torch.randn(4, 3), torch.ones(4)) -> target.long()
+F.cross_entropy(torch.randn(4, 3), torch.ones(4, 1).long()) -> target.squeeze(1)
+F.cross_entropy(torch.randn(4, 3), torch.ones(4, 3).long()) -> target.argmax(1)
+F.binary_cross_entropy(torch.rand(4), torch.ones(4).long()) -> target.float()
+F.binary_cross_entropy_with_logits(torch.rand(4), torch.ones(4).long()) -> target.float()
+F.binary_cross_entropy_with_logits(torch.rand(4, 1), torch.ones(4)) -> scores.squeeze(1)
+F.binary_cross_entropy(torch.rand(4, 1), torch.ones(4)) -> scores.squeeze(1)
+F.binary_cross_entropy(torch.ones(4) + 1, torch.ones(4)) -> torch.sigmoid(scores)
+nn.CrossEntropyLoss(torch.randn(4, 3), torch.ones(4).long()) -> CrossEntropyLoss()(scores, target)
+torch.ones(1).sum().backward() -> torch.no_grad()
+(loss := W.exp().sum()).backward(), loss.backward() -> detach()
+W.add_(1) -> with torch.no_grad()
+W[0].add_(1) -> with torch.no_grad()
+(y := W.exp(), y.add_(1)), y.sum().backward() -> x = x + 1
+W.exp().backward() -> loss.mean().backward()
+torch.optim.SGD([W * 2]) -> requires_grad_()
+torch.optim.SGD(W) -> [w]
+torch.optim.SGD([]) -> nn.ModuleList
+torch.ones(2, 2) @ torch.ones(2, 2).double() -> x.float()
+nn.Linear(2, 2)(torch.ones(2, 2).double()) -> x.float()
+nn.Conv2d(3, 4, 3)(torch.ones(1, 3, 8, 8).byte()) -> x.float()
+nn.Embedding(3, 4)(torch.ones(2)) -> index.long()
+nn.Embedding(3, 4)(torch.tensor([3])) -> 0 to n - 1
+torch.ones(3)[torch.ones(1)] -> index.long()
+torch.ones(2, 3).gather(1, torch.tensor([1, 2])) -> index.unsqueeze(1)
+torch.arange(3).mean() -> x.float().mean()
+torch.tensor([torch.ones(2), torch.ones(2)]) -> torch.stack
+torch.tensor([[1, 2], [3]]) -> pad_sequence
+torch.stack([torch.ones(2), torch.ones(3)]) -> pad_sequence
+torch.tensor(["a"]) -> each text a number
+torch.ones(2).item() -> x.tolist()
+len(torch.tensor(1)) -> x.item()
+list(torch.max(torch.ones(2, 2))) -> torch.max(x, 1)
+torch.ones(2).shape() -> x.shape
+torch.ones(2).size[0] -> x.size()[0]
+nn.Module()(1) -> forward(self, x)
+nn.Linear.__new__(nn.Linear)(1) -> super().__init__()
+nn.ModuleList([nn.ReLU()])(1) -> one by one
+nn.Sequential([nn.ReLU()]) -> *layers
+nn.Sequential(F.relu) -> nn.ReLU()
+nn.Linear(4, 1)(nn.LSTM(3, 4)(torch.ones(2, 1, 3))) -> output, state
+nn.Linear(2, 2)([1.0, 2.0]) -> dtype=torch.float32
+nn.BatchNorm1d(3)(torch.ones(1, 3)) -> model.eval()
+nn.Linear(1, 1).load_state_dict({"module.weight": W, "module.bias": W}) -> removeprefix(&quot;module.&quot;)
+nn.Linear(1, 1).load_state_dict({"_orig_mod.weight": W, "_orig_mod.bias": W}) -> _orig_mod.
+nn.Linear(1, 1).load_state_dict("net.pt") -> torch.load(path)
+nn.Linear(1, 1).load_state_dict(nn.Linear(1, 1)) -> state_dict()
+W.grad.zero_() -> x.grad is None"""
+
+
+def mistake(line):
+    """The error of a line's program, and the words that the advice has to have."""
+    source, _, wanted = line.partition(" -> ")
+    nn = torchlite.nn
+    return raised(source, nn=nn, F=nn.functional, W=torchlite.ones(2, requires_grad=True)), wanted
+
+
+@pytest.mark.parametrize("line", ADVISED.splitlines(), ids=lambda line: line.partition(" -> ")[0])
+def test_advice(parts, line):
+    """What people who port code get wrong, and words of the answer."""
+    error, wanted = mistake(line)
+    html = parts("hints").hint(error, "script.py")
+    assert wanted in html, html
+
+
+def test_every_advice_is_tested(parts):
+    elsewhere = ("same device", "can't convert np.ndarray")  # two devices; numpy
+    patterns = [pattern for pattern, _ in parts("advice").ADVICE]
+    texts = [str(mistake(line)[0]) for line in ADVISED.splitlines()]
+    used = {next(pattern for pattern in patterns if re.search(pattern, text)) for text in texts}
+    assert [pattern for pattern in patterns if pattern not in used and not pattern.startswith(elsewhere)] == []
+
+
+def test_advice_on_arrays(parts):
+    np = pytest.importorskip("numpy")
+    html = parts("hints").hint(raised("torch.tensor(np.array([1, None]))", np=np), "script.py")
+    assert "array.astype" in html
 
 
 def test_reasons(parts):

@@ -30,10 +30,13 @@ def test_program_prints_what_is_shown(page, tmp_path):
     blocks = re.findall(r"^```python spirals\n(.*?)^```", text, re.M | re.S)
     program = "\n".join(blocks or [code for _, code, _ in found])
     assert found
-    # the tutorial's picture is described, not shown
-    out = run("-m", "torchlite", "-c", program, cwd=tmp_path)
-    printed = [line for line in out.splitlines() if not re.fullmatch(r"[.#]{25}", line)]
-    assert printed == "".join(shown for *_, shown in found).splitlines()
+    printed = run("-m", "torchlite", "-c", program, cwd=tmp_path).splitlines()
+    wanted = "".join(shown for *_, shown in found).splitlines()
+    assert len(printed) == len(wanted)
+    for line, shown in zip(printed, wanted, strict=True):
+        # the border in the tutorial's picture may differ from machine to machine by a place or two
+        differ = sum(a != b for a, b in zip(line, shown, strict=False))
+        assert line == shown or (re.fullmatch(r"[.#]{25}", line) and differ <= 2), (line, shown)
 
 
 def test_the_same_program_everywhere():
@@ -55,7 +58,7 @@ def test_errors_are_those_of_the_code():
     assert len(titles) > 30
     for title in titles:
         if not any(text in title for text in others):
-            parts = [part.strip() for part in re.split(r"\(\d\)|webgpu|float64|element 0|CPU: ", title)]
+            parts = [part.strip() for part in re.split(r"\(\d\)|webgpu|float64|element 0|CPU: |Target 3|Float$", title)]
             assert max(parts, key=len) in sources, title
 
 

@@ -6,8 +6,10 @@ import html
 import os
 import re
 import sys
+import types
 
 from . import packages
+from .advice import ADVICE
 from .rich import bytes_text, shape_text
 
 MATMUL = re.compile(r"mat1 and mat2 shapes cannot be multiplied \((\d+)x(\d+) and (\d+)x(\d+)\)")
@@ -15,7 +17,10 @@ BROADCAST = re.compile(r"size of tensor a \((\d+)\) must match the size of tenso
 CHANNELS = re.compile(r"of size \[([\d, ]+)\], expected input\[([\d, ]+)\] to have (\d+) channels, but got (\d+)")
 VIEW = re.compile(r"shape '\[([-\d, ]+)\]' is invalid for input of size (\d+)")
 ALLOCATE = re.compile(r"allocate (\d+) bytes")
-DEVICE = re.compile(r"not compiled with CUDA|device (cuda|mps|xpu)\b.* is not supported|Found no NVIDIA driver")
+DEVICE = re.compile(
+    r"not compiled with CUDA|device (cuda|mps|xpu)\b.* is not supported|Found no NVIDIA driver"
+    r"|device type at start of device string"
+)
 SHAPES = re.compile(r"\b(shapes?|sizes?|dimensions?|batch_size|channels|broadcast\w*|dim)\b")
 
 
@@ -27,7 +32,7 @@ def hint(error, name):
     elif isinstance(error, SyntaxError):
         parts.append(_syntax(error))
     elif isinstance(error, AttributeError):
-        parts.append(_attribute(error))
+        parts.append(_advice(str(error)) or _attribute(error))
     elif isinstance(error, ModuleNotFoundError) and error.name:
         parts.append(_module(error.name.partition(".")[0]))
     elif isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError":
@@ -36,7 +41,11 @@ def hint(error, name):
         parts.append(_file(error))
     elif isinstance(error, (RuntimeError, ValueError, IndexError, TypeError)):
         text = str(error)
-        parts += [_broadcast(error, name) if BROADCAST.search(text) else "", _shapes(text), _known(text)]
+        parts += [_broadcast(error, name) if BROADCAST.search(text) else "", _shapes(text), _advice(text)]
+        if text == "'module' object is not callable":
+            parts.append(_module_called(error, name))
+        elif text.endswith("object is not iterable"):
+            parts.append(_module_iterated(error, name))
         if any(parts) or SHAPES.search(text):
             parts.append(_values(error, name))
     return "".join(parts)
@@ -76,7 +85,11 @@ def _attribute(error):
     """Names of the object that are written nearly alike."""
     if not isinstance(error.name, str) or error.obj is None:
         return ""
-    near = difflib.get_close_matches(error.name, [n for n in dir(error.obj) if not n.startswith("_")], 3, 0.75)
+    try:
+        names = dir(error.obj)
+    except AttributeError:  # an object that is not made yet
+        return ""
+    near = difflib.get_close_matches(error.name, [n for n in names if not n.startswith("_")], 3, 0.75)
     return _paragraph(f"Did you mean {' or '.join(near)}?") if near else ""
 
 
@@ -84,7 +97,7 @@ def _memory(text):
     found = ALLOCATE.search(text)
     need = f"The script asked for {bytes_text(int(found[1]))} in one piece. " if found else ""
     return _paragraph(
-        f"{need}Python has at most 4 GB in a browser, and one tensor at most 2 GB. Smaller batches, "
+        f"{need}Python has at most 4.3 GB in a browser, and one tensor at most 2.1 GB. Smaller batches, "
         "torch.no_grad() where nothing is trained, del of what is not needed any more, or a smaller dtype "
         "(bfloat16, float16) help; Restart gives the memory of earlier runs back."
     )
@@ -145,17 +158,31 @@ def _broadcast(error, name):
     return _boxes([(text, tuple(shape), {len(shape) + i for i in wrong}) for text, shape in tensors])
 
 
-def _known(text):
-    if "does not require grad and does not have a grad_fn" in text:
-        return _paragraph(
-            "Nothing that was computed depends on a tensor with requires_grad: was it under torch.no_grad(), "
-            "detached, or made with .item()?"
-        )
-    if "same device" in text:
-        return _paragraph("Move the model and the data to one device: model.to(device), x.to(device).")
-    if "backward through the graph a second time" in text:
-        return _paragraph("The graph of one step is used again in the next: detach() what is carried over.")
+def _advice(text):
+    return next((_paragraph(said) for pattern, said in ADVICE if re.search(pattern, text)), "")
+
+
+def _module_called(error, name):
+    """The class or function that has the called module's name: torch.optim.Adam for torch.optim.adam."""
+    for _, module in named_values(error, name):
+        if not isinstance(module, types.ModuleType):
+            continue
+        parent, _, last = module.__name__.rpartition(".")
+        for owner in (sys.modules.get(parent), module):
+            for other in dir(owner):
+                found = getattr(owner, other, None) if other.casefold() == last.casefold() else None
+                if callable(found):
+                    where = re.sub(r"^torchlite\b", "torch", owner.__name__)
+                    return _paragraph(f"{last} is a module. Did you mean {where}.{other}?")
     return ""
+
+
+def _module_iterated(error, name):
+    import torch
+
+    if not any(isinstance(value, torch.nn.Module) for _, value in named_values(error, name)):
+        return ""
+    return _paragraph("An optimizer takes model.parameters(). The layers of a model are model.children().")
 
 
 def _values(error, name):
