@@ -112,7 +112,7 @@ def main(argv: list[str] | None = None) -> int:
         return 1
     size = loader_size(folder)
     file = archive(folder)
-    print(f"{file.relative_to(ROOT) if file.is_relative_to(ROOT) else file}: {file.stat().st_size / 1000:.0f} kB,")
+    print(f"{file.relative_to(ROOT) if file.is_relative_to(ROOT) else file}: {file.stat().st_size / 1000:.0f} kB")
     print(f"index.js {size} bytes after gzip (budget {BUDGET})")
     return int(size > BUDGET)
 

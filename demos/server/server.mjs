@@ -1,6 +1,6 @@
 // Serves a PyTorch model over HTTP, on node, Deno or Bun:
 //
-//   node server.mjs --wheel FILE --weights FILE_OR_URL [--sha256 HASH] [--model model.py] [--port 8000]
+//   node server.mjs --wheel FILE --weights FILE_OR_URL [--sha256 HASH] [--model model.py] [--port 8010]
 //   deno run -A server.mjs ...        bun server.mjs ...
 //
 //   POST /predict   {"inputs": [[...], ...]} -> {"outputs": [[...], ...]}; or float32 bytes, row after row -> the same
@@ -13,50 +13,93 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import process from "node:process";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
-const { values: given } = parseArgs({
-  options: {
-    wheel: { type: "string" },
-    weights: { type: "string" },
-    sha256: { type: "string" },
-    model: { type: "string", default: join(HERE, "model.py") },
-    pyodide: { type: "string", default: join(HERE, "node_modules", "pyodide") },
-    cache: { type: "string", default: join(HERE, "cache") },
-    host: { type: "string", default: "127.0.0.1" },
-    port: { type: "string", default: "8000" },
-    batch: { type: "string", default: "64" }, // rows that are computed together at most
-    body: { type: "string", default: "1000000" }, // bytes of a request at most
-    waiting: { type: "string", default: "1000" }, // requests that may wait
-    patience: { type: "string", default: "10" }, // seconds that the end may take, and a request's body
-  },
-});
-if (!given.wheel || !given.weights) {
-  console.error("usage: server.mjs --wheel torchlite-...whl --weights FILE_OR_URL [--sha256 HASH] [--port 8000] ...");
-  process.exit(2);
+const OPTIONS = {
+  wheel: { type: "string" },
+  weights: { type: "string" },
+  sha256: { type: "string" },
+  model: { type: "string", default: join(HERE, "model.py") },
+  pyodide: { type: "string", default: join(HERE, "node_modules", "pyodide") },
+  cache: { type: "string", default: join(HERE, "cache") },
+  host: { type: "string", default: "127.0.0.1" },
+  port: { type: "string", default: "8010" },
+  batch: { type: "string", default: "64" }, // rows that are computed together at most
+  body: { type: "string", default: "1000000" }, // bytes of a request at most
+  waiting: { type: "string", default: "1000" }, // requests that may wait
+  patience: { type: "string", default: "10" }, // seconds that the end may take, and a request's body
+};
+
+/** Ends the start: `text` says what is wrong and what to do. A stack would hide it: Pyodide's script is one line of 1.2
+ * MB, which node prints with any error that nobody catches. */
+function stop(text) {
+  console.error(`server.mjs: ${text}`);
+  process.exit(1);
 }
-const LIMITS = Object.fromEntries(["batch", "body", "waiting", "patience"].map((name) => [name, Number(given[name])]));
+
+function parse() {
+  try {
+    return parseArgs({ options: OPTIONS }).values;
+  } catch (error) {
+    const names = Object.keys(OPTIONS).map((name) => `--${name}`);
+    return stop(`${error.message.split(/\. |\n/)[0]}; the options are ${names.join(", ")}`);
+  }
+}
+
+const given = parse();
+if (!given.wheel || !given.weights) {
+  stop("two options are needed: --wheel torchlite-...whl --weights FILE_OR_URL");
+}
+
+/** The number that an option gives. */
+function number(name, least = 1, most = Infinity) {
+  const value = Number(given[name]);
+  if (given[name].trim() && value >= least && value <= most) return value;
+  return stop(`--${name} takes a number ${most < Infinity ? `from ${least} to ${most}` : `of at least ${least}`}`);
+}
+
+const PORT = number("port", 0, 65535);
+const LIMITS = Object.fromEntries(["batch", "body", "waiting", "patience"].map((name) => [name, number(name)]));
 
 // --- The model ---------------------------------------------------------------------------------------------------
+
+/** The bytes of a file that an option names; `wanted` says what the option takes. */
+function file(name, wanted) {
+  try {
+    return readFileSync(given[name]);
+  } catch (error) {
+    const what = error.code === "ENOENT" ? "there is no file" : `${error.code}: cannot read`;
+    return stop(`${what} ${given[name]}: --${name} takes ${wanted}`);
+  }
+}
+
+async function download(place) {
+  let answer;
+  try {
+    answer = await fetch(place);
+    if (answer.ok) return new Uint8Array(await answer.arrayBuffer());
+  } catch (error) {
+    stop(`${place} cannot be fetched (${error.cause?.message || error.message}): check the address and the network`);
+  }
+  return stop(`${place}: HTTP ${answer.status}: check the address`);
+}
 
 /** The bytes of the weights: of a file, or of an address, which is asked once. */
 async function weights(place) {
   const address = /^https?:/.test(place);
   const kept = address && join(given.cache, createHash("sha256").update(place).digest("hex"));
   let bytes;
-  if (!address) bytes = readFileSync(place);
+  if (!address) bytes = file("weights", "a file of torch.save or of safetensors, or its address");
   else if (existsSync(kept)) bytes = readFileSync(kept);
-  else {
-    const answer = await fetch(place);
-    if (!answer.ok) throw new Error(`${place}: HTTP ${answer.status}`);
-    bytes = new Uint8Array(await answer.arrayBuffer());
-  }
+  else bytes = await download(place);
   const found = createHash("sha256").update(bytes).digest("hex");
-  if (given.sha256 && found !== given.sha256) throw new Error(`${place}: SHA256 ${found}, expected ${given.sha256}`);
+  if (given.sha256 && found !== given.sha256) {
+    stop(`${place}: SHA256 ${found}, expected ${given.sha256}: check --sha256, and where the file comes from`);
+  }
   if (address && !existsSync(kept)) {
     mkdirSync(given.cache, { recursive: true });
     writeFileSync(`${kept}.partial`, bytes);
@@ -66,31 +109,64 @@ async function weights(place) {
 }
 
 // The model's file is a module; `run` gets rows as bytes of float32, and returns rows as JSON.
-const PYTHON = `
-import json, sys
-sys.path.insert(0, "/model")
-import torch
-import served
-
-served.load("/model/weights" + suffix)
+const RUN = `
+import json
 
 def run(data):
     rows = torch.frombuffer(bytearray(data.to_bytes()), dtype=torch.float32).view(-1, served.INPUTS)
     return json.dumps(served.predict(rows).tolist())
 `;
 
+/** The end of Python's traceback: the exception, after the last line of code; and where in the model's file it was. */
+function told(error) {
+  const lines = error.message.trimEnd().split("\n");
+  const code = lines.findLastIndex((line) => line.startsWith('  File "'));
+  const begin = lines.findIndex((line, at) => at > code && !line.startsWith(" "));
+  const [, line] = error.message.match(/.*File "\/model\/served\.py", line (\d+)/s) ?? [];
+  return (line ? `(line ${line}) ` : "") + lines.slice(Math.max(begin, 0)).join("\n");
+}
+
 async function start() {
-  const { loadPyodide } = await import(pathToFileURL(join(resolve(given.pyodide), "pyodide.mjs")).href);
+  const wheel = file("wheel", "torchlite's wheel, which `make wheel` puts into wheels/dist");
+  const source = file("model", "a Python file with INPUTS, load(path) and predict(rows)").toString();
+  const bytes = await weights(given.weights);
+  const script = join(resolve(given.pyodide), "pyodide.mjs");
+  if (!existsSync(script)) {
+    stop(`there is no Pyodide in ${given.pyodide}: run \`npm install\` in demos/server, or name its folder: --pyodide`);
+  }
+  const { loadPyodide } = await import(pathToFileURL(script).href);
   const python = await loadPyodide({ indexURL: `${resolve(given.pyodide)}/`, fullStdLib: false });
-  // Uint8Array: Pyodide takes no Buffer
-  python.unpackArchive(new Uint8Array(readFileSync(given.wheel)), "wheel");
+  const attempt = async (code, advice) => {
+    try {
+      return await python.runPythonAsync(code);
+    } catch (error) {
+      return stop(`${advice}: ${told(error)}`);
+    }
+  };
+  const own = `torchlite-...-pyemscripten_${python.lockfile?.info.abi_version ?? "..."}_wasm32.whl`;
+  const wrong = `--wheel ${basename(given.wheel)} does not fit Pyodide ${python.version}, which takes ${own}`;
+  try {
+    // Uint8Array: Pyodide takes no Buffer
+    python.unpackArchive(new Uint8Array(wheel), "wheel");
+  } catch (error) {
+    stop(`${wrong}: ${told(error)}`);
+  }
+  await attempt("import torch", wrong);
   const suffix = /\.safetensors$/.test(given.weights) ? ".safetensors" : ".pt";
   python.FS.mkdirTree("/model");
-  python.FS.writeFile("/model/served.py", readFileSync(given.model, "utf8"));
-  python.FS.writeFile(`/model/weights${suffix}`, new Uint8Array(await weights(given.weights)));
-  python.globals.set("suffix", suffix);
-  await python.runPythonAsync(PYTHON);
+  python.FS.writeFile("/model/served.py", source);
+  python.FS.writeFile(`/model/weights${suffix}`, new Uint8Array(bytes));
+  const model = basename(given.model);
+  await attempt('import sys\nsys.path.insert(0, "/model")\nimport served', `${model} fails, and has to be mended`);
+  for (const name of ["INPUTS", "load", "predict"]) {
+    if (!python.runPython(`hasattr(served, "${name}")`)) {
+      stop(`${model} has no ${name}: give it INPUTS, load(path) and predict(rows), as demos/server/model.py has`);
+    }
+  }
+  const unfit = `load() of ${model} fails with ${basename(given.weights)}, give --weights or --model that fit`;
+  await attempt(`served.load("/model/weights${suffix}")`, unfit);
   python.FS.unlink(`/model/weights${suffix}`);
+  python.runPython(RUN);
   const run = python.globals.get("run");
   return {
     inputs: python.runPython("served.INPUTS"),
@@ -264,4 +340,8 @@ function end() {
 const model = await start();
 process.on("SIGTERM", end);
 process.on("SIGINT", end);
-server.listen(Number(given.port), given.host, () => console.log(`http://${given.host}:${server.address().port}`));
+server.on("error", ({ code, message }) => {
+  if (code === "EADDRINUSE") stop(`port ${PORT} is taken by another program: give another one with --port`);
+  stop(`cannot listen on ${given.host}, port ${PORT} (${code ?? message}): give others with --host and --port`);
+});
+server.listen(PORT, given.host, () => console.log(`http://${given.host}:${server.address().port}`));

@@ -5,7 +5,7 @@ import { createServer } from "node:http";
 import { before, describe, test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { join } from "node:path";
-import { formatWithOptions } from "node:util";
+import { formatWithOptions, inspect } from "node:util";
 
 const { load, PythonError } = await import(pathToFileURL(join(process.env.PACKAGE, "index.js")));
 let torch, nn;
@@ -190,6 +190,39 @@ describe("values", () => {
     x.put([0, torch.slice(null, null, 2)], 0);
     assert.deepEqual(x.at(0, 2).tolist(), [0, 0, 0, 0]);
     assert.deepEqual([...x.at(0, 1)].map(Number.call.bind((item) => item.item(), null)).length, 4); // prettier-ignore
+  });
+  test("operators of JavaScript's are errors that name the methods", () => {
+    const [x, y] = [torch.tensor(3), torch.ones(2)];
+    const wrong = [() => x * 2, () => 2 - x, () => x > 0, () => x + y, () => "x = " + x, () => -x, () => x == 3];
+    for (const work of [...wrong, () => Number(x), () => nn.Parameter(y) * 2]) {
+      assert.throws(work, { name: "TypeError", message: /x\.add\(y\), x\.mul\(2\), x\.gt\(0\)/ });
+    }
+    assert.deepEqual([`${x}`, String(x), [x, 1].join()], ["tensor(3)", "tensor(3)", "tensor(3),1"]);
+    assert.deepEqual([x == null, x == y, !x, { [x]: 1 }["tensor(3)"]], [false, false, false, 1]);
+  });
+  test("indices of JavaScript's are errors that name at() and put()", () => {
+    const x = torch.ones(2, 3);
+    assert.throws(() => x[0], { name: "TypeError", message: /write x\.at\(0\)$/ });
+    assert.throws(() => x[-1], { name: "TypeError", message: /write x\.at\(-1\)$/ });
+    assert.throws(() => (x[1] = 0), { name: "TypeError", message: /write x\.put\(1, value\)$/ });
+    assert.equal(x.sum().item(), 6);
+  });
+  test("what JavaScript and its tools ask of a tensor has an answer", async () => {
+    const x = torch.ones(2);
+    const text = "tensor([1., 1.])";
+    assert.deepEqual([inspect(x), formatWithOptions({}, "%s %o", x, x)], [text, `${text} ${text}`]);
+    assert.deepEqual([JSON.stringify(x), [...x].length, Array.from(x).length], ["[1,1]", 2, 2]);
+    assert.equal(await x, x);
+    const asked = ["then", "$$typeof", "asymmetricMatch", "nodeType", "length", Symbol.toStringTag, Symbol.species];
+    for (const name of asked) assert.equal(x[name], undefined);
+    assert.deepEqual([Array.isArray(x), [].concat(x).length, "0" in x], [false, 1, false]);
+    assert.ok(x instanceof torch.Tensor && x instanceof Object && x.hasOwnProperty("handle"));
+    assert.notDeepEqual(x, torch.ones(2)); // as before: they are two tensors
+    assert.deepEqual(new Set([x, x]).size, 1);
+    x.note = "mine";
+    assert.deepEqual([x.note, torch.ones(2).note, Object.hasOwn(x, "note")], ["mine", undefined, true]);
+    x.free();
+    assert.equal(inspect(x), "Tensor (freed)");
   });
   test("an object is the same one each time, an in-place method's result its tensor", () => {
     const model = nn.Linear(2, 2);

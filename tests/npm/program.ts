@@ -63,6 +63,15 @@ nn.Linear("a", 3, { bias: 1 });
 const remote = await load({ worker: true });
 await remote.run("print(1)", { signal: AbortSignal.timeout(1000), stdout: (text: string) => console.log(text) });
 remote.terminate();
+// @ts-expect-error JavaScript has no operators for tensors
+console.log(x * 2);
+// @ts-expect-error JavaScript has no operators for tensors
+console.log(x > 0);
+// @ts-expect-error JavaScript has no operators for tensors
+console.log(x + y);
+// @ts-expect-error JavaScript has no indices for tensors
+console.log(x[0]);
+console.log(`${x}`, String(x));
 // @ts-expect-error a device that there is not
 await load({ device: "cuda" });
 // @ts-expect-error a size that is no number

@@ -8,7 +8,9 @@ import http.client
 import http.server
 import json
 import pathlib
+import re
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -47,11 +49,15 @@ def weights(tmp_path_factory):
     return path, rows.tolist(), torch.softmax(model(rows), dim=1).tolist()
 
 
+def options(place, **others):
+    folder = dist.prepare("314")
+    given = {"wheel": dist.wheel("314", folder), "weights": place, "pyodide": folder, "port": 0, **others}
+    return [text for name, value in given.items() for text in (f"--{name}", str(value))]
+
+
 class Served:
-    def __init__(self, host, place, *options):
-        folder = dist.prepare("314")
-        wheel = dist.wheel("314", folder)
-        given = ["--wheel", str(wheel), "--weights", str(place), "--pyodide", str(folder), "--port", "0", *options]
+    def __init__(self, host, place, **others):
+        given = options(place, **others)
         self.process = subprocess.Popen(
             [*command(host), str(SERVER), *given], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
@@ -89,7 +95,7 @@ def near(found, wanted):
 def test_server(host, weights):
     path, rows, right = weights
     try:
-        server = Served(host, path, "--body", "30000")
+        server = Served(host, path, body=30000)
     except runtime.Missing as e:
         pytest.skip(str(e))
     try:
@@ -129,6 +135,57 @@ def test_server(host, weights):
     finally:
         status = server.end()
     assert status == 0
+
+
+@pytest.fixture(scope="module")
+def wrong(weights, tmp_path_factory):
+    """What a start can get wrong: the options, and what the server has to say."""
+    import torchlite as torch
+
+    folder = tmp_path_factory.mktemp("wrong")
+    (folder / "half.py").write_text("import torch\nINPUTS = 64\n")
+    (folder / "broken.py").write_text("import torch\n\nINPUTS = 64 / 0\n")
+    torch.save({"0.weight": torch.ones(12, 64)}, folder / "other.pt")
+    path = weights[0]
+    others = dist.wheel("029", dist.prepare("029"))
+    taken = socket.create_server(("127.0.0.1", 0))
+    port = taken.getsockname()[1]
+    yield {
+        "model without load": (options(path, model=folder / "half.py"), "half.py has no load: give it"),
+        "model that fails": (options(path, model=folder / "broken.py"), r"\(line 3\) ZeroDivisionError: division by"),
+        "no model": (options(path, model=folder / "none.py"), "no file .*none.py: --model takes a Python file"),
+        "wheel of the other Pyodide": (
+            options(path, wheel=others),
+            "does not fit Pyodide 314.* ImportError: bad magic",
+        ),
+        "no wheel": (options(path, wheel="none.whl"), "there is no file none.whl: --wheel takes .* `make wheel`"),
+        "weights that do not fit": (options(folder / "other.pt"), "give --weights or --model that fit: .*RuntimeError"),
+        "no weights": (options("none.pt"), "there is no file none.pt: --weights takes"),
+        "no server": (options("http://127.0.0.1:9/none.pt"), "cannot be fetched .* check the address"),
+        "no npm install": (options(path, pyodide=folder), "there is no Pyodide in .*: run `npm install` in"),
+        "misspelt option": ([*options(path), "--prot", "1"], "'--prot'; the options are --wheel, "),
+        "no options": ([], "two options are needed: --wheel"),
+        "no port": (options(path, port="http"), "--port takes a number from 0 to 65535"),
+        "taken port": (options(path, port=port), f"port {port} is taken by another program: give another"),
+    }
+    taken.close()
+
+
+@pytest.mark.parametrize("host", ["node", *(pytest.param(h, marks=pytest.mark.slow) for h in ("deno", "bun"))])
+def test_a_wrong_start_is_told_in_a_sentence(host, wrong):
+    try:
+        start = [*command(host), str(SERVER)]
+    except runtime.Missing as e:
+        pytest.skip(str(e))
+    for name, (given, said) in wrong.items():
+        done = subprocess.run([*start, *given], capture_output=True, text=True, timeout=60, check=False)
+        # Deno's own, of its GPU, where there is no desktop
+        lines = [line for line in done.stderr.splitlines() if "XDG_RUNTIME_DIR" not in line]
+        text = "\n".join(lines)
+        assert (done.returncode, done.stdout) == (1, ""), name
+        assert text.startswith("server.mjs: ") and re.search(said, text), f"{name}: {text[:1000]}"
+        # one line, unless Python's message has more
+        assert len(text) < 1000 and (len(lines) == 1 or name == "weights that do not fit"), name
 
 
 def test_what_has_begun_ends(weights, tmp_path):
@@ -172,12 +229,12 @@ def test_weights_by_address(weights, tmp_path):
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     try:
         for _ in range(2):
-            server = Served("node", address, "--cache", str(tmp_path), "--sha256", digest)
+            server = Served("node", address, cache=tmp_path, sha256=digest)
             assert near(server.predict(rows)[1]["outputs"], right)
             assert server.end() == 0
         assert asked == ["/net.pt"]
         with pytest.raises(RuntimeError, match="expected 0000"):
-            Served("node", address, "--cache", str(tmp_path), "--sha256", "0000")
+            Served("node", address, cache=tmp_path, sha256="0000")
     finally:
         source.shutdown()
         source.server_close()

@@ -65,6 +65,14 @@ export function tensorClass(link: Link) {
       return link.text(this.handle);
     }
 
+    /** For `${x}` and String(x). With `x * 2` and `x > 0` JavaScript would compute with the text: NaN, and false. */
+    [Symbol.toPrimitive](hint: string): string {
+      if (hint === "string") return this.toString();
+      throw new TypeError(
+        "JavaScript has no operators for tensors: write x.add(y), x.mul(2), x.gt(0), or x.item() for a number",
+      );
+    }
+
     /** `using x = ...` frees it at the end of the block, where the language has that. */
     [(Symbol as { dispose?: symbol }).dispose ?? Symbol("dispose")](): void {
       this.free();
@@ -74,7 +82,26 @@ export function tensorClass(link: Link) {
       return this.handle ? this.toString() : "Tensor (freed)";
     }
   }
+  // Behind the prototype: only names that a tensor does not have come here, so that no call is slower for it.
+  const rest = new Proxy(
+    {},
+    {
+      get(target, name, tensor): unknown {
+        if (isIndex(name)) throw new TypeError(`JavaScript has no indices for tensors: write x.at(${name})`);
+        return Reflect.get(target, name, tensor);
+      },
+      set(target, name, value, tensor): boolean {
+        if (isIndex(name)) throw new TypeError(`JavaScript has no indices for tensors: write x.put(${name}, value)`);
+        return Reflect.set(target, name, value, tensor);
+      },
+    },
+  );
+  Object.setPrototypeOf(Tensor.prototype, rest);
   return Tensor;
+}
+
+function isIndex(name: string | symbol): name is string {
+  return typeof name === "string" && /^-?\d+$/.test(name);
 }
 
 /** Gives the class what Python's has, except for names that are its own here. */
