@@ -1,7 +1,7 @@
 """torchlite in Chromium against other libraries there, in one run: TensorFlow.js, ONNX Runtime Web and jax-js,
-one thread each.
+one thread each, or as many as --threads says.
 
-    python tests/bench/peers.py [--gpu] [--peers DIR] [--workloads REGEX] [--repeat N] [--native] [--out FILE] [--
+    python tests/bench/peers.py [--gpu | --threads 2] [--peers DIR] [--workloads REGEX] [--repeat N] [--native] [--out FILE] [--
     options of run.mjs]
 
 --gpu compares the WebGPU devices, on the adapter that Chromium has;
@@ -30,7 +30,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(0, str(ROOT / "tests" / "pyodide"))
 import dist
 
-PEERS = ("tfjs-wasm-1t", "ort-wasm-1t", "jaxjs-wasm-1t")
+PEERS = ("tfjs-wasm-%dt", "ort-wasm-%dt", "jaxjs-wasm-%dt")
 PEERS_GPU = ("tfjs-webgpu", "ort-webgpu", "jaxjs-webgpu")
 MOUNT = "torchlite"
 DEFAULT = ROOT.parent / "shared" / "peers"
@@ -57,7 +57,7 @@ def prepared(source: pathlib.Path, scratch: pathlib.Path) -> pathlib.Path:
 def measure(folder: pathlib.Path, out: pathlib.Path, a: argparse.Namespace) -> dict:
     pyodide = dist.prepare("314")
     peers = [*a.columns[1:], *(("torch-1t",) if a.native else ())]
-    page = f"{MOUNT}/bench.html?wheel={dist.wheel('314', pyodide).name}" + ("&device=webgpu" if a.gpu else "")
+    page = f"{MOUNT}/bench.html?wheel={dist.wheel('314', pyodide).name}" + ("&device=webgpu" if a.gpu else f"&threads={a.threads}")
     cmd = [
         "node",
         "run.mjs",
@@ -130,11 +130,12 @@ def main(argv: list[str] | None = None) -> int:
     p.add_argument("--workloads", default="")
     p.add_argument("--repeat", type=int, default=1)
     p.add_argument("--gpu", action="store_true", help="the WebGPU devices")
+    p.add_argument("--threads", type=int, default=1, choices=(1, 2), help="of torchlite and of each peer")
     p.add_argument("--native", action="store_true", help="native PyTorch as well (BENCH_PYTHON has to have it)")
     p.add_argument("--out", type=pathlib.Path, default=ROOT / ".out" / "peers.json")
     p.add_argument("rest", nargs="*")
     a = p.parse_args(argv)
-    a.columns = ("torchlite-webgpu", *PEERS_GPU) if a.gpu else ("torchlite", *PEERS)
+    a.columns = ("torchlite-webgpu", *PEERS_GPU) if a.gpu else ("torchlite", *(name % a.threads for name in PEERS))
     missing = None
     if not (a.peers / "run.mjs").exists():
         missing = f"there is no peer benchmark in {a.peers} (--peers names its folder)"
