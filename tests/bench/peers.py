@@ -1,8 +1,8 @@
 """torchlite in Chromium against other libraries there, in one run: TensorFlow.js, ONNX Runtime Web and jax-js,
 one thread each, or as many as --threads says.
 
-    python tests/bench/peers.py [--gpu | --threads 2] [--peers DIR] [--workloads REGEX] [--repeat N] [--native] [--out FILE] [--
-    options of run.mjs]
+    python tests/bench/peers.py [--gpu | --threads 2] [--peers DIR] [--workloads REGEX] [--repeat N] [--native]
+        [--out FILE] [-- options of run.mjs]
 
 --gpu compares the WebGPU devices, on the adapter that Chromium has;
 a software one ranks them and says nothing about a real GPU.
@@ -21,6 +21,7 @@ import json
 import os
 import pathlib
 import shutil
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -57,7 +58,8 @@ def prepared(source: pathlib.Path, scratch: pathlib.Path) -> pathlib.Path:
 def measure(folder: pathlib.Path, out: pathlib.Path, a: argparse.Namespace) -> dict:
     pyodide = dist.prepare("314")
     peers = [*a.columns[1:], *(("torch-1t",) if a.native else ())]
-    page = f"{MOUNT}/bench.html?wheel={dist.wheel('314', pyodide).name}" + ("&device=webgpu" if a.gpu else f"&threads={a.threads}")
+    wanted = "device=webgpu" if a.gpu else f"threads={a.threads}"
+    page = f"{MOUNT}/bench.html?wheel={dist.wheel('314', pyodide).name}&{wanted}"
     cmd = [
         "node",
         "run.mjs",
@@ -91,7 +93,7 @@ def table(results: dict, native: bool, columns: tuple[str, ...]) -> list[tuple[s
     wrong = {(d["peer"], d["workload"]) for d in results["disagreements"]}
     why = {s["workload"]: s["reason"] for s in results["skips"] if s["peer"] == columns[0]}
     cells = {(r["peer"], r["workload"]): r for r in results["results"] if (r["peer"], r["workload"]) not in wrong}
-    slower = []
+    slower, ratios = [], []
     names = [p.split("-")[0] for p in columns[1:]]
     print(
         f"\n{'ms (op/*: us)':24}{MOUNT:>12}"
@@ -105,6 +107,8 @@ def table(results: dict, native: bool, columns: tuple[str, ...]) -> list[tuple[s
         texts = [shown(r["ms"], us) + "~" * bool(r.get("noisy")) if r else "-" for r in row]
         others = [r["ms"] for r in row[1:] if r]
         ratio = row[0]["ms"] / min(others) if row[0] and others else float("nan")
+        if row[0] and others:
+            ratios.append(ratio)
         if ratio > 1:
             slower.append((name, ratio))
         if row[0]:
@@ -120,6 +124,10 @@ def table(results: dict, native: bool, columns: tuple[str, ...]) -> list[tuple[s
             + note
         )
     print("ratio: ours over the fastest peer; ~: other programs used the machine during every sample")
+    if ratios:
+        print(
+            f"geometric mean {statistics.geometric_mean(ratios):.2f}, {len(ratios) - len(slower)} of {len(ratios)} ahead"
+        )
     return slower
 
 
