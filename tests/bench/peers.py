@@ -125,9 +125,8 @@ def table(results: dict, native: bool, columns: tuple[str, ...]) -> list[tuple[s
         )
     print("ratio: ours over the fastest peer; ~: other programs used the machine during every sample")
     if ratios:
-        print(
-            f"geometric mean {statistics.geometric_mean(ratios):.2f}, {len(ratios) - len(slower)} of {len(ratios)} ahead"
-        )
+        ahead = len(ratios) - len(slower)
+        print(f"geometric mean {statistics.geometric_mean(ratios):.2f}, {ahead} of {len(ratios)} ahead")
     return slower
 
 
