@@ -20,7 +20,7 @@ def weights(built_site):
 
     def need(name):
         if name not in there:
-            pytest.skip(f"the site has no {name}: python demos/build.py --weights")
+            pytest.skip(f"the site has no {name}: make demo ARGS=--weights")
 
     return need
 

@@ -89,7 +89,7 @@ def test_search_without_weights(visit, kind):
     if json.loads((SITE / "weights" / "list.json").read_text()).get("minilm.safetensors"):
         pytest.skip("the site has the weights")
     page.click("#run")
-    page.wait(f"{CONSOLE}.includes('python demos/build.py --weights')", 10)
+    page.wait(f"{CONSOLE}.includes('make demo ARGS=--weights')", 10)
 
 
 @pytest.mark.slow
@@ -97,7 +97,7 @@ def test_search_without_weights(visit, kind):
 def test_search(visit, server, kind):
     page = start(visit, kind, "search")
     if not json.loads((SITE / "weights" / "list.json").read_text()).get("minilm.safetensors"):
-        pytest.skip("the site has no weights: python demos/build.py --weights")
+        pytest.skip("the site has no weights: make demo ARGS=--weights")
     text = "Cats purr when they are content.\n\nThe stock market fell sharply on Monday.\n\nBoil the pasta until soft."
     page.eval(
         f"((input, box) => (box.items.add(new File([{text!r}], 'notes.txt')), input.files = box.files,"
