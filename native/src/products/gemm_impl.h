@@ -391,14 +391,15 @@ RARE static int F(dots)(const TlGemm *g) {
   return 0;
 }
 
-/* one row times b with rows contiguous in memory: c += x[k] * b[k], eight rows at a time; one row where b is in no
- * cache, as memory delivers one long run faster than eight (4096 x 4096: 31 GB/s and 25) */
+/* One row times b with rows contiguous in memory: c += x[k] * b[k], eight rows at a time. One row at a time where b is
+ * in no cache but c is in the first: memory delivers one long run faster than eight (4096 x 4096: 28 GB/s and 25). */
 RARE static int F(axpys)(const TlGemm *g) {
   const T *A = g->a.p, *B = g->b.p;
   T *C = g->c;
   const int64_t ks = g->b.ks, as = g->a.ks;
-  enum { CHUNK = 1 << 16, CACHE = 24 << 20 }; /* long runs of memory matter more than c in the first cache */
-  const int64_t at_once = g->k * ks * (int64_t)sizeof(T) > CACHE ? 1 : 8; /* parts of a product agree on it */
+  /* CHUNK: long runs of memory matter more than c in the first cache */
+  enum { CHUNK = 1 << 16, CACHE = 24 << 20, NEAR = 1 << 15 };
+  const int64_t row = ks * (int64_t)sizeof(T), at_once = g->k * row > CACHE && row <= NEAR ? 1 : 8; /* for all parts */
   for (int64_t j0 = 0; j0 < g->n; j0 += CHUNK) {
     int64_t nj = g->n - j0 < CHUNK ? g->n - j0 : CHUNK, k = 0;
     for (int64_t j = 0; j < nj; j++) C[j0 + j] = F(start)(g, 0, j0 + j);
