@@ -202,7 +202,7 @@ def python_unused(fix: bool) -> bool:
     """Functions, classes and constants of a module that no file names but by their definition. A decorator may use
     what it decorates; pip, pytest and mkdocs find their hooks by name."""
     hooks = re.compile(
-        r"__\w+__|test_\w+|pytest_\w+|build_\w+|get_requires_\w+|collect_ignore|on_(config|files|page_\w+|post_\w+)"
+        r"__\w+__|test_\w+|pytest_\w+|build_\w+|get_requires_\w+|collect_ignore|on_(config|files|page_\w+|post_page)"
     )
     suffixes = (".py", ".c", ".h", ".inc", ".ts", ".mjs", ".js", ".html", ".toml", ".md", "Makefile")
     text = {name: (ROOT / name).read_text(errors="replace") for name in source_files(*suffixes)}

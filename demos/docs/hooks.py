@@ -98,14 +98,6 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_post_page(output, page, config):
-    return with_search(output)
-
-
-def on_post_template(output, template_name, config):
-    return with_search(output) if template_name == "404.html" else output
-
-
-def with_search(output):
     """The page with our worker of the search, which finds names and starts the theme's. The theme's search is a dialog
     without a name, which a screen reader would announce as that."""
     output, found = WORKER.subn(r"assets/search.js?\1", output)

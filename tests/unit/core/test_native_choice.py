@@ -44,7 +44,11 @@ def test_the_build_for_this_processor_is_loaded(wanted):
     """_C.abi3.so hands over to _C.v3.so where the processor has AVX2 and FMA."""
     package = pathlib.Path(__file__).resolve().parents[3] / "torchlite"
     flags = set(pathlib.Path("/proc/cpuinfo").read_text().split())
-    newer = (package / "_C.v3.so").exists() and {"avx2", "fma", "f16c"} <= flags and not wanted
+    newer = (
+        (package / "_C.v3.so").exists()
+        and {"avx2", "fma", "f16c", "bmi1", "bmi2", "abm", "movbe"} <= flags
+        and not wanted
+    )
     code = (
         "import torchlite as torch\n"
         "assert torch.allclose(torch.linspace(0, 1, 9).exp().log(), torch.linspace(0, 1, 9), atol=1e-6)\n"
