@@ -106,7 +106,8 @@ def test_how_tos(driver, dist_folder, wheel_name):
 def test_search_and_offline(visit, server, kind):
     pytest.importorskip("material", reason="mkdocs-material builds the docs: make setup")
     page = visit(kind, "/docs/index.html")
-    page.wait("caches.match('search/search_index.json').then((stored) => stored !== undefined)", 30)
+    for file in ("search/search_index.json", "assets/search.js"):
+        page.wait(f"caches.match('{file}').then((stored) => stored !== undefined)", 30)
     outside = "performance.getEntriesByType('resource').filter((r) => !r.name.startsWith(location.origin)).length"
     assert page.eval(outside) == 0
     page.resize(390, 844)
