@@ -22,7 +22,12 @@ self.postMessage = (answer) => {
   if (answer.type === 3) answer.data.items = ordered(answer.data.items);
   send(answer);
 };
-importScripts(`javascripts/workers/${location.search.slice(1)}`);
+try {
+  importScripts(`javascripts/workers/${location.search.slice(1)}`);
+} catch {
+  console.warn("No search: its script did not load, or the page was left meanwhile.");
+  close();
+}
 
 /** What the ways to write a name have in common: cross_entropy and "Cross entropy", add and add_. */
 function keyOf(name) {
