@@ -79,12 +79,13 @@ def run(
             needed,
             collected,
         )
-        for entry in list(ready.values()):
+        for key in list(ready):  # a list of the gradients would keep them all
+            entry = ready[key]
             if entry is None:
                 continue
             t, value = entry
             if inputs is None:
-                ready[id(t)] = None
+                ready[key] = None
                 finish(t, value, create_graph, begin, end)
             else:
                 place = inputs.get((id(t), -1))
@@ -306,8 +307,8 @@ def accumulate(t: Any, g: Any, create_graph: bool) -> None:
             t._raw_grad = g if create_graph else g.detach()
             return
         strides = _grad_strides(t)
-        if not create_graph and g._base is None and _lies_so(g, strides) and getrefcount(g) <= _OWNED:
-            t._raw_grad = g if g._raw_grad_fn is None and not g._leaf_flag else g.detach()
+        if not create_graph and _lies_so(g, strides) and getrefcount(g) <= _OWNED and _C.base_is_its_own(g):
+            t._raw_grad = g if g._base is None and g._raw_grad_fn is None and not g._leaf_flag else g.detach()
             return
         g = g if create_graph else g.detach()
         if strides is None and not (create_graph and g.requires_grad and _apart(t)):

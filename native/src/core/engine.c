@@ -406,7 +406,16 @@ static PyObject *apply_node(PyObject *m, PyObject *const *args, Py_ssize_t nargs
   return result;
 }
 
+/* base_is_its_own(tensor): it is no view, or the only tensor that knows its base and its memory */
+static PyObject *base_is_its_own(PyObject *m, PyObject *o) {
+  (void)m;
+  if (!tl_is_tensor(o)) return PyErr_Format(PyExc_TypeError, "base_is_its_own() takes a tensor");
+  const TlTensor *t = (TlTensor *)o;
+  return PyBool_FromLong(!t->base || (Py_REFCNT(t->base) == 1 && Py_REFCNT((PyObject *)t->storage) == 2));
+}
+
 static PyMethodDef functions[] = {
+  {"base_is_its_own", base_is_its_own, METH_O, "base_is_its_own(tensor): no other tensor sees its base or its memory"},
   {"apply_node", (PyCFunction)(void (*)(void))apply_node, METH_FASTCALL,
    "apply_node(node, grads): the gradients of its inputs"},
   {"engine_helpers", engine_helpers, METH_O, "engine_helpers(functions): what the loop leaves to Python"},

@@ -1,5 +1,8 @@
 /* storage.c: the allocator, and storages: the bytes behind tensors and who owns them. */
 #include "core/core.h"
+#if !defined(__wasm__) && !defined(_WIN32)
+#include <sys/mman.h>
+#endif
 #include <stdlib.h>
 #if !defined(__wasm__)
 #include <sys/mman.h>
@@ -38,37 +41,65 @@ static inline bool fails_now(void) { return fail_in > 0 && --fail_in == 0; }
 /* The last large blocks that were freed wait for a request of their size: training loops make the same sizes again, and
  * a C library may hand such memory back to the system, which then has to clear it anew. */
 #define LARGE_BYTES (256 * 1024)
-#define LARGE_KEEP 16
-#define LARGE_KEEP_BYTES ((size_t)64 << 20)
-static void *large_list[LARGE_KEEP];
-static int large_next;
+#define LARGE_KEEP 128
+#define LARGE_KEEP_BYTES ((size_t)256 << 20)
+#define LARGE_SPARE ((size_t)16 << 20)
+static void *large_list[LARGE_KEEP]; /* the oldest first */
+static int large_count;
 static size_t large_bytes;
+static size_t large_used, large_most; /* bytes of large blocks in use, and their peak */
 
-static void *take_large(size_t cls) {
-  for (int i = 0; i < LARGE_KEEP; i++)
-    if (large_list[i] && ((Header *)large_list[i] - 1)->cls == cls) {
-      void *p = large_list[i];
-      large_list[i] = NULL;
-      large_bytes -= cls * TL_ALIGN;
-      return p;
-    }
+static size_t class_bytes(const void *p) { return ((const Header *)p)[-1].cls * TL_ALIGN; }
+static void *pick_large(int i) {
+  void *p = large_list[i];
+  large_bytes -= class_bytes(p);
+  memmove(large_list + i, large_list + i + 1, (size_t)(--large_count - i) * sizeof(void *));
+  return p;
+}
+static void *take_large(size_t bytes) {
+  for (int i = large_count; i-- > 0;) /* the newest may be in a cache still */
+    if (class_bytes(large_list[i]) == bytes) return pick_large(i);
   return NULL;
 }
-static void drop_large(int i) {
-  if (!large_list[i]) return;
-  Header *h = (Header *)large_list[i] - 1;
-  large_bytes -= h->cls * TL_ALIGN;
-  large_list[i] = NULL;
-  free(h->raw);
+/* Large blocks come from the system itself where it gives pages: a heap of the C library does not shrink in the middle.
+ */
+#if defined(__wasm__) || defined(_WIN32)
+static void *get_block(size_t bytes) { return malloc(bytes); }
+static void put_block(void *raw, size_t bytes) { free(raw); }
+#else
+enum { PAGES_BYTES = 1 << 20, HUGE_BYTES = 4 << 20 };
+static void *get_block(size_t bytes) {
+  if (bytes < PAGES_BYTES) return malloc(bytes);
+  void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (p == MAP_FAILED) return NULL;
+#ifdef MADV_HUGEPAGE
+  if (bytes >= HUGE_BYTES) madvise(p, bytes, MADV_HUGEPAGE); /* clearing them takes less calls of the system */
+#endif
+  return p;
+}
+static void put_block(void *raw, size_t bytes) {
+  if (bytes < PAGES_BYTES) free(raw);
+  else munmap(raw, bytes);
+}
+#endif
+static size_t block_bytes(size_t cls) { return cls * TL_ALIGN + TL_ALIGN + sizeof(Header); }
+
+static void drop_oldest(void) {
+  Header *h = (Header *)pick_large(0) - 1;
+  put_block(h->raw, block_bytes(h->cls));
+}
+/* Before a new block: those that wait do not raise the peak, but for LARGE_SPARE. */
+static void drop_spare(void) {
+  const size_t most = (large_used > large_most ? large_used : large_most) + LARGE_SPARE;
+  while (large_count && large_used + large_bytes > most) drop_oldest();
 }
 static bool keep_large(void *p) {
-  size_t bytes = ((Header *)p - 1)->cls * TL_ALIGN;
-  if (bytes < LARGE_BYTES || bytes > LARGE_KEEP_BYTES / 2) return false;
-  drop_large(large_next);
-  for (int i = 0; i < LARGE_KEEP && large_bytes + bytes > LARGE_KEEP_BYTES; i++)
-    drop_large((large_next + 1 + i) % LARGE_KEEP);
-  large_list[large_next] = p;
-  large_next = (large_next + 1) % LARGE_KEEP;
+  const size_t bytes = class_bytes(p);
+  if (bytes < LARGE_BYTES) return false;
+  large_used -= bytes;
+  if (bytes > LARGE_KEEP_BYTES / 2) return false;
+  while (large_count == LARGE_KEEP || large_bytes + bytes > LARGE_KEEP_BYTES) drop_oldest();
+  large_list[large_count++] = p;
   large_bytes += bytes;
   return true;
 }
@@ -120,16 +151,26 @@ void *tl_malloc(uint64_t nbytes) {
     small_count[cls]--;
     return p;
   }
-  if (nbytes >= LARGE_BYTES) {
-    void *p = take_large(cls);
-    if (p) return p;
+  const size_t large = cls * TL_ALIGN >= LARGE_BYTES ? cls * TL_ALIGN : 0;
+  if (large) {
+    void *p = take_large(large);
+    large_used += large;
+    if (p) {
+      if (large_used > large_most) large_most = large_used;
+      return p;
+    }
+    drop_spare();
   }
-  char *raw = malloc(cls * TL_ALIGN + TL_ALIGN + sizeof(Header));
-  if (!raw && large_bytes) {
-    for (int i = 0; i < LARGE_KEEP; i++) drop_large(i);
-    raw = malloc(cls * TL_ALIGN + TL_ALIGN + sizeof(Header));
+  char *raw = get_block(block_bytes(cls));
+  if (!raw && large_count) {
+    while (large_count) drop_oldest();
+    raw = get_block(block_bytes(cls));
   }
-  if (!raw) return tl_out_of_memory(nbytes);
+  if (!raw) {
+    large_used -= large;
+    return tl_out_of_memory(nbytes);
+  }
+  if (large_used > large_most) large_most = large_used;
   uintptr_t p = ((uintptr_t)raw + sizeof(Header) + TL_ALIGN - 1) & ~(uintptr_t)(TL_ALIGN - 1);
   ((Header *)p)[-1] = (Header){raw, cls};
   return (void *)p;
@@ -143,7 +184,7 @@ void tl_free(void *p) {
     small_list[h->cls] = p;
     small_count[h->cls]++;
   } else if (!keep_large(p)) {
-    free(h->raw);
+    put_block(h->raw, block_bytes(h->cls));
   }
 }
 #endif
