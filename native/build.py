@@ -94,6 +94,7 @@ SMALL = {
     "core/grad_mode.c",
     "core/device.c",
     "core/number.c",
+    "core/record.c",
     "core/storage.c",
     "conv/conv.c",
     "conv/pool.c",

@@ -15,13 +15,7 @@ if TYPE_CHECKING:
     from .._types import Overload, Tensor
 
 _call_below, _alias, TensorBase = _C.call_below_autograd, _C.alias, _C.TensorBase
-_init_node, _edges, _inputs_meta, _saved, _kept = (
-    _C.NodeBase.__init__,
-    _C.edges,
-    _C.inputs_meta,
-    _C.saved,
-    _C.kept,
-)
+_init_node, _kept = _C.NodeBase.__init__, _C.kept
 
 
 def _used(fn: Any, names: set[str], seen: set[Callable[..., Any]]) -> None:
@@ -70,12 +64,16 @@ def _choose(name_of: Callable[..., Any]) -> Callable[..., Any]:
     """For ops whose node is named by their arguments (matmul of matrices is MmBackward0)."""
     classes: dict[Any, type] = {}
 
-    def make(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> Any:
+    def class_of(args: tuple[Any, ...]) -> type:
         name = name_of(args)
         if name not in classes:
             classes[name] = _node_class(name)
-        return classes[name](rec, args, edges)
+        return classes[name]
 
+    def make(rec: Recorder, args: tuple[Any, ...], edges: list[tuple[Any, int] | None]) -> Any:
+        return class_of(args)(rec, args, edges)
+
+    make.class_of = class_of  # type: ignore[attr-defined]
     return make
 
 
@@ -92,6 +90,9 @@ def _refusing(spec: Any, arguments: list[tuple[int, str]], make: Callable[..., A
 
 # Ops whose derivative PyTorch refuses by another error than that of an op without one: the name in it.
 _REFUSED = {"geqrf": "geqrf", "_unique": "_unique", "_unique2": "_unique2", "_unique_consecutive": "unique_consecutive"}
+
+
+_EVERY = 255  # of the inputs
 
 
 class Recorder:
@@ -129,6 +130,7 @@ class Recorder:
         "kept_names",
         "outputs",
         "plan",
+        "quick",
     )
 
     def __init__(self, ov: Overload) -> None:
@@ -229,6 +231,22 @@ class Recorder:
         self.node_type = _choose(spec.node) if callable(spec.node) else _node_class(_node_name(spec, ov.schema))
         if refused:
             self.node_type = _refusing(spec, [(self.params[n], n) for n in refused], self.node_type)
+        self.quick = self._quick()
+
+    def _quick(self) -> tuple[Any, ...] | None:
+        """The plan of native/src/core/record.c: where each input is one tensor and there is one result."""
+        inputs = self.at or ()
+        if not inputs or self.nresults != 1 or self.lists or self.layouts or len(inputs) > 7 or len(self.results) > 1:
+            return None
+        of = self.node_type if isinstance(self.node_type, type) else getattr(self.node_type, "class_of", None)
+        if of is None:  # arguments are checked first
+            return None
+        users = [_EVERY if at is None else sum(1 << i for i in at) for _, _, at in (*self.saved, *self.results)]
+        saved = bytes(n for (_, i, _), bits in zip(self.saved, users) for n in (i, bits))
+        more = [(i, "shape") for _, i in self.shapes] + [(i, attribute) for _, i, attribute in self.types]
+        more += [(i, TensorBase.stride) for _, i in self.strides]
+        parts = bytes(inputs), saved, bytes(users[len(self.saved) :]), bytes(i for _, i in self.plain)
+        return (self, of, *parts, tuple(more), bool(self.view))
 
 
 def _field(arg: Any, name: str) -> Any:
@@ -255,17 +273,13 @@ class OpNode(Node, _C.OpNodeBase):
             t = args[i]
             if t is None or (users is not None and not self.feeds(users)):
                 self.kept.append(None)
-            elif saved_hooks or (pair := _saved(t)) is None:
-                self.kept.append(pack(t))
             else:
-                self.kept.append(pair)
+                self.kept.append(pack(t))
         self.plain: Any = [args[i] for _, i in rec.plain]  # or FREED
         if rec.extra:
             self._keep_more(rec, args)
         if not rec.reduce:
             self.input_meta = None
-        elif rec.at is not None:
-            self.input_meta = _inputs_meta(rec.at, args, edges)
         else:
             self.input_meta = [
                 None if many or args[i] is None or e is None else (args[i].shape, args[i].dtype)
@@ -480,18 +494,19 @@ def make_edges(rec: Recorder, args: tuple[Any, ...]) -> tuple[list[tuple[Any, An
 
 
 def record(ov: Overload, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
-    """Runs an op below autograd and hangs a node on its results."""
-    rec = ov.spec.recorders.get(ov.schema)
-    if rec is None:
-        rec = recorder(ov)
-    out = _call_below(ov, args)
-    if rec.at is not None:
-        node = rec.node_type(rec, args, _edges(rec.at, args))
-    else:
-        edges, lengths = make_edges(rec, args)
-        node = rec.node_type(rec, args, edges)
-        if lengths:
-            node.metadata_ = {"lengths": lengths}
+    """Runs an op below autograd and hangs a node on its results: the first call of an overload, and all of those that
+    native/src/core/record.c has no plan for."""
+    ov.recording = recorder(ov).quick
+    return attach(ov, args, _call_below(ov, args))
+
+
+def attach(ov: Overload, args: tuple[Any, ...], out: Any) -> Tensor | tuple[Tensor, ...]:
+    """Hangs a node on the results of an op that ran."""
+    rec = recorder(ov)
+    edges, lengths = make_edges(rec, args)
+    node = rec.node_type(rec, args, edges)
+    if lengths:
+        node.metadata_ = {"lengths": lengths}
     nondiff = rec.spec.nondiff
     if rec.single is not None and (source := args[rec.single]) is not None:
         if rec.nresults == 1:
@@ -533,3 +548,6 @@ def record(ov: Overload, args: tuple[Any, ...]) -> Tensor | tuple[Tensor, ...]:
     if rec.results:
         node.keep_results(out)
     return out
+
+
+_C.record_helpers(saved_hooks, attach)

@@ -103,7 +103,7 @@ int tl_graph_init(PyObject *mod), tl_engine_init(PyObject *mod), tl_grad_mode_in
 
 /* tables that the module and the types are made of */
 extern PyMethodDef tl_args_functions[], tl_data_functions[], tl_device_functions[], tl_number_functions[],
-  tl_create_functions[], tl_dlpack_functions[], tl_parallel_functions[], tl_tensor_methods[];
+  tl_create_functions[], tl_dlpack_functions[], tl_parallel_functions[], tl_record_functions[], tl_tensor_methods[];
 extern PyGetSetDef tl_tensor_getset[];
 extern PyType_Slot tl_tensor_number_slots[];
 int tl_add_kernels(const TlKernel *table);      /* op_types.c */
@@ -112,7 +112,8 @@ const TlKernel *tl_overload_kernel(PyObject *overload,
                                    bool *inplace); /* op_types.c: of an object that is an overload */
 PyObject *tl_run_below_autograd(PyObject *overload,
                                 PyObject *const *a); /* op_types.c: with bound arguments, without recording */
-bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key); /* device.c */
-TlTensor *tl_basic_index(TlTensor *t, PyObject *index);             /* view.c */
-PyObject *tl_conv_plan(PyObject *m, PyObject *args);                /* conv.c */
+PyObject *tl_record(PyObject *plan, PyObject *overload, PyObject *const *a, int n); /* record.c: with bound arguments */
+bool tl_signature(PyObject *const *a, Py_ssize_t n, uint64_t *key);                 /* device.c */
+TlTensor *tl_basic_index(TlTensor *t, PyObject *index);                             /* view.c */
+PyObject *tl_conv_plan(PyObject *m, PyObject *args);                                /* conv.c */
 #endif

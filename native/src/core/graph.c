@@ -45,6 +45,14 @@ void tl_drop(PyObject *o) {
 static unsigned long long last_seq;
 static PyObject *on_node; /* called with each new node; NULL: nobody asks */
 
+int tl_graph_enter(Node *n) {
+  n->seq = ++last_seq;
+  if (!on_node) return 0;
+  PyObject *r = PyObject_CallFunctionObjArgs(on_node, (PyObject *)n, NULL);
+  Py_XDECREF(r);
+  return r ? 0 : -1;
+}
+
 /* Node(edges, outs=1) */
 static int node_init(Node *n, PyObject *args, PyObject *kwargs) {
   PyObject *edges, *outs = NULL;
@@ -52,11 +60,7 @@ static int node_init(Node *n, PyObject *args, PyObject *kwargs) {
   if (!PyArg_ParseTuple(args, "O|O", &edges, &outs)) return -1;
   Py_XSETREF_(n->next, Py_NewRef(edges));
   Py_XSETREF_(n->field[OUTS], outs ? Py_NewRef(outs) : PyLong_FromLong(1));
-  n->seq = ++last_seq;
-  if (!on_node) return n->field[OUTS] ? 0 : -1;
-  PyObject *r = PyObject_CallFunctionObjArgs(on_node, (PyObject *)n, NULL);
-  Py_XDECREF(r);
-  return r ? 0 : -1;
+  return n->field[OUTS] ? tl_graph_enter(n) : -1;
 }
 
 static PyObject *node_get_next(Node *n, void *unused) {
@@ -148,8 +152,15 @@ static PyType_Spec op_node_spec = {"torchlite._C.OpNodeBase", sizeof(OpNode), 0,
                                    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, op_node_slots};
 PyTypeObject *tl_node_type, *tl_op_node_type;
 
+PyObject *tl_graph_pair(PyObject *first, PyObject *second) { /* steals both */
+  PyObject *r = first && second ? PyTuple_Pack(2, first, second) : NULL;
+  Py_XDECREF(first);
+  Py_XDECREF(second);
+  return r;
+}
+
 /* ---- edges: (node or leaf, output number), or None of what takes no gradient ---- */
-static PyObject *edge(PyObject *m, PyObject *o) {
+PyObject *tl_graph_edge(PyObject *m, PyObject *o) {
   TlTensor *t = (TlTensor *)o;
   PyObject *node = NULL;
   (void)m;
@@ -158,45 +169,17 @@ static PyObject *edge(PyObject *m, PyObject *o) {
     if (!(node = PyObject_GetAttrString(o, "grad_fn"))) return NULL; /* by the rule of views */
     if (node == Py_None) Py_CLEAR(node);
   } else if (t->grad_fn) node = Py_NewRef(t->grad_fn);
-  if (node) return Py_BuildValue("(Ni)", node, (int)t->output_nr);
+  if (node) return tl_graph_pair(node, PyLong_FromLong(t->output_nr));
   if (!t->requires_grad) Py_RETURN_NONE; /* views made under no_grad lead nowhere */
-  return Py_BuildValue("(Oi)", o, 0);
+  return tl_graph_pair(Py_NewRef(o), PyLong_FromLong(0));
 }
 
-/* edges(positions, args): of the arguments there, in a list */
-static PyObject *edges(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
-  if (nargs != 2 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]))
-    return PyErr_Format(PyExc_TypeError, "edges() takes two tuples");
-  const Py_ssize_t n = PyTuple_Size(args[0]);
-  PyObject *list = PyList_New(n);
-  for (Py_ssize_t i = 0; list && i < n; i++) {
-    PyObject *o = PyTuple_GetItem(args[1], PyLong_AsSsize_t(PyTuple_GetItem(args[0], i)));
-    PyObject *e = o ? edge(m, o) : NULL;
-    if (!e) Py_CLEAR(list);
-    else PyList_SetItem(list, i, e);
-  }
-  return list;
-}
-
-/* inputs_meta(positions, args, edges): (shape, dtype) of each argument that has an edge, else None, in a list */
-static PyObject *inputs_meta(PyObject *m, PyObject *const *args, Py_ssize_t nargs) {
+PyObject *tl_graph_meta(PyObject *o, PyObject *edge) {
   static PyObject *shape, *dtype;
-  (void)m;
-  if (nargs != 3 || !PyTuple_Check(args[0]) || !PyTuple_Check(args[1]) || !PyList_Check(args[2]) ||
-      PyList_Size(args[2]) < PyTuple_Size(args[0]))
-    return PyErr_Format(PyExc_TypeError, "inputs_meta() takes two tuples, and a list of edges");
+  if (edge == Py_None || !TL_CHECK(o)) Py_RETURN_NONE;
   if (!dtype && (!(shape = PyUnicode_InternFromString("shape")) || !(dtype = PyUnicode_InternFromString("dtype"))))
     return NULL;
-  const Py_ssize_t n = PyTuple_Size(args[0]);
-  PyObject *list = PyList_New(n);
-  for (Py_ssize_t i = 0; list && i < n; i++) {
-    PyObject *o = PyTuple_GetItem(args[1], PyLong_AsSsize_t(PyTuple_GetItem(args[0], i))), *item = NULL;
-    if (o && (PyList_GetItem(args[2], i) == Py_None || !TL_CHECK(o))) item = Py_NewRef(Py_None);
-    else if (o) item = Py_BuildValue("(NN)", PyObject_GetAttr(o, shape), PyObject_GetAttr(o, dtype));
-    if (!item) Py_CLEAR(list);
-    else PyList_SetItem(list, i, item);
-  }
-  return list;
+  return tl_graph_pair(PyObject_GetAttr(o, shape), PyObject_GetAttr(o, dtype));
 }
 
 int tl_graph_like(PyObject *o, PyObject *meta) {
@@ -217,12 +200,10 @@ int tl_graph_like(PyObject *o, PyObject *meta) {
   return dtype == PyTuple_GetItem(meta, 1);
 }
 static long long version_of(const TlTensor *t) { return t->version ? t->version->value : 0; }
-/* saved(t): (t, its version), and kept(pair): t, where nothing has to be asked or said; else None */
-static PyObject *saved(PyObject *m, PyObject *o) {
-  (void)m;
-  if (!TL_CHECK(o) || ((TlTensor *)o)->flags & TL_INFERENCE) Py_RETURN_NONE;
-  return Py_BuildValue("(OL)", o, version_of((TlTensor *)o));
+PyObject *tl_graph_saved(PyObject *o) {
+  return tl_graph_pair(Py_NewRef(o), PyLong_FromLongLong(version_of((TlTensor *)o)));
 }
+/* kept(pair): t of (t, its version), where nothing has to be asked or said; else None */
 PyObject *tl_graph_kept(PyObject *m, PyObject *pair) {
   (void)m;
   if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2) Py_RETURN_NONE;
@@ -255,12 +236,8 @@ static PyObject *set_on_node(PyObject *m, PyObject *fn) {
 }
 
 static PyMethodDef functions[] = {
-  {"edge", edge, METH_O, "edge(t): (node or leaf, output number), None where t takes no gradient"},
-  {"edges", (PyCFunction)(void (*)(void))edges, METH_FASTCALL, "edges(positions, args): those of arguments, in a list"},
-  {"inputs_meta", (PyCFunction)(void (*)(void))inputs_meta, METH_FASTCALL,
-   "inputs_meta(positions, args, edges): (shape, dtype) of arguments that have an edge, in a list"},
-  {"saved", saved, METH_O, "saved(t): (t, version), None where there is more to it"},
-  {"kept", tl_graph_kept, METH_O, "kept(pair): the tensor of saved(), None where there is more to it"},
+  {"edge", tl_graph_edge, METH_O, "edge(t): (node or leaf, output number), None where t takes no gradient"},
+  {"kept", tl_graph_kept, METH_O, "kept(pair): the tensor of (tensor, version), None where there is more to it"},
   {"conjugate", conjugate, METH_O, "conjugate(x): of a tensor or a number; a real one is its own"},
   {"last_node", last_node, METH_NOARGS, "last_node(): the number of the newest node"},
   {"on_node", set_on_node, METH_O, "on_node(fn): fn is called with each new node; None ends that"},

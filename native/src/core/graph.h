@@ -20,6 +20,11 @@ typedef struct {
 } OpNode;
 extern PyTypeObject *tl_node_type, *tl_op_node_type;
 
+PyObject *tl_graph_pair(PyObject *first, PyObject *second); /* a tuple; steals both, of which one may be NULL */
+int tl_graph_enter(Node *n);                                /* gives it its number, and tells who wants to know */
+PyObject *tl_graph_edge(PyObject *unused, PyObject *t);     /* edge(t) of the module */
+PyObject *tl_graph_saved(PyObject *t);                      /* (t, its version) */
+PyObject *tl_graph_meta(PyObject *t, PyObject *edge);       /* (shape, dtype), or None: without an edge */
 /* kept(pair) of the module; whether a tensor has this (shape, dtype): 0 too where its class must be asked, -1 with an
  * exception */
 PyObject *tl_graph_kept(PyObject *unused, PyObject *pair);

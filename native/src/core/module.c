@@ -96,7 +96,7 @@ PyMODINIT_FUNC PyInit__C(void) {
       PyModule_AddFunctions(m, tl_args_functions) < 0 || PyModule_AddFunctions(m, tl_data_functions) < 0 ||
       PyModule_AddFunctions(m, tl_device_functions) < 0 || PyModule_AddFunctions(m, tl_number_functions) < 0 ||
       PyModule_AddFunctions(m, tl_create_functions) < 0 || PyModule_AddFunctions(m, tl_dlpack_functions) < 0 ||
-      PyModule_AddFunctions(m, tl_parallel_functions) < 0)
+      PyModule_AddFunctions(m, tl_parallel_functions) < 0 || PyModule_AddFunctions(m, tl_record_functions) < 0)
     goto fail;
   PyObject *dtypes = dtype_table();
   if (!dtypes || PyModule_AddObject(m, "dtype_table", dtypes) < 0) {

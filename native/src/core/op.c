@@ -309,6 +309,10 @@ static PyObject *vcall_with(PyObject *fn, Overload *ov, PyObject *const *a, PyOb
   Py_DECREF(t);
   return r;
 }
+static PyObject *record(Overload *ov, PyObject *const *a) {
+  return ov->recording ? tl_record(ov->recording, (PyObject *)ov, a, ov->nparams)
+                       : vcall_with(tl_reg.record, ov, a, NULL);
+}
 bool tl_default_off_cpu;
 
 static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s);
@@ -393,13 +397,13 @@ static PyObject *dispatch_on(Overload *ov, PyObject *const *a, Scan s) {
       PyObject *b[MAX_PARAMS], *own = made_complex(ov, a, &at);
       if (own) {
         for (int i = 0; i < ov->nparams; i++) b[i] = i == at ? own : a[i];
-        PyObject *r = vcall_with(tl_reg.record, ov, b, NULL);
+        PyObject *r = record(ov, b);
         Py_DECREF(own);
         return r;
       }
       if (PyErr_Occurred()) return NULL;
     }
-    if (ov->flags & F_GRAD) return vcall_with(tl_reg.record, ov, a, NULL);
+    if (ov->flags & F_GRAD) return record(ov, a);
     if (ov->body && ov->body != Py_None) {
       ov->calls++;
       return run_body(ov, a);

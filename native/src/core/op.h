@@ -54,8 +54,9 @@ enum {
 
 typedef struct {
   PyObject_HEAD PyObject *schema, *body, *spec, *params_object;
-  PyObject *named;  /* class of a result with field names, or NULL */
-  uint8_t autocast; /* whether autocast looks at its calls: 0 not known yet, 1 no, 2 yes */
+  PyObject *recording; /* record.c's plan, or NULL */
+  PyObject *named;     /* class of a result with field names, or NULL */
+  uint8_t autocast;    /* whether autocast looks at its calls: 0 not known yet, 1 no, 2 yes */
   const TlKernel *kernel;
   Param *params;
   int nparams, npos, flags, ready, vararg_method, vararg_function, requires_grad_at, device_at;

@@ -38,11 +38,13 @@ static int overload_traverse(Overload *ov, visitproc visit, void *arg) {
   Py_VISIT(Py_TYPE(ov));
   Py_VISIT(ov->body);
   Py_VISIT(ov->spec);
+  Py_VISIT(ov->recording);
   return 0;
 }
 static int overload_clear(Overload *ov) {
   Py_CLEAR(ov->body);
   Py_CLEAR(ov->spec);
+  Py_CLEAR(ov->recording);
   return 0;
 }
 static void overload_dealloc(Overload *ov) {
@@ -83,6 +85,15 @@ static int ov_set_body(Overload *ov, PyObject *v, void *_) {
   Py_XSETREF_(ov->body, Py_NewRef(v));
   return 0;
 }
+static PyObject *ov_recording(Overload *ov, void *_) {
+  (void)_;
+  return Py_NewRef(ov->recording ? ov->recording : Py_None);
+}
+static int ov_set_recording(Overload *ov, PyObject *v, void *_) {
+  (void)_;
+  Py_XSETREF_(ov->recording, v && PyTuple_Check(v) ? Py_NewRef(v) : NULL);
+  return 0;
+}
 static PyObject *ov_inplace(Overload *o, void *c) {
   (void)c;
   return PyBool_FromLong(o->flags & F_INPLACE);
@@ -98,6 +109,8 @@ static PyGetSetDef overload_getset[] = {
   {"schema", (getter)ov_schema, NULL, "PyTorch's schema.", NULL},
   {"spec", (getter)ov_spec, NULL, "The declaration.", NULL},
   {"body", (getter)ov_body, (setter)ov_set_body, "The Python body.", NULL},
+  {"recording", (getter)ov_recording, (setter)ov_set_recording, "The plan by which record.c records it, or None.",
+   NULL},
   {"inplace", (getter)ov_inplace, NULL, "Whether it writes its first argument.", NULL},
   {"calls", (getter)ov_calls, NULL, "How often it ran.", NULL},
   {0}};
