@@ -377,7 +377,7 @@ static TlTensor *bias_grad(TlTensor *g, tl_dtype wd, bool last) {
   for (int64_t c = 0; c < ch; c++) {
     double sum = 0;
     int64_t isum = 0;
-    for (int64_t n = 0; n < g->shape[0]; n++) {
+    for (int64_t n = 0; n < g->shape[0] && tl_work(pix) == 0; n++) {
       int64_t at = (n * ch + c) * pix, i = 0;
       if (wd == TL_F32) {
         const float *q = (const float *)p + at;
@@ -404,7 +404,7 @@ static TlTensor *bias_grad(TlTensor *g, tl_dtype wd, bool last) {
 
 static TlTensor *zeros_like(const TlTensor *t) {
   TlTensor *r = tl_empty_preserved(TL_CPU, t, t->dtype);
-  if (r && !tl_meta) memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[r->dtype]);
+  if (r && !tl_meta) tl_clear(tl_data(r), (uint64_t)r->numel * (uint64_t)tl_itemsize[r->dtype]);
   return r;
 }
 

@@ -228,7 +228,7 @@ static bool asks_last(const TlTensor *x, int nd) {
 
 static TlTensor *zeros_in(tl_dtype dt, int n, const int64_t *shape, int nd, bool last) {
   TlTensor *t = empty_in(dt, n, shape, nd, last);
-  if (t) memset(t->storage->data, 0, t->storage->nbytes);
+  if (t && tl_clear(t->storage->data, t->storage->nbytes)) Py_CLEAR(t);
   return t;
 }
 

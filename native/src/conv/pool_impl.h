@@ -86,7 +86,8 @@ static void F(maxima)(const TlPool *c, const T *x, T *y, int32_t *at, const int6
 
 static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
   const int64_t w = c->out[2], in = c->in[0] * c->in[1] * c->in[2];
-  int64_t t0, t1 = F(taps)(c, &t0), in0 = 0, in1 = 0; /* outputs that are made by four: their windows lie inside */
+  int64_t t0, t1 = F(taps)(c, &t0), in0 = 0, in1 = 0,
+              work = 0; /* outputs that are made by four: their windows lie inside */
 #ifdef FOUR_MAXIMA
   for (int64_t t = 0, a, b; t < c->k[2]; t++) {
     F(range)(c, t, &a, &b);
@@ -98,12 +99,12 @@ static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
   int32_t *at = tl_malloc((uint64_t)(w ? w : 1) * sizeof(int32_t));
   if (!at) return -1;
   for (int64_t p = 0; p < c->planes; p++, x += in) {
-    if (!(p & 63) && tl_check_interrupt()) {
-      tl_free(at);
-      return -1;
-    }
     for (int64_t oz = 0; oz < c->out[0]; oz++)
       for (int64_t oy = 0; oy < c->out[1]; oy++, y += w) {
+        if (TL_TICK(work, w * c->k[0] * c->k[1] * c->k[2])) {
+          tl_free(at);
+          return -1;
+        }
         int64_t z[2], r[2];
         z[0] = F(first)(c, 0, oz, &z[1]);
         r[0] = F(first)(c, 1, oy, &r[1]);
@@ -130,17 +131,17 @@ static int64_t F(count)(const TlPool *c, int i, int64_t o) {
 
 static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
   const int64_t w = c->out[2], in = c->in[0] * c->in[1] * c->in[2], s = c->s[2];
-  int64_t t0, t1 = F(taps)(c, &t0);
+  int64_t t0, t1 = F(taps)(c, &t0), work = 0;
   T *row = tl_malloc((uint64_t)(2 * w + 1) * sizeof(T));
   if (!row) return -1;
   T *div = row + w;
   for (int64_t p = 0; p < c->planes; p++, x += in) {
-    if (!(p & 63) && tl_check_interrupt()) {
-      tl_free(row);
-      return -1;
-    }
     for (int64_t oz = 0; oz < c->out[0]; oz++)
       for (int64_t oy = 0; oy < c->out[1]; oy++, y += w) {
+        if (TL_TICK(work, w * c->k[0] * c->k[1] * c->k[2])) {
+          tl_free(row);
+          return -1;
+        }
         int64_t ze, ye, z0 = F(first)(c, 0, oz, &ze), y0 = F(first)(c, 1, oy, &ye),
                         n = F(count)(c, 0, oz) * F(count)(c, 1, oy);
         for (int64_t i = 0; i < w; i++) {
@@ -197,14 +198,14 @@ static int F(adaptive_means)(const TlPool *c, const T *x, T *y) {
   T *row = tl_malloc((uint64_t)w * sizeof(T));
   if (!row) return -1;
   for (int64_t p = 0; p < c->planes; p++, x += in) {
-    if (!(p & 63) && tl_check_interrupt()) {
-      tl_free(row);
-      return -1;
-    }
     for (int64_t oz = 0; oz < c->out[0]; oz++)
       for (int64_t oy = 0; oy < c->out[1]; oy++) {
         const int64_t z0 = F(lo)(oz, c->in[0], c->out[0]), z1 = F(hi)(oz, c->in[0], c->out[0]),
                       y0 = F(lo)(oy, c->in[1], c->out[1]), y1 = F(hi)(oy, c->in[1], c->out[1]);
+        if (tl_work(w * (z1 - z0) * (y1 - y0)) < 0) {
+          tl_free(row);
+          return -1;
+        }
         memcpy(row, x + (z0 * c->in[1] + y0) * w, (size_t)w * sizeof(T));
         for (int64_t z = z0; z < z1; z++)
           for (int64_t r = z > z0 ? y0 : y0 + 1; r < y1; r++) {
@@ -226,8 +227,8 @@ static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx
   const int64_t in = c->in[0] * c->in[1] * c->in[2];
   const int64_t high = (c->in[0] / (c->out[0] ? c->out[0] : 1) + 2) * (c->in[1] / (c->out[1] ? c->out[1] : 1) + 2);
   if (mode == 0 && in && c->out[2] > 1 && high > 4 && high <= ROWS_IN_T) return F(adaptive_means)(c, x, y);
+  int64_t work = 0;
   for (int64_t p = 0; p < c->planes; p++, x += in) {
-    if (!(p & 63) && tl_check_interrupt()) return -1;
     for (int64_t oz = 0; oz < c->out[0]; oz++)
       for (int64_t oy = 0; oy < c->out[1]; oy++)
         for (int64_t ox = 0; ox < c->out[2]; ox++, y++) {
@@ -236,6 +237,7 @@ static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx
                   x0 = F(lo)(ox, c->in[2], c->out[2]), x1 = F(hi)(ox, c->in[2], c->out[2]);
           T n = (T)((z1 - z0) * (y1 - y0) * (x1 - x0)), best = LOWEST, g = mode == 1 ? *y / n : 0;
           ACC sum = 0;
+          if (TL_TICK(work, (z1 - z0) * (y1 - y0) * (x1 - x0))) return -1;
           int64_t at = (z0 * c->in[1] + y0) * c->in[2] + x0;
           if (x1 - x0 == c->in[2] && mode == 0) { /* whole rows lie side by side */
             x1 = x0 + (y1 - y0) * c->in[2];
@@ -265,22 +267,26 @@ static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx
 }
 
 static void F(max_backward)(int64_t planes, int64_t in, int64_t out, const T *g, const int64_t *idx, T *x) {
+  int64_t work = 0;
   for (int64_t p = 0; p < planes; p++, x += in)
-    for (int64_t i = 0; i < out; i++, idx++, g++)
+    for (int64_t i = 0; i < out; i++, idx++, g++) {
+      if (TL_TICK(work, 1)) return;
       if (*idx >= 0 && *idx < in) x[*idx] = PLUS(x[*idx], *g);
+    }
 }
 
 /* image [planes, h, w] to columns [planes, kh * kw, blocks], or back with sums */
 static int F(columns)(const TlPool *c, T *x, T *col, bool back) {
   const int64_t in = c->in[1] * c->in[2], s = c->s[2];
+  int64_t work = 0;
   for (int64_t p = 0; p < c->planes; p++, x += in) {
-    if (tl_check_interrupt()) return -1;
     for (int64_t ky = 0; ky < c->k[1]; ky++)
       for (int64_t kx = 0; kx < c->k[2]; kx++) {
         int64_t a, b;
         F(range)(c, kx, &a, &b);
         if (b < a) b = a;
         for (int64_t oy = 0; oy < c->out[1]; oy++, col += c->out[2]) {
+          if (TL_TICK(work, c->out[2])) return -1;
           int64_t y = oy * c->s[1] - c->p[1] + ky * c->d[1];
           bool inside = y >= 0 && y < c->in[1];
           T *src = inside ? x + y * c->in[2] + kx * c->d[2] - c->p[2] : x;

@@ -8,11 +8,11 @@ static int F(max_pool_last)(const TlPool *c, int64_t n, int64_t ch, const T *x, 
   if (!at) return -1;
   for (int64_t b = 0; b < n; b++, x += in * ch)
     for (int64_t oz = 0; oz < c->out[0]; oz++) {
-      if (tl_check_interrupt()) {
-        tl_free(at);
-        return -1;
-      }
-      for (int64_t oy = 0; oy < c->out[1]; oy++)
+      for (int64_t oy = 0; oy < c->out[1]; oy++) {
+        if (tl_work(c->out[2] * ch * c->k[0] * c->k[1] * c->k[2]) < 0) {
+          tl_free(at);
+          return -1;
+        }
         for (int64_t ox = 0; ox < c->out[2]; ox++, y += ch) {
           int64_t ze, ye, xe, z0 = F(first)(c, 0, oz, &ze), y0 = F(first)(c, 1, oy, &ye), x0 = F(first)(c, 2, ox, &xe);
           const int32_t start = (int32_t)((z0 * c->in[1] + y0) * c->in[2] + x0);
@@ -41,6 +41,7 @@ static int F(max_pool_last)(const TlPool *c, int64_t n, int64_t ch, const T *x, 
           if (idx)
             for (int64_t i = 0; i < ch; i++) *idx++ = at[i];
         }
+      }
     }
   tl_free(at);
   return 0;
@@ -48,7 +49,7 @@ static int F(max_pool_last)(const TlPool *c, int64_t n, int64_t ch, const T *x, 
 
 static void F(max_backward_last)(int64_t n, int64_t ch, int64_t in, int64_t out, const T *g, const int64_t *idx, T *x) {
   for (int64_t b = 0; b < n; b++, x += in * ch)
-    for (int64_t o = 0; o < out; o++, idx += ch, g += ch)
+    for (int64_t o = 0; o < out && tl_work(ch) == 0; o++, idx += ch, g += ch)
       for (int64_t i = 0; i < ch; i++)
         if (idx[i] >= 0 && idx[i] < in) x[idx[i] * ch + i] = PLUS(x[idx[i] * ch + i], g[i]);
 }
@@ -57,8 +58,8 @@ static int F(avg_pool_last)(const TlPool *c, int64_t n, int64_t ch, T *x, T *y, 
   const int64_t in = c->in[0] * c->in[1] * c->in[2];
   for (int64_t b = 0; b < n; b++, x += in * ch)
     for (int64_t oz = 0; oz < c->out[0]; oz++) {
-      if (tl_check_interrupt()) return -1;
-      for (int64_t oy = 0; oy < c->out[1]; oy++)
+      for (int64_t oy = 0; oy < c->out[1]; oy++) {
+        if (tl_work(c->out[2] * ch * c->k[0] * c->k[1] * c->k[2]) < 0) return -1;
         for (int64_t ox = 0; ox < c->out[2]; ox++, y += ch) {
           int64_t ze, ye, xe, z0 = F(first)(c, 0, oz, &ze), y0 = F(first)(c, 1, oy, &ye), x0 = F(first)(c, 2, ox, &xe);
           const T div = (T)(c->divisor ? c->divisor : F(count)(c, 0, oz) * F(count)(c, 1, oy) * F(count)(c, 2, ox));
@@ -76,6 +77,7 @@ static int F(avg_pool_last)(const TlPool *c, int64_t n, int64_t ch, T *x, T *y, 
           if (!backward)
             for (int64_t i = 0; i < ch; i++) y[i] = DIVIDE(y[i], div);
         }
+      }
     }
   return 0;
 }
@@ -87,11 +89,11 @@ static int F(adaptive_last)(const TlPool *c, int64_t n, int64_t ch, int mode, T 
   if (!sum) return -1;
   for (int64_t b = 0; b < n; b++, x += in * ch)
     for (int64_t oz = 0; oz < c->out[0]; oz++) {
-      if (tl_check_interrupt()) {
-        tl_free(sum);
-        return -1;
-      }
-      for (int64_t oy = 0; oy < c->out[1]; oy++)
+      for (int64_t oy = 0; oy < c->out[1]; oy++) {
+        if (tl_work(in * ch / (c->out[0] * c->out[1])) < 0) {
+          tl_free(sum);
+          return -1;
+        }
         for (int64_t ox = 0; ox < c->out[2]; ox++, y += ch) {
           int64_t z0 = F(lo)(oz, c->in[0], c->out[0]), z1 = F(hi)(oz, c->in[0], c->out[0]),
                   y0 = F(lo)(oy, c->in[1], c->out[1]), y1 = F(hi)(oy, c->in[1], c->out[1]),
@@ -124,6 +126,7 @@ static int F(adaptive_last)(const TlPool *c, int64_t n, int64_t ch, int mode, T 
             for (int64_t i = 0; i < ch; i++) y[i] = (T)(sum[i] / (ACC)many);
           if (mode == 2) idx += ch;
         }
+      }
     }
   tl_free(sum);
   return 0;

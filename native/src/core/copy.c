@@ -195,6 +195,13 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
     for (intptr_t i = 0; i < (intptr_t)n; i++) o[i] = v; \
   } while (0)
 
+void tl_copy_long(char *d, const char *s, int64_t n) {
+  for (int64_t m; n > 0 && tl_work(TL_PIECE / 4) == 0; n -= m, d += m, s += m) {
+    m = n < 4 * TL_PIECE ? n : 4 * TL_PIECE;
+    memcpy(d, s, (size_t)m);
+  }
+}
+
 typedef float v4f_4 __attribute__((vector_size(16), aligned(4), may_alias));
 
 static void move_reversed(char *d, const char *p, int64_t n) { /* of 4 bytes, p is the last in memory */
@@ -263,6 +270,7 @@ typedef struct {
   intptr_t d[2], s[2];
   int size;
   CopyCtx dtypes;
+  int64_t work;
 } Plane;
 enum { TILE = 32 }; /* elements a side: they fit the first cache level */
 
@@ -306,7 +314,7 @@ static void cast_tile(const Plane *q, char *d, const char *p, int64_t m0, int64_
 }
 
 static int plane_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
-  const Plane *q = ctx;
+  Plane *q = ctx;
   const bool cast = q->dtypes.to != q->dtypes.from;
   const int64_t tile0 = TILE, tile1 = q->n[0] < 16 && !cast ? 512 : TILE;
   for (int64_t k = 0; k < n; k++)
@@ -316,8 +324,8 @@ static int plane_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
         const int64_t m0 = q->n[0] - i < tile0 ? q->n[0] - i : tile0;
         (cast ? cast_tile : move_tile)(q, ptrs[0] + k * st[0] + j * q->d[1] + i * q->d[0],
                                        ptrs[1] + k * st[1] + j * q->s[1] + i * q->s[0], m0, m1);
+        if (TL_TICK(q->work, m0 * m1)) return -1;
       }
-      if (q->n[0] * tile1 >= 1 << 14 && tl_check_interrupt()) return -1;
     }
   return 0;
 }
@@ -329,13 +337,13 @@ static bool rows_of(const TlIter *it, const CopyCtx *dtypes) {
          it->shape[0] * size <= 512;
 }
 static int rows_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
-  const Plane *q = ctx;
+  Plane *q = ctx;
   const size_t bytes = (size_t)(q->n[0] * q->size);
   for (int64_t k = 0; k < n; k++) {
     char *d = ptrs[0] + k * st[0];
     const char *p = ptrs[1] + k * st[1];
     for (int64_t j = 0; j < q->n[1]; j++, d += q->d[1], p += q->s[1]) {
-      if ((j & 0xffff) == 0xffff && tl_check_interrupt()) return -1;
+      if (TL_TICK(q->work, q->n[0])) return -1;
       tl_copy_row(d, p, bytes);
     }
   }
@@ -359,6 +367,7 @@ static bool take_plane(TlIter *it, const CopyCtx *dtypes, Plane *q) {
   if (dtypes->to != dtypes->from && it->strides[1][dim] != tl_itemsize[dtypes->from]) return false;
   q->dtypes = *dtypes;
   q->size = tl_itemsize[dtypes->to];
+  q->work = 0;
   for (int k = 0; k < 2; k++) {
     q->n[k] = it->shape[k ? dim : 0];
     q->d[k] = it->strides[0][k ? dim : 0];

@@ -212,7 +212,7 @@ static PyObject *list_dim(TlTensor *t, int dim, const char *p) {
   if (dim == t->ndim) return tl_scalar_object(t->dtype, p);
   int64_t n = t->shape[dim], step = tl_wrap_mul(t->strides[dim], tl_itemsize[t->dtype]);
   PyObject *l = PyList_New((Py_ssize_t)n);
-  for (int64_t i = 0; l && i < n; i++) {
+  TL_LOOP(i, l ? n : 0) {
     PyObject *x = list_dim(t, dim + 1, p + i * step);
     if (!x) {
       Py_DECREF(l);
@@ -220,6 +220,7 @@ static PyObject *list_dim(TlTensor *t, int dim, const char *p) {
     }
     PyList_SetItem(l, (Py_ssize_t)i, x);
   }
+  if (tl_work(n) < 0) Py_CLEAR(l);
   return l;
 }
 PyObject *tl_m_tolist(TlTensor *t, PyObject *_) {
@@ -325,15 +326,15 @@ static int find_dtype(PyObject *o, int depth, Seen *s) {
   if (n <= 0) return n < 0 ? -1 : see(s, tl_default_dtype);
   if (depth >= TL_DIM_LIMIT) return name_error(PyExc_ValueError, "too many dimensions '%U'", o);
   bool list = PyList_Check(o), tuple = PyTuple_Check(o);
-  int r = 0;
-  for (Py_ssize_t i = 0; i < n && !r; i++) {
+  TL_LOOP(i, n) {
     PyObject *x = item_of(o, list, tuple, i);
     if (!x) return -1;
     if (x == o) PyErr_SetString(PyExc_TypeError, "new(): self-referential lists are incompatible");
-    r = x == o ? -1 : find_dtype(x, depth + 1, s);
+    int r = x == o ? -1 : find_dtype(x, depth + 1, s);
     Py_DECREF(x);
+    if (r) return r;
   }
-  return r;
+  return tl_work(n);
 }
 
 static int store(PyObject *o, tl_dtype d, void *p) {
@@ -376,14 +377,14 @@ static int fill(PyObject *o, int depth, TlTensor *t, char **p) {
                  depth, PySequence_Size(o));
     return -1;
   }
-  for (int64_t i = 0; i < t->shape[depth]; i++) {
+  TL_LOOP(i, t->shape[depth]) {
     PyObject *x = item_of(o, list, tuple, (Py_ssize_t)i);
     if (!x) return -1;
     int r = fill(x, depth + 1, t, p);
     Py_DECREF(x);
     if (r < 0) return -1;
   }
-  return 0;
+  return tl_work(t->shape[depth]);
 }
 
 /* tensor_from_data(data, dtype or None): a new CPU tensor from numbers, nested sequences, tensors among them */

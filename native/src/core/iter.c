@@ -24,8 +24,29 @@ void tl_iter_init(TlIter *it, int nops, TlTensor *const *ops, int ndim, const in
   it->ndim = n;
 }
 
+int64_t tl_due;
+int tl_work(int64_t n) {
+  if ((tl_due += n) < TL_PIECE) return 0;
+  tl_due = 0;
+  if (!PyErr_Occurred() && !PyErr_CheckSignals()) return 0;
+  tl_due = TL_PIECE;
+  return -1;
+}
+intptr_t tl_next_piece(intptr_t i) { return tl_check_interrupt() ? 0 : i + TL_PIECE; }
+#if defined(__wasm__)
+intptr_t tl_piece(intptr_t i, intptr_t n) { return n - i < TL_PIECE ? n : tl_next_piece(i); }
+#endif
+
+int tl_clear(char *p, uint64_t n) {
+  for (uint64_t m; n; n -= m, p += m) {
+    m = n < 16 * TL_PIECE ? n : 16 * TL_PIECE;
+    memset(p, 0, (size_t)m);
+    if (tl_work((int64_t)m / 16)) return -1;
+  }
+  return 0;
+}
+
 int tl_iter_run(TlIter *it, tl_loop_fn fn, void *ctx) {
-  enum { PIECE = 1 << 20 };
   int64_t idx[TL_MAX_DIMS] = {0}, done = 0;
   char *p[TL_MAX_OPERANDS], *q[TL_MAX_OPERANDS];
   intptr_t inner[TL_MAX_OPERANDS];
@@ -36,14 +57,11 @@ int tl_iter_run(TlIter *it, tl_loop_fn fn, void *ctx) {
     inner[k] = it->strides[k][0];
   }
   for (;;) {
-    for (int64_t at = 0; at < it->shape[0]; at += PIECE) {
-      int64_t n = it->shape[0] - at < PIECE ? it->shape[0] - at : PIECE;
+    for (int64_t at = 0; at < it->shape[0]; at += TL_PIECE) {
+      int64_t n = it->shape[0] - at < TL_PIECE ? it->shape[0] - at : TL_PIECE;
       for (int k = 0; k < it->nops; k++) q[k] = p[k] + at * inner[k];
       if (fn(ctx, q, inner, n)) return -1;
-      if ((done += n) >= PIECE) {
-        done = 0;
-        if (tl_check_interrupt()) return -1;
-      }
+      if (TL_TICK(done, n)) return -1;
     }
     int d = 1;
     for (; d < it->ndim; d++) {

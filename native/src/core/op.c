@@ -203,7 +203,7 @@ PyObject *tl_op_run_meta(Overload *ov, PyObject *const *a, TlTensor *out) {
   if (check_all_meta(ov, a) < 0) return NULL;
   if (!(ov->kernel->flags & TL_K_META)) return TL_FALLBACK();
   tl_meta = true;
-  PyObject *r = ov->kernel->fn(ov->kernel, a, ov->nparams, out);
+  PyObject *r = tl_run(ov->kernel, a, ov->nparams, out);
   tl_meta = false;
   return r;
 }
@@ -211,11 +211,11 @@ PyObject *tl_op_run_meta(Overload *ov, PyObject *const *a, TlTensor *out) {
 /* Runs the kernel, or on another device what that has for the op. Views need no device: they only change geometry. */
 static PyObject *run_kernel(Overload *ov, PyObject *const *a, bool other) {
   PyObject *r = NULL;
-  if (!other || ov->kernel->flags & TL_K_GEOMETRY) return ov->kernel->fn(ov->kernel, a, ov->nparams, NULL);
+  if (!other || ov->kernel->flags & TL_K_GEOMETRY) return tl_run(ov->kernel, a, ov->nparams, NULL);
   if (tl_dispatch_used && tl_check_wrappers(a, ov->nparams) < 0) return NULL;
   if (tl_op_on_meta(ov, a)) return tl_op_run_meta(ov, a, NULL);
   if (named_device(ov, a) == TL_CPU && ov->kernel->flags & TL_K_META)
-    return ov->kernel->fn(ov->kernel, a, ov->nparams, NULL); /* like a meta tensor, but on the CPU */
+    return tl_run(ov->kernel, a, ov->nparams, NULL); /* like a meta tensor, but on the CPU */
   if (ov->entries && tl_gpu_op(ov->entries, a, ov->nparams, ov->flags & F_INPLACE, &r)) return r;
   if (tl_gpu_plan(ov->kernel->name, a, &r)) return r;
   return vcall_with(tl_reg.device_run, ov, a, NULL);

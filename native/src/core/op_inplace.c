@@ -98,7 +98,7 @@ static PyObject *compute_inplace(Overload *ov, PyObject *const *a, bool other) {
   if (limited && ((r = tl_op_limited(ov, a)) || PyErr_Occurred())) goto computed;
   const bool meta = other && ov->kernel && tl_op_on_meta(ov, a);
   if (ov->kernel && (!other || meta || ov->kernel->flags & TL_K_GEOMETRY) && (ov->kernel->flags & TL_K_OUT)) {
-    r = meta ? tl_op_run_meta(ov, a, self) : ov->kernel->fn(ov->kernel, a, ov->nparams, self);
+    r = meta ? tl_op_run_meta(ov, a, self) : tl_run(ov->kernel, a, ov->nparams, self);
     if (!r) return NULL;
     if (r != Py_NotImplemented) {
       tl_bump(self);

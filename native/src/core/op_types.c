@@ -279,7 +279,7 @@ static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t n
   if (nk > 1 || (nk && !same_name(PyTuple_GetItem(kwnames, 0), tl_s_out)) ||
       (out && !(k->flags & TL_K_OUT && n && args[0] == (PyObject *)out && TL_CHECK(out))))
     return PyErr_Format(PyExc_TypeError, "%s: out is the only keyword, and is the first argument or None", k->name);
-  if (k->flags & TL_K_CHECKS) return k->fn(k, args, n, out);
+  if (k->flags & TL_K_CHECKS) return tl_run(k, args, n, out);
   for (Py_ssize_t i = 0; nmade < 0 && i < PyList_Size(self->overloads); i++) {
     ov = (Overload *)PyList_GetItem(self->overloads, i);
     PyErr_Clear();
@@ -293,11 +293,11 @@ static PyObject *kernel_call(KernelObject *self, PyObject *const *args, size_t n
     PyErr_Format(PyExc_TypeError, "%s: out is where the schema has a number", k->name);
   else if (tl_any_device && !(k->flags & TL_K_GEOMETRY) && tl_args_off_cpu(a, (int)n))
     PyErr_Format(PyExc_RuntimeError, "%s: a tensor is not on the CPU", k->name);
-  else if (!tl_any_indirect || k->flags & TL_K_GEOMETRY) r = k->fn(k, a, n, out);
+  else if (!tl_any_indirect || k->flags & TL_K_GEOMETRY) r = tl_run(k, a, n, out);
   else if (!(r = tl_op_limited(ov, a)) && !PyErr_Occurred()) {
     int copies = tl_op_direct_args(ov, a, b, own);
     if (copies >= 0 && out && b[0] != a[0]) PyErr_Format(PyExc_RuntimeError, "%s: out is not plain memory", k->name);
-    else if (copies >= 0) r = k->fn(k, b, n, out);
+    else if (copies >= 0) r = tl_run(k, b, n, out);
     while (copies > 0) Py_DECREF(own[--copies]);
   } else if (r && out && r != (PyObject *)out) {
     if (tl_copy(out, (TlTensor *)r) < 0) Py_CLEAR(r);

@@ -7,6 +7,9 @@
 /* n elements of one size, any byte strides; the rows do not overlap */
 void tl_move(char *d, intptr_t ds, const char *s, intptr_t ss, int64_t n, int size);
 
+/* many bytes, with looks for a signal: see tl_work */
+void tl_copy_long(char *d, const char *s, int64_t n);
+
 /* Bytes side by side. Short rows: a loop, since memory.copy costs more than the row in WASM. The empty asm keeps it
  * from becoming memcpy. The last 16 bytes may overlap those before. */
 typedef uint32_t tl_bytes16 __attribute__((vector_size(16), aligned(1), may_alias));

@@ -255,7 +255,7 @@ TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype) { return tl_empty_lik
 
 TlTensor *tl_zeros(tl_dtype dtype, int ndim, const int64_t *shape) {
   TlTensor *t = tl_empty(dtype, ndim, shape);
-  if (t && !tl_meta) memset(t->storage->data, 0, t->storage->nbytes);
+  if (t && !tl_meta && tl_clear(t->storage->data, t->storage->nbytes)) Py_CLEAR(t);
   return t;
 }
 

@@ -295,6 +295,7 @@ static inline bool tl_is_contiguous(const TlTensor *t) { return t->flags & TL_CO
 /* New references; NULL with an exception set on failure (torch.OutOfMemoryError when memory is short). Memory is not
  * initialised. */
 TlTensor *tl_empty(tl_dtype dtype, int ndim, const int64_t *shape); /* contiguous, CPU */
+int tl_clear(char *p, uint64_t n);                                  /* n zero bytes; -1: stopped, see tl_work */
 TlTensor *tl_empty_strided(tl_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides);
 TlTensor *tl_empty_like(const TlTensor *t, tl_dtype dtype); /* layout of an element-wise result of t alone */
 /* layout of clone(): a dense t's own strides, else its order of dims */
@@ -358,8 +359,28 @@ const char *tl_fmt_shape(int n, const int64_t *v); /* "[2, 3]" in a rotating sta
 int tl_expect(PyObject *o, int64_t numel, const char *name);
 extern PyObject *tl_OutOfMemoryError;
 
-/* Long loops call this every few milliseconds of work; -1: an exception (KeyboardInterrupt) is set. */
-static inline int tl_check_interrupt(void) { return PyErr_CheckSignals(); }
+/* A user may stop a program at any time, so long loops look for signals after TL_PIECE elements or so. From then on
+ * each look says -1, until somebody has handled the exception: one loop may end early and leave the rest to the next
+ * look, or to the dispatcher, which drops what a kernel returns with an exception. Only with the GIL; see also
+ * tl_part_stopped. */
+enum { TL_PIECE = 1 << 16 };
+int tl_work(int64_t n); /* n more elements are due; -1: an exception (KeyboardInterrupt) is set */
+static inline int tl_check_interrupt(void) { return tl_work(TL_PIECE); }
+/* the same where a call for each few elements would cost too much: `work` counts them */
+#if defined(__wasm__) /* the module is smaller by calls */
+#define TL_TICK(work, n) ((void)(work), tl_work(n) < 0)
+#else
+#define TL_TICK(work, n) (((work) += (n)) >= TL_PIECE && ((work) = 0, tl_check_interrupt() < 0))
+#endif
+/* for (i = 0; i < n; i++), in pieces. It may end early; a break ends a piece only. */
+#define TL_LOOP(i, n) \
+  for (intptr_t i = 0, i##_n = (intptr_t)(n), i##_end; i < (i##_end = tl_piece(i, i##_n));) for (; i < i##_end; i++)
+intptr_t tl_next_piece(intptr_t i);
+#if defined(__wasm__) /* inline, it makes the module 3 kB larger: each loop comes twice */
+intptr_t tl_piece(intptr_t i, intptr_t n);
+#else
+static inline intptr_t tl_piece(intptr_t i, intptr_t n) { return n - i < TL_PIECE ? n : tl_next_piece(i); }
+#endif
 
 /* ---- kernels ---------------------------------------------------------------------------------------------------- */
 typedef struct TlKernel TlKernel;
@@ -368,6 +389,7 @@ typedef struct TlKernel TlKernel;
  * in-place op; for out= the kernel must check with tl_out_check). Return a new reference (out itself when given), NULL
  * with an exception, or Py_NotImplemented (new reference) to let the op's Python body run instead. */
 typedef PyObject *(*TlKernelFn)(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+extern int64_t tl_due; /* tl_work's count */
 struct TlKernel {
   const char *name;
   TlKernelFn fn;
@@ -375,6 +397,12 @@ struct TlKernel {
   int flags; /* TL_K_OUT: accepts out; otherwise the caller computes and copies */
   const void *data;
 };
+/* Inline: a call of its own for each would be predicted worse. */
+static inline PyObject *tl_run(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  PyObject *r = k->fn(k, args, nargs, out);
+  if (tl_due >= TL_PIECE && PyErr_Occurred()) Py_CLEAR(r);
+  return r;
+}
 enum {
   TL_K_OUT = 1,
   TL_K_GEOMETRY = 2, /* reads no element itself: serves every device */

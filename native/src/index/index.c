@@ -360,9 +360,9 @@ static TlTensor *expand_contiguous(TlTensor *t, int nd, const int64_t *shape) {
 }
 
 #define SEL(T) \
-  { const T *s = (const T *)src; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) if (m[i]) d[at++] = s[i]; break; }
+  { const T *s = (const T *)src; T *d = (T *)dst; TL_LOOP(i, n) if (m[i]) d[at++] = s[i]; break; }
 #define SCT(T) \
-  { const T *s = (const T *)src; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) if (m[i]) d[i] = s[at++]; break; }
+  { const T *s = (const T *)src; T *d = (T *)dst; TL_LOOP(i, n) if (m[i]) d[i] = s[at++]; break; }
 #define BY_SIZE(size, M) \
   switch (size) { case 1: M(uint8_t) case 2: M(uint16_t) case 4: M(uint32_t) case 8: M(uint64_t) default: M(tl_c128) }
 
@@ -383,7 +383,7 @@ static PyObject *k_masked_select(const TlKernel *k, PyObject *const *a, Py_ssize
   if (mt) {
     const uint8_t *m = (const uint8_t *)tl_data(mt);
     n = mt->numel;
-    for (int64_t i = 0; i < n; i++) count += m[i] != 0;
+    TL_LOOP(i, n) count += m[i] != 0;
     r = tl_empty(self->dtype, 1, &count);
     if (r) {
       const char *src = tl_data(s);
@@ -436,7 +436,7 @@ static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssiz
     const char *src = tl_data(sc);
     char *dst = tl_data(r);
     n = mt->numel;
-    for (int64_t i = 0; i < n; i++) count += m[i] != 0;
+    TL_LOOP(i, n) count += m[i] != 0;
     if (count > sc->numel) {
       PyErr_SetString(PyExc_RuntimeError, "Number of elements of source < number of ones in mask");
       TL_CLEAR(r);
@@ -450,7 +450,7 @@ static PyObject *k_masked_scatter(const TlKernel *k, PyObject *const *a, Py_ssiz
 /* ---- take, put -------------------------------------------------------------------------------------------------- */
 static int flat_index(int64_t *v, int64_t n, int64_t size) {
   if (tl_meta) return 0;
-  for (int64_t i = 0; i < n; i++) {
+  TL_LOOP(i, n) {
     if (v[i] < -size || v[i] >= size) {
       PyErr_Format(PyExc_IndexError, "out of range: tried to access index %lld on a tensor of %lld elements.",
                    (long long)v[i], (long long)size);
@@ -458,7 +458,7 @@ static int flat_index(int64_t *v, int64_t n, int64_t size) {
     }
     if (v[i] < 0) v[i] += size;
   }
-  return 0;
+  return tl_work(0);
 }
 
 static TlTensor *own_index(TlTensor *index, const char *name) {
@@ -487,7 +487,7 @@ static PyObject *k_take(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
       int64_t n = ix->numel;
       const char *src = tl_data(s);
       char *dst = tl_data(r);
-#define TK(T) { for (int64_t i = 0; i < n; i++) ((T *)dst)[i] = ((const T *)src)[v[i]]; break; }
+#define TK(T) { TL_LOOP(i, n) ((T *)dst)[i] = ((const T *)src)[v[i]]; break; }
       BY_SIZE(tl_itemsize[self->dtype], TK)
     }
   }
@@ -525,7 +525,7 @@ static PyObject *k_put(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
     if (r && tl_copy(r, self) < 0) TL_CLEAR(r);
     if (r && !tl_meta) {
       const int64_t *v = (const int64_t *)tl_data(ix);
-      for (int64_t i = 0; i < ix->numel; i++) fn(tl_data(r) + v[i] * isz, isz, tl_data(s) + i * isz, isz, 1);
+      TL_LOOP(i, ix->numel) fn(tl_data(r) + v[i] * isz, isz, tl_data(s) + i * isz, isz, 1);
     }
   }
   TL_DEC(s);
@@ -553,7 +553,7 @@ static PyObject *k_one_hot(const TlKernel *k, PyObject *const *a, Py_ssize_t n, 
   if (tl_meta && classes == -1) return TL_FALLBACK();
   if (!(c = tl_contiguous(self))) return NULL;
   v = (const int64_t *)tl_data(c);
-  for (int64_t i = 0; i < c->numel && !tl_meta; i++) {
+  TL_LOOP(i, tl_meta ? 0 : c->numel) {
     if (v[i] < lo) lo = v[i];
     if (v[i] > hi) hi = v[i];
   }
@@ -571,7 +571,7 @@ static PyObject *k_one_hot(const TlKernel *k, PyObject *const *a, Py_ssize_t n, 
   r = tl_zeros(TL_I64, self->ndim + 1, shape);
   if (r && !tl_meta) {
     int64_t *o = (int64_t *)tl_data(r);
-    for (int64_t i = 0; i < c->numel; i++) o[i * classes + v[i]] = 1;
+    TL_LOOP(i, c->numel) o[i * classes + v[i]] = 1;
   }
 end:
   TL_DEC(c);

@@ -135,14 +135,14 @@ TlTensor *tl_nonzero_columns(TlTensor *t) {
   int nd = t->ndim;
   if (!m) return NULL;
   p = (const uint8_t *)tl_data(m);
-  for (int64_t i = 0; i < m->numel; i++) n += p[i] != 0;
+  TL_LOOP(i, m->numel) n += p[i] != 0;
   shape[0] = nd;
   shape[1] = n;
-  r = tl_empty(TL_I64, 2, shape);
+  r = tl_work(0) < 0 ? NULL : tl_empty(TL_I64, 2, shape);
   if (r && n && nd) {
     int64_t *o = (int64_t *)tl_data(r), last = m->shape[nd - 1];
-    for (int64_t row = 0; row < m->numel / last; row++, p += last) {
-      for (int64_t j = 0; j < last; j++) {
+    for (int64_t rows = m->numel / last, work = 0; rows > 0 && !TL_TICK(work, last); rows--, p += last) {
+      TL_LOOP(j, last) {
         if (!p[j]) continue;
         for (int d = 0; d < nd - 1; d++) o[d * n + at] = pos[d];
         o[(nd - 1) * n + at++] = j;
@@ -196,7 +196,7 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
   const int64_t *v = (const int64_t *)tl_data(ix);
   int64_t st[TL_MAX_DIMS], pos[TL_MAX_DIMS] = {0}, at = 0, step = 1;
   if (ix->numel == p->count) {
-    for (int64_t i = 0; i < p->count; i++) {
+    TL_LOOP(i, p->count) {
       int64_t x = v[i];
       if (x < -size || x >= size) {
         tl_index_error(PyExc_IndexError, x, order, size);
@@ -204,13 +204,13 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
       }
       p->off[i] = tl_wrap_add(p->off[i], tl_wrap_mul(x < 0 ? x + size : x, stride));
     }
-    return 0;
+    return tl_work(0);
   }
   for (int d = bdims - 1, e = ix->ndim - 1; d >= 0; d--, e--) {
     st[d] = e >= 0 && ix->shape[e] != 1 ? step : 0;
     if (e >= 0) step *= ix->shape[e];
   }
-  for (int64_t i = 0; i < p->count; i++) {
+  TL_LOOP(i, p->count) {
     int64_t x = v[at];
     if (x < -size || x >= size) {
       tl_index_error(PyExc_IndexError, x, order, size);
@@ -224,7 +224,7 @@ static int add_offsets(tl_plan *p, TlTensor *ix, int order, int64_t size, int64_
       pos[d] = 0;
     }
   }
-  return 0;
+  return tl_work(0);
 }
 
 static int start_offsets(tl_plan *p, int bdims, const int64_t *bshape) {
@@ -232,8 +232,9 @@ static int start_offsets(tl_plan *p, int bdims, const int64_t *bshape) {
   if (tl_meta) return 0;
   p->off = tl_array(p->count, sizeof(int64_t));
   if (!p->off) return -1;
-  memset(p->off, 0, (size_t)p->count * sizeof(int64_t));
-  return 0;
+  if (!tl_clear((char *)p->off, (uint64_t)p->count * sizeof(int64_t))) return 0;
+  tl_plan_free(p);
+  return -1;
 }
 
 static int too_many(const TlTensor *self, Py_ssize_t given) {
@@ -373,7 +374,7 @@ int tl_plan_dim(tl_plan *p, TlTensor *self, int dim, TlTensor *index) {
   if (self->ndim) indexed[dim] = 1;
   if (plan_dims(p, self, indexed, index->ndim, index->shape) < 0 || start_offsets(p, index->ndim, index->shape) < 0)
     return -1;
-  for (int64_t i = 0; i < p->count && !tl_meta; i++) p->off[i] = tl_wrap_mul(v[i], stride);
+  TL_LOOP(i, tl_meta ? 0 : p->count) p->off[i] = tl_wrap_mul(v[i], stride);
   return 0;
 }
 
@@ -404,7 +405,7 @@ static int merge_after(const tl_plan *p, int64_t *size, int64_t *stride) {
 }
 
 #define TAKE1(T) \
-  { const T *s = (const T *)base; T *d = (T *)dst; for (int64_t i = 0; i < n; i++) d[i] = s[off[i]]; break; }
+  { const T *s = (const T *)base; T *d = (T *)dst; TL_LOOP(i, n) d[i] = s[off[i]]; break; }
 static void take_elements(char *dst, const char *base, const int64_t *off, int64_t n, int size) {
   switch (size) {
   case 1:
@@ -429,22 +430,25 @@ static int plan_run(tl_plan *p, TlTensor *self, char *values, int scalar, tl_row
     if (take && p->ninner == 1) {
       take_elements(values, base, p->off, p->count, (int)isz);
       values += p->count * isz;
-      work += p->count;
     } else if (p->ninner == 1 && isz == 4 && fn == copy4 && !first) {
-      for (int64_t b = 0; b < p->count; b++, values += vs) ((uint32_t *)base)[p->off[b]] = *(const uint32_t *)values;
-      work += p->count;
+      TL_LOOP(b, p->count) ((uint32_t *)base)[p->off[b]] = *(const uint32_t *)(values + b * vs);
+      values += p->count * vs;
     } else if (p->ninner == 1 && fn == add_f32 && !first) {
-      for (int64_t b = 0; b < p->count; b++, values += vs) ((float *)base)[p->off[b]] += *(const float *)values;
-      work += p->count;
+      TL_LOOP(b, p->count) ((float *)base)[p->off[b]] += *(const float *)(values + b * vs);
+      values += p->count * vs;
     } else {
       for (int64_t b = 0; b < p->count; b++) {
         char *s = base + p->off[b] * isz;
         tl_row_fn f = first && first[b] ? assign : fn;
         int64_t apos[TL_MAX_DIMS] = {0};
         for (int64_t r = 0; r < rows; r++) {
-          if (take) f(values, vs, s, ss, n);
-          else f(s, ss, values, vs, n);
-          values += n * vs;
+          for (int64_t at = 0, m; at < n; at += m) {
+            m = n - at < TL_PIECE ? n - at : TL_PIECE;
+            if (take) f(values, vs, s + at * ss, ss, m);
+            else f(s + at * ss, ss, values, vs, m);
+            values += m * vs;
+            if (TL_TICK(work, m)) return -1;
+          }
           for (int d = na - 2; d >= 0; d--) {
             s += stride[d] * isz;
             if (++apos[d] < size[d]) break;
@@ -453,12 +457,8 @@ static int plan_run(tl_plan *p, TlTensor *self, char *values, int scalar, tl_row
           }
         }
       }
-      work += p->count * p->ninner;
     }
-    if (work > (1 << 20)) {
-      work = 0;
-      if (tl_check_interrupt() < 0) return -1;
-    }
+    if (TL_TICK(work, p->count)) return -1;
     for (int d = p->nbefore - 1; d >= 0; d--) {
       base += p->sbefore[d] * isz;
       if (++bpos[d] < p->before[d]) break;

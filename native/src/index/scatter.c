@@ -26,15 +26,15 @@ static void sweep_init(sweep *w, const TlTensor *self, int dim, const TlTensor *
 static int check_range(const TlTensor *ix, int dim, int64_t size) {
   if (tl_meta) return 0;
   const int64_t *v = (const int64_t *)tl_data(ix);
-  for (int64_t i = 0; i < ix->numel; i++)
+  TL_LOOP(i, ix->numel)
     if (v[i] < 0 || v[i] >= size) return tl_index_error(PyExc_RuntimeError, v[i], dim, size);
-  return 0;
+  return tl_work(0);
 }
 
 static int64_t dim_size(const TlTensor *t, int dim) { return t->ndim ? t->shape[dim] : 1; }
 
 /* one row of elements of a size */
-#define GATHER(T) for (int64_t i = 0; i < n; i++) ((T *)pb)[i] = ((const T *)pa)[i * la + v[i] * sd]
+#define GATHER(T) TL_LOOP(i, n) ((T *)pb)[i] = ((const T *)pa)[i * la + v[i] * sd]
 
 PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *index = (TlTensor *)a[2], *ix = NULL, *r = NULL;
@@ -76,7 +76,7 @@ PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   n = w.shape[w.nd - 1];
   sd = w.sa[dim];
   la = dim == w.nd - 1 ? 0 : w.sa[w.nd - 1];
-  for (int64_t rows = ix->numel / n; rows > 0; rows--, v += n, pb += n * isz) {
+  for (int64_t rows = ix->numel / n, work = 0; rows > 0 && !TL_TICK(work, n); rows--, v += n, pb += n * isz) {
     switch (isz) {
     case 1: GATHER(uint8_t); break;
     case 2: GATHER(uint16_t); break;
@@ -149,19 +149,16 @@ static int scatter_run(TlTensor *dst, int dim, TlTensor *ix, const char *src, Tl
   lb = w.sb[w.nd - 1];
   for (int64_t rows = ix->numel / n, work = 0; rows > 0; rows--, v += n) {
     if (isz == 4 && fn == assign && !counts)
-      for (int64_t i = 0; i < n; i++) ((uint32_t *)pa)[i * la + v[i] * sd] = ((const uint32_t *)src)[i * lb];
+      TL_LOOP(i, n) ((uint32_t *)pa)[i * la + v[i] * sd] = ((const uint32_t *)src)[i * lb];
     else if (dst->dtype == TL_F32 && fn == add && !counts)
-      for (int64_t i = 0; i < n; i++) ((float *)pa)[i * la + v[i] * sd] += ((const float *)src)[i * lb];
+      TL_LOOP(i, n) ((float *)pa)[i * la + v[i] * sd] += ((const float *)src)[i * lb];
     else
-      for (int64_t i = 0; i < n; i++) {
+      TL_LOOP(i, n) {
         char *d = pa + (i * la + v[i] * sd) * isz;
         tl_row_fn f = counts && !counts[(d - base) / isz]++ && fresh ? assign : fn;
         f(d, 0, src + i * lb * isz, 0, 1);
       }
-    if ((work += n) > (1 << 20)) {
-      work = 0;
-      if (tl_check_interrupt() < 0) return -1;
-    }
+    if (TL_TICK(work, n)) return -1;
     for (int d = w.nd - 2; d >= 0; d--) {
       int64_t s = d == dim ? 0 : w.sa[d] * isz;
       pa += s;
@@ -251,12 +248,13 @@ PyObject *tl_k_scatter(const TlKernel *k, PyObject *const *a, Py_ssize_t n, TlTe
     if (mode == MEAN || fresh) {
       TL_DEC(work);
       if (!(work = tl_contiguous(dst)) || !(counts = tl_malloc((uint64_t)(work->numel + 1) * sizeof *counts))) goto end;
-      memset(counts, 0, (size_t)work->numel * sizeof *counts);
+      if (tl_clear((char *)counts, (uint64_t)work->numel * sizeof *counts)) goto end;
     }
     if (scatter_run(work, dim, ix, s ? tl_data(s) : value, s, fn, counts, fresh) < 0) goto end;
     if (mode == MEAN)
-      for (int64_t i = 0, isz = tl_itemsize[self->dtype]; i < work->numel; i++)
-        if (counts[i] && counts[i] + !fresh > 1) divide(tl_data(work) + i * isz, self->dtype, counts[i] + !fresh);
+      TL_LOOP(i, work->numel)
+        if (counts[i] && counts[i] + !fresh > 1)
+          divide(tl_data(work) + i * tl_itemsize[self->dtype], self->dtype, counts[i] + !fresh);
     if (work != dst && tl_copy(dst, work) < 0) goto end;
   }
   ok = 1;
@@ -272,7 +270,7 @@ end:
 /* ---- index_* ---------------------------------------------------------------------------------------------------- */
 static int range_error(const TlTensor *ix, int64_t size, PyObject *type, const char *prefix, int dim) {
   const int64_t *v = (const int64_t *)tl_data(ix);
-  for (int64_t i = 0; i < ix->numel && !tl_meta; i++) {
+  TL_LOOP(i, tl_meta ? 0 : ix->numel) {
     if (v[i] >= 0 && v[i] < size) continue;
     if (prefix)
       PyErr_Format(type, "%sindex %lld is out of bounds for dimension %d with size %lld", prefix, (long long)v[i], dim,
@@ -280,7 +278,7 @@ static int range_error(const TlTensor *ix, int64_t size, PyObject *type, const c
     else PyErr_SetString(type, "index out of range in self");
     return -1;
   }
-  return 0;
+  return tl_work(0);
 }
 
 /* index as contiguous int64 vector */
@@ -436,15 +434,15 @@ PyObject *tl_k_index_reduce(const TlKernel *k, PyObject *const *a, Py_ssize_t n,
   counts = tl_malloc((uint64_t)(size + 1) * sizeof *counts);
   first = tl_malloc((uint64_t)ix->numel + 1);
   if (!counts || !first) goto end;
-  memset(counts, 0, (size_t)size * sizeof *counts);
-  for (int64_t i = 0; i < ix->numel; i++) first[i] = !counts[v[i]]++;
+  if (tl_clear((char *)counts, (uint64_t)size * sizeof *counts)) goto end;
+  TL_LOOP(i, ix->numel) first[i] = !counts[v[i]]++;
   if (s->numel && put_rows(dst, dim, ix, s, fn, fresh ? first : NULL) < 0) goto end;
   if (mode == MEAN && s->numel) {
     TlTensor *c = tl_contiguous(dst);
     int64_t inner = 1, isz = tl_itemsize[dst->dtype];
     if (!c) goto end;
     for (int d = dim + 1; d < dst->ndim; d++) inner *= dst->shape[d];
-    for (int64_t i = 0; i < c->numel; i++) {
+    TL_LOOP(i, c->numel) {
       int64_t t = i / inner % size;
       if (counts[t] && counts[t] + !fresh > 1) divide(tl_data(c) + i * isz, dst->dtype, counts[t] + !fresh);
     }
@@ -581,7 +579,7 @@ PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
     if (!c) goto end;
     memcpy(p, tl_data(c), (size_t)index->numel * sizeof *p);
     TL_DEC(c);
-    for (int64_t i = 0; i < index->numel; i++) {
+    TL_LOOP(i, index->numel) {
       if (p[i] >= -size && p[i] < size) {
         if (p[i] < 0) p[i] += size;
         continue;
@@ -589,6 +587,7 @@ PyObject *tl_k_index_fill(const TlKernel *k, PyObject *const *a, Py_ssize_t n, T
       tl_index_error(PyExc_IndexError, p[i], dim, size);
       goto end;
     }
+    if (tl_work(0) < 0) goto end;
   }
   if (TL_CHECK(a[3])
         ? tl_copy(v, (TlTensor *)a[3]) < 0
@@ -671,15 +670,15 @@ PyObject *tl_k_embedding_backward(const TlKernel *k, PyObject *const *a, Py_ssiz
       goto end;
     }
     memset(counts, 0, (size_t)weights * sizeof *counts);
-    for (int64_t i = 0; i < ix->numel; i++) counts[v[i]]++;
+    TL_LOOP(i, ix->numel) counts[v[i]]++;
   }
   if (r) {
     tl_row_fn add = tl_row_op(TL_ROW_ADD, grad->dtype);
     const int64_t *v = (const int64_t *)tl_data(ix);
-    for (int64_t i = 0; i < ix->numel; i++)
+    for (int64_t i = 0; i < ix->numel && tl_work(width) == 0; i++)
       if (v[i] != padding) add(tl_data(r) + v[i] * width * isz, isz, tl_data(grad) + i * width * isz, isz, width);
     if (counts)
-      for (int64_t w = 0; w < weights; w++)
+      for (int64_t w = 0; w < weights && tl_work(width) == 0; w++)
         for (int64_t j = 0; counts[w] > 1 && j < width; j++)
           divide(tl_data(r) + (w * width + j) * isz, grad->dtype, counts[w]);
   }
@@ -705,7 +704,7 @@ PyObject *tl_k_embedding_renorm(const TlKernel *k, PyObject *const *a, Py_ssize_
       tl_copy(w, self) == 0 && (given = tl_empty(TL_F64, 2, self->shape)) && tl_copy(given, w) == 0) {
     const int64_t *v = (const int64_t *)tl_data(ix);
     int64_t width = self->shape[1];
-    for (int64_t i = 0; i < ix->numel && !tl_meta; i++) {
+    for (int64_t i = 0; i < ix->numel && !tl_meta && tl_work(width) == 0; i++) {
       const double *from = (double *)tl_data(given) + v[i] * width;
       double *row = (double *)tl_data(w) + v[i] * width, s = 0;
       for (int64_t j = 0; j < width; j++) {
@@ -756,16 +755,12 @@ PyObject *tl_k_sum_rows(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     goto end;
   const int64_t *c = (const int64_t *)tl_data(columns), *to = (const int64_t *)tl_data(rows);
   const intptr_t width = (intptr_t)shape[1];
-  for (intptr_t i = 0; i < (intptr_t)count; i++) {
+  for (intptr_t i = 0; i < (intptr_t)count && tl_work(width) == 0; i++) {
     const float *from = (const float *)tl_data(x) + (intptr_t)c[i] * width, f = v ? ((const float *)tl_data(v))[i] : 1;
     float *y = (float *)tl_data(r) + (intptr_t)to[i] * width;
     intptr_t j = 0;
     for (; j + 4 <= width; j += 4) *(v4 *)(y + j) += f * *(const v4 *)(from + j);
     for (; j < width; j++) y[j] += f * from[j];
-    if ((i & 4095) == 4095 && tl_check_interrupt() < 0) {
-      TL_CLEAR(r);
-      break;
-    }
   }
 end:
   TL_DEC(columns);

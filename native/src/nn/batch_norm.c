@@ -37,14 +37,17 @@ static bool batch_last(const TlTensor *t, const TlTensor *g) {
 #define BATCH(S, T) \
   static void map_##S(const T *x, T *y, Batch b, const T *m, const T *alpha, const T *beta) { \
     const intptr_t s = (intptr_t)b.s, channels = (intptr_t)b.c; /* in locals, or no loop becomes vectors */ \
+    int64_t work = 0; \
     for (int64_t o = 0; o < b.outer; o++) { \
       if (b.s == 1) { \
+        if (TL_TICK(work, b.c)) return; \
         EACH(c, channels) y[c] = (x[c] - m[c]) * alpha[c] + beta[c]; \
         x += b.c; \
         y += b.c; \
       } else { \
         for (int64_t c = 0; c < b.c; c++, x += b.s, y += b.s) { \
           T p = alpha[c], q = beta[c], c0 = m[c]; \
+          if (TL_TICK(work, b.s)) return; \
           EACH(i, s) y[i] = (x[i] - c0) * p + q; \
         } \
       } \
@@ -66,7 +69,8 @@ static bool batch_last(const TlTensor *t, const TlTensor *g) {
     *sgx += tc; \
   } \
   static void sums_##S(const T *g, const T *x, Batch b, const T *mean, double *sg, double *sgx) { \
-    for (int64_t o = 0; o < b.outer; o++) { \
+    int64_t work = 0; \
+    for (int64_t o = 0; o < b.outer && !TL_TICK(work, b.c * b.s); o++) { \
       if (b.s == 1) { \
         for (int64_t c = 0; c < b.c; c++) { sg[c] += g[c]; sgx[c] += (double)g[c] * (x[c] - mean[c]); } \
         g += b.c; \
@@ -79,8 +83,10 @@ static bool batch_last(const TlTensor *t, const TlTensor *g) {
   /* dx = p * g + q * (x - m) + r, per channel */ \
   static void back_##S(const T *g, const T *x, T *dx, Batch b, const T *m, const T *p, const T *q, const T *r) { \
     const intptr_t s = (intptr_t)b.s, channels = (intptr_t)b.c; /* in locals, or no loop becomes vectors */ \
+    int64_t work = 0; \
     for (int64_t o = 0; o < b.outer; o++) { \
       if (b.s == 1) { \
+        if (TL_TICK(work, b.c)) return; \
         EACH(c, channels) dx[c] = p[c] * g[c] + q[c] * (x[c] - m[c]) + r[c]; \
         g += b.c; \
         x += b.c; \
@@ -88,6 +94,7 @@ static bool batch_last(const TlTensor *t, const TlTensor *g) {
       } else { \
         for (int64_t c = 0; c < b.c; c++, g += b.s, x += b.s, dx += b.s) { \
           T mc = m[c], pc = p[c], qc = q[c], rc = r[c]; \
+          if (TL_TICK(work, b.s)) return; \
           EACH(i, s) dx[i] = pc * g[i] + qc * (x[i] - mc) + rc; \
         } \
       } \
@@ -99,7 +106,8 @@ BATCH(d, double)
 /* rows of channels: sums of a channel, or of squared differences from m */
 #define ROWS(S, T) \
   static void rows_##S(const T *x, int64_t rows, int64_t c, const double *m, double *sum) { \
-    for (int64_t r = 0; r < rows; r++, x += c) { \
+    int64_t work = 0; \
+    for (int64_t r = 0; r < rows && !TL_TICK(work, c); r++, x += c) { \
       if (m) for (int64_t i = 0; i < c; i++) { double d = (double)x[i] - m[i]; sum[i] += d * d; } \
       else for (int64_t i = 0; i < c; i++) sum[i] += x[i]; \
     } \
@@ -469,7 +477,7 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   if (!(x = tl_in_format(t, loop, last)) || !(y = tl_empty_format(loop, t->ndim, t->shape, last)) ||
       !(mean = tl_empty(loop, 2, shape)) || !(rstd = tl_empty(loop, 2, shape)))
     goto done;
-  for (int64_t i = 0; last && i < q.n; i++) {
+  for (int64_t i = 0; last && i < q.n && tl_work(0) == 0; i++) {
     const int64_t at = i * q.c * q.s, row = i * q.groups;
     double *room = w + 2 * q.c;
     if (loop == TL_F32)
@@ -479,7 +487,7 @@ PyObject *tl_k_group_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
       group_last_d((double *)tl_data(x) + at, (double *)tl_data(y) + at, &q, eps, w, room, room + 4 * q.c,
                    (double *)tl_data(mean) + row, (double *)tl_data(rstd) + row);
   }
-  for (int64_t i = 0; !last && i < q.n * q.groups; i++) {
+  for (int64_t i = 0; !last && i < q.n * q.groups && tl_work(len) == 0; i++) {
     double c = 0, s1 = 0, s2 = 0;
     TlShift shift = {&c, &s1, &s2};
     const char *xi = tl_data(x) + i * len * tl_itemsize[loop];
@@ -577,7 +585,7 @@ PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_
       !(mean = tl_contiguous_as((TlTensor *)args[2], TL_F64)) ||
       !(rstd = tl_contiguous_as((TlTensor *)args[3], TL_F64)) || !(dx = tl_empty_format(loop, t->ndim, t->shape, last)))
     goto done;
-  for (int64_t i = 0; last && i < q.n; i++) {
+  for (int64_t i = 0; last && i < q.n && tl_work(0) == 0; i++) {
     const int64_t at = i * q.c * q.s;
     const double *m = (double *)tl_data(mean) + i * q.groups, *r = (double *)tl_data(rstd) + i * q.groups;
     if (loop == TL_F32)
@@ -587,7 +595,7 @@ PyObject *tl_k_group_norm_backward(const TlKernel *k, PyObject *const *args, Py_
       group_back_d((double *)tl_data(g) + at, (double *)tl_data(x) + at, (double *)tl_data(dx) + at, &q, m, r, v,
                    v + 5 * q.c);
   }
-  for (int64_t i = 0; !last && i < q.n * q.groups; i++) {
+  for (int64_t i = 0; !last && i < q.n * q.groups && tl_work(len) == 0; i++) {
     double m = ((double *)tl_data(mean))[i], r = ((double *)tl_data(rstd))[i], sa = 0, sc = 0;
     int64_t first = i % q.groups * q.d;
 #define BACK(S, T) \

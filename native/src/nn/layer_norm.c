@@ -119,8 +119,7 @@ PyObject *tl_k_layer_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t n
     if (loop == TL_F32) ROW(f, float)
     else ROW(d, double)
 #undef ROW
-    if ((i & 8191) == 8191 && tl_check_interrupt() < 0) Py_CLEAR(y);
-    if (!y) goto done;
+    if (tl_work(n) < 0) break;
   }
   y = tl_narrow(y, t->dtype);
   if (!w || ((TlTensor *)args[2])->dtype == t->dtype) {
@@ -175,7 +174,7 @@ PyObject *tl_k_layer_norm_backward(const TlKernel *k, PyObject *const *args, Py_
       (want_x && !(dx = tl_empty(loop, t->ndim, t->shape))))
     goto done;
   memset(sums, 0, 2 * n * sizeof *sums);
-  for (int64_t i = 0; i < rows; i++) {
+  for (int64_t i = 0; i < rows && tl_work(n) == 0; i++) {
 #define ROW(S, T) \
   row_back_##S((const T *)gp + i * n, (const T *)xp + i * n, \
       dx ? (T *)tl_data(dx) + i * n : NULL, ((const T *)mp)[i], ((const T *)rp)[i], wp, \
@@ -223,7 +222,7 @@ PyObject *tl_k_rms_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
       !(y = tl_empty(loop, t->ndim, t->shape)) || !(rstd = stat_tensor(t, nd, loop)))
     goto done;
   TlRedLoop sq = tl_red_loop(TL_RED_SQSUM, loop);
-  for (int64_t i = 0; i < rstd->numel; i++) {
+  for (int64_t i = 0; i < rstd->numel && tl_work(n) == 0; i++) {
     double s = 0;
 #define ROW(S, T) \
   { \
@@ -275,7 +274,7 @@ PyObject *tl_k_rms_norm_backward(const TlKernel *k, PyObject *const *args, Py_ss
       !(sums = tl_array(n + 1, sizeof *sums)) || (want_x && !(dx = tl_empty(loop, t->ndim, t->shape))))
     goto done;
   memset(sums, 0, n * sizeof *sums);
-  for (int64_t i = 0; i < rows; i++) {
+  for (int64_t i = 0; i < rows && tl_work(n) == 0; i++) {
 #define ROW(S, T) \
   row_back_##S((const T *)gp + i * n, (const T *)xp + i * n, \
       dx ? (T *)tl_data(dx) + i * n : NULL, 0, ((const T *)rp)[i], wp, \

@@ -80,12 +80,12 @@ static int nll_open(Nll *q, PyObject *const *args) {
     q->w = (const double *)tl_data(q->weight);
   }
   const int64_t *p = (const int64_t *)tl_data(q->target);
-  for (int64_t i = 0; i < q->target->numel; i++)
+  TL_LOOP(i, q->target->numel)
     if (p[i] != q->ignore && (p[i] < 0 || p[i] >= q->c)) {
       PyErr_Format(PyExc_IndexError, "Target %lld is out of bounds.", (long long)p[i]);
       return -1;
     }
-  return 0;
+  return tl_work(0);
 }
 
 static TlTensor *scalar_of(double v, tl_dtype d) {
@@ -104,7 +104,7 @@ static void nll_narrow_sums(const Nll *q, tl_dtype d, double *sum, double *weigh
   int power = 0;
   while ((int64_t)1 << power < count) power++;
   power = power / LEVELS > 4 ? power / LEVELS : 4;
-  for (int64_t i = 0; i < count; i++) {
+  TL_LOOP(i, count) {
     const int64_t c = t[i];
     if (c == q->ignore) continue;
     used++;
@@ -139,8 +139,9 @@ PyObject *tl_k_nll(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   if (q.reduction == NONE && !(each = tl_malloc((q.target->numel + 1) * sizeof *each))) goto done;
   const bool narrow = (d == TL_F16 || d == TL_BF16) && !each;
   if (narrow) nll_narrow_sums(&q, d, &sum, &weight);
-  for (int64_t i = 0; i < q.n && !narrow; i++)
-    for (int64_t j = 0; j < q.s; j++) {
+  int64_t work = 0;
+  for (int64_t i = 0; i < q.n && !narrow && !TL_TICK(work, q.s); i++)
+    TL_LOOP(j, q.s) {
       int64_t c = t[i * q.s + j], at = (i * q.c + c) * q.s + j;
       double w = 0, v = 0;
       if (c != q.ignore) {
@@ -199,8 +200,9 @@ PyObject *tl_k_nll_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t
   const double *gp = (const double *)tl_data(g);
   const bool each = q.reduction == NONE, narrow = d == TL_F16 || d == TL_BF16;
   double scale = q.reduction == MEAN ? 1 / *(const double *)tl_data(total) : 1;
-  for (int64_t i = 0; i < q.n; i++)
-    for (int64_t j = 0; j < q.s; j++) {
+  int64_t work = 0;
+  for (int64_t i = 0; i < q.n && !TL_TICK(work, q.s); i++)
+    TL_LOOP(j, q.s) {
       int64_t c = t[i * q.s + j], at = (i * q.c + c) * q.s + j;
       if (c == q.ignore) continue;
       double v = -scale * gp[each ? i * q.s + j : 0];
@@ -261,7 +263,7 @@ PAIR(huber_d, double, HUBER)
 PyObject *tl_k_pair_loss(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *a = (TlTensor *)args[0], *b = (TlTensor *)args[1], *ac = NULL, *bc = NULL, *y = NULL, *res = NULL;
   int64_t reduction;
-  double p = 1, total;
+  double p = 1, total = 0;
   (void)out;
   if (tl_int(args[2], &reduction) < 0) return NULL;
   if (nargs > 3 && tl_double(args[3], &p) < 0) return NULL;
@@ -272,16 +274,19 @@ PyObject *tl_k_pair_loss(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   tl_dtype d = a->dtype, loop = tl_compute[d];
   if (!(ac = tl_contiguous_as(a, loop)) || !(bc = tl_contiguous_as(b, loop))) goto done;
   if (reduction == NONE && !(y = tl_empty(loop, a->ndim, a->shape))) goto done;
-  if (loop == TL_F32) {
-    static double (*const fn[])(const float *, const float *, float *, int64_t, float) = {mse_f, l1_f, smooth_f,
-                                                                                          huber_f};
-    total = fn[k->id]((const float *)tl_data(ac), (const float *)tl_data(bc), y ? (float *)tl_data(y) : NULL, a->numel,
-                      (float)p);
-  } else {
-    static double (*const fn[])(const double *, const double *, double *, int64_t, double) = {mse_d, l1_d, smooth_d,
-                                                                                              huber_d};
-    total =
-      fn[k->id]((const double *)tl_data(ac), (const double *)tl_data(bc), y ? (double *)tl_data(y) : NULL, a->numel, p);
+  for (int64_t at = 0, n = a->numel, m; at < n && tl_work(y ? TL_PIECE : 0) == 0; at += m) {
+    m = y && n - at > TL_PIECE ? TL_PIECE : n - at;
+    if (loop == TL_F32) {
+      static double (*const fn[])(const float *, const float *, float *, int64_t, float) = {mse_f, l1_f, smooth_f,
+                                                                                            huber_f};
+      total = fn[k->id]((const float *)tl_data(ac) + at, (const float *)tl_data(bc) + at,
+                        y ? (float *)tl_data(y) + at : NULL, m, (float)p);
+    } else {
+      static double (*const fn[])(const double *, const double *, double *, int64_t, double) = {mse_d, l1_d, smooth_d,
+                                                                                                huber_d};
+      total = fn[k->id]((const double *)tl_data(ac) + at, (const double *)tl_data(bc) + at,
+                        y ? (double *)tl_data(y) + at : NULL, m, p);
+    }
   }
   if (reduction == MEAN) total /= (double)a->numel;
   res = y ? tl_narrow(y, d) : scalar_of(total, d);

@@ -192,13 +192,14 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
     const int64_t pixel = self->shape[1] * isz;
     for (int64_t o = 0; o < self->shape[0]; o++, src += p.in[0] * p.in[1] * p.in[2] * pixel)
       for (int64_t z = 0; z < p.out[0]; z++)
-        for (int64_t y = 0; y < p.out[1]; y++)
+        for (int64_t y = 0; y < p.out[1] && tl_work(p.out[2] * self->shape[1]) == 0; y++)
           for (int64_t x = 0; x < p.out[2]; x++, dst += pixel)
             memcpy(dst, src + ((p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2] + p.map[2][x]) * pixel, (size_t)pixel);
   } else if (r && r->numel) {
     const char *src = tl_data(c);
     char *dst = tl_data(r);
     const int64_t *mx = p.map[2];
+    int64_t work = 0;
     const int64_t left = n && pad[0] > 0 ? pad[0] : 0, right = n && pad[1] > 0 ? pad[1] : 0, width = p.out[2];
     /* from `first` to `end` a row is as in src; a negative padding on one side may leave less than the other one adds
      */
@@ -206,6 +207,7 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
     for (int64_t o = 0; o < p.outer; o++, src += p.in[0] * p.in[1] * p.in[2] * isz)
       for (int64_t z = 0; z < p.out[0]; z++)
         for (int64_t y = 0; y < p.out[1]; y++, dst += width * isz) {
+          if (TL_TICK(work, width)) goto done;
           int64_t base = (p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2];
           pad_part(dst, src, base, mx, 0, first, isz);
           if (end > first)
@@ -213,6 +215,7 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
           pad_part(dst, src, base, mx, end, width, isz);
         }
   }
+done:
   if (k->id != TL_PAD_CIRCULAR && n == 6 && self->ndim == 4 && tl_suggests_channels_last(self)) r = as_images(r);
   tl_free(p.map[0]);
   TL_DEC(c);
@@ -245,7 +248,7 @@ PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
       memset(dst, 0, r->storage->nbytes);
       for (int64_t o = 0; grad->numel && o < size[0]; o++, dst += p.in[0] * p.in[1] * p.in[2] * pixel)
         for (int64_t z = 0; z < p.out[0]; z++)
-          for (int64_t y = 0; y < p.out[1]; y++)
+          for (int64_t y = 0; y < p.out[1] && tl_work(p.out[2] * size[1]) == 0; y++)
             for (int64_t x = 0; x < p.out[2]; x++, src += pixel)
               add(dst + ((p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2] + p.map[2][x]) * pixel, isz, src, isz,
                   size[1]);
@@ -255,7 +258,7 @@ PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n_
     char *dst = tl_data(r);
     for (int64_t o = 0; o < p.outer; o++, dst += p.in[0] * p.in[1] * p.in[2] * isz)
       for (int64_t z = 0; z < p.out[0]; z++)
-        for (int64_t y = 0; y < p.out[1]; y++) {
+        for (int64_t y = 0; y < p.out[1] && tl_work(p.out[2]) == 0; y++) {
           char *base = dst + (p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2] * isz;
           if (grad->dtype == TL_F32)
             for (int64_t x = 0; x < p.out[2]; x++) ((float *)base)[p.map[2][x]] += ((const float *)src)[x];

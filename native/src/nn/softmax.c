@@ -8,7 +8,9 @@
 static double exp_row_f(const float *x, float *y, float m, int64_t n) {
   v4f mv = v4_set1(m);
   double total = 0;
+  int64_t work = 0;
   while (n >= 4) {
+    if (TL_TICK(work, 256)) return total;
     int64_t h = n < 256 ? n & ~(int64_t)3 : 256, i = 0;
     v4f a = {0}, b = {0};
     if (y) {
@@ -49,7 +51,7 @@ static double exp_row_f(const float *x, float *y, float m, int64_t n) {
 }
 static double exp_row_d(const double *x, double *y, double m, int64_t n) {
   double total = 0;
-  for (int64_t i = 0; i < n; i++) {
+  TL_LOOP(i, n) {
     double e = exp(x[i] - m);
     if (y) y[i] = e;
     total += e;
@@ -57,8 +59,8 @@ static double exp_row_d(const double *x, double *y, double m, int64_t n) {
   return total;
 }
 static void exp_vec_f(float *x, int64_t n) {
-  int64_t i = 0;
-  for (; i + 4 <= n; i += 4) v4_store(x + i, vm_exp_neg(v4_load(x + i)));
+  const int64_t i = n & ~(int64_t)3;
+  TL_LOOP(k, n / 4) v4_store(x + 4 * k, vm_exp_neg(v4_load(x + 4 * k)));
   if (i < n) {
     float in[4] = {0};
     memcpy(in, x + i, (n - i) * sizeof *in);
@@ -67,7 +69,7 @@ static void exp_vec_f(float *x, int64_t n) {
   }
 }
 static void exp_vec_d(double *x, int64_t n) {
-  for (int64_t i = 0; i < n; i++) x[i] = exp(x[i]);
+  TL_LOOP(i, n) x[i] = exp(x[i]);
 }
 
 enum { TILE = 256 };
@@ -77,20 +79,17 @@ enum { TILE = 256 };
     TlRedLoop max = tl_red_loop(TL_RED_MAX, CODE); \
     int64_t work = 0; \
     for (int64_t o = 0; o < ax.outer; o++, x += ax.n * ax.inner, y += ax.n * ax.inner) { \
-      if ((work += ax.n * ax.inner) > 1 << 20) { \
-        work = 0; \
-        if (tl_check_interrupt() < 0) return -1; \
-      } \
+      if (TL_TICK(work, ax.n * ax.inner)) return -1; \
       if (ax.inner == 1) { \
         T m = -(T)INFINITY; \
         max.row(&m, 0, 0, x, ax.n); \
         double s = exp_row_##S(x, lg ? NULL : y, m, ax.n); \
         if (lg) { \
           T l = (T)tl_rounded(of_sum, log(tl_rounded(of_sum, s))); \
-          for (int64_t i = 0; i < ax.n; i++) y[i] = x[i] - m - l; \
+          TL_LOOP(i, ax.n) y[i] = x[i] - m - l; \
         } else { \
           T r = (T)(1 / s); \
-          for (int64_t i = 0; i < ax.n; i++) y[i] *= r; \
+          TL_LOOP(i, ax.n) y[i] *= r; \
         } \
         continue; \
       } \
@@ -106,6 +105,7 @@ enum { TILE = 256 };
           for (int64_t j = 0; j < w; j++) yr[j] = xr[j] - m[j]; \
           exp_vec_##S(yr, w); \
           for (int64_t j = 0; j < w; j++) s[j] += yr[j]; \
+          if (TL_TICK(work, w)) return -1; \
         } \
         for (int64_t j = 0; j < w; j++) e[j] = (T)(lg ? log(s[j]) : 1 / s[j]); \
         for (int64_t i = 0; i < ax.n; i++) { \
@@ -113,28 +113,31 @@ enum { TILE = 256 };
           T *yr = y + i * ax.inner + t; \
           if (lg) for (int64_t j = 0; j < w; j++) yr[j] = xr[j] - m[j] - e[j]; \
           else for (int64_t j = 0; j < w; j++) yr[j] *= e[j]; \
+          if (TL_TICK(work, w)) return -1; \
         } \
       } \
     } \
     return 0; \
   } \
   static int backward_##S(const T *g, const T *y, T *dx, TlAxis ax, bool lg) { \
+    int64_t work = 0; \
     for (int64_t o = 0; o < ax.outer; o++, g += ax.n * ax.inner, y += ax.n * ax.inner, dx += ax.n * ax.inner) { \
+      if (TL_TICK(work, ax.n * ax.inner)) return -1; \
       if (ax.inner == 1) { \
         T lanes[16] = {0}; \
         double s = 0; \
         int64_t i = 0; \
         if (lg) { \
           tl_red_loop(TL_RED_SUM, CODE).row(&s, 0, 0, g, ax.n); \
-          for (i = 0; i < ax.n; i++) dx[i] = y[i]; \
+          TL_LOOP(k, ax.n) dx[k] = y[k]; \
           exp_vec_##S(dx, ax.n); \
-          for (i = 0; i < ax.n; i++) dx[i] = g[i] - dx[i] * (T)s; \
+          TL_LOOP(k, ax.n) dx[k] = g[k] - dx[k] * (T)s; \
         } else { \
           for (; i + 16 <= ax.n; i += 16) \
             for (int l = 0; l < 16; l++) lanes[l] += g[i + l] * y[i + l]; \
           for (int l = 0; l < 16; l++) s += lanes[l]; \
           for (; i < ax.n; i++) s += (double)g[i] * y[i]; \
-          for (i = 0; i < ax.n; i++) dx[i] = y[i] * (g[i] - (T)s); \
+          TL_LOOP(k, ax.n) dx[k] = y[k] * (g[k] - (T)s); \
         } \
         continue; \
       } \
@@ -145,6 +148,7 @@ enum { TILE = 256 };
           const T *gr = g + i * ax.inner + t, *yr = y + i * ax.inner + t; \
           if (lg) for (int64_t j = 0; j < w; j++) s[j] += gr[j]; \
           else for (int64_t j = 0; j < w; j++) s[j] += (double)gr[j] * yr[j]; \
+          if (TL_TICK(work, w)) return -1; \
         } \
         for (int64_t i = 0; i < ax.n; i++) { \
           int64_t q = i * ax.inner + t; \
@@ -155,6 +159,7 @@ enum { TILE = 256 };
           } else { \
             for (int64_t j = 0; j < w; j++) dx[q + j] = y[q + j] * (g[q + j] - (T)s[j]); \
           } \
+          if (TL_TICK(work, w)) return -1; \
         } \
       } \
     } \

@@ -119,15 +119,15 @@ static void *transform(const Plan *p, void *from, void *to, int64_t B) {
   v2d *x = from, *y = to;
   const v2d *chirp = p->tw;
   const int64_t n = p->n, m = p->m;
-  for (int64_t k = 0; k < n; k++)
+  TL_LOOP(k, n)
     for (int64_t b = 0; b < B; b++) x[k * B + b] = cmul(x[k * B + b], chirp[k]);
   memset(x + n * B, 0, (size_t)((m - n) * B) * sizeof *x);
   v2d *r = stockham_double(p->conv, x, y, B);
-  for (int64_t k = 0; k < m; k++)
+  TL_LOOP(k, m)
     for (int64_t b = 0; b < B; b++) r[k * B + b] = swapped(cmul(r[k * B + b], p->filter[k]));
   r = stockham_double(p->conv, r, r == x ? y : x, B);
   const double scale = 1.0 / (double)m;
-  for (int64_t k = 0; k < n; k++)
+  TL_LOOP(k, n)
     for (int64_t b = 0; b < B; b++) r[k * B + b] = cmul(swapped(r[k * B + b]), chirp[k]) * v2_set1(scale);
   return r;
 }
@@ -151,7 +151,8 @@ static Plan *plan_make(int64_t n, bool wide) {
   p->wide = wide || p->nf < 0;
   if (!(p->tw = tl_malloc((uint64_t)n * (p->wide ? sizeof(v2d) : 8)))) goto fail;
   if (p->nf >= 0) {
-    for (int64_t k = 0; k < n; k++) put(p->tw, wide, k, unit(k, n));
+    TL_LOOP(k, n) put(p->tw, wide, k, unit(k, n));
+    if (tl_work(0) < 0) goto fail;
     return p;
   }
   for (p->m = 4; p->m < 2 * n - 1; p->m *= 2) {}
@@ -162,7 +163,8 @@ static Plan *plan_make(int64_t n, bool wide) {
     goto fail;
   chirp = p->tw;
   memset(p->filter, 0, (size_t)m * sizeof(v2d));
-  for (int64_t k = 0, sq = 0; k < n; k++) { /* sq = k * k mod 2 n */
+  int64_t sq = 0; /* k * k mod 2 n */
+  TL_LOOP(k, n) {
     chirp[k] = unit(sq, 2 * n);
     p->filter[k] = conjugate(chirp[k]);
     if (k) p->filter[m - k] = p->filter[k];
@@ -173,6 +175,7 @@ static Plan *plan_make(int64_t n, bool wide) {
     work = p->filter;
     p->filter = r;
   }
+  if (stopped || tl_work(0) < 0) goto fail;
   tl_free(work);
   return p;
 fail:
@@ -210,8 +213,11 @@ static void plan_give(Plan *p) {
 static bool with_halves(Plan *p) {
   if (p->halves) return true;
   if (!(p->halves = tl_malloc((uint64_t)(p->n + 1) * (p->wide ? sizeof(v2d) : 8)))) return false;
-  for (int64_t k = 0; k <= p->n; k++) put(p->halves, p->wide, k, unit(k, 2 * p->n));
-  return true;
+  TL_LOOP(k, p->n + 1) put(p->halves, p->wide, k, unit(k, 2 * p->n));
+  if (tl_work(0) == 0) return true;
+  tl_free(p->halves);
+  p->halves = NULL;
+  return false;
 }
 
 /* two work buffers for B lines; *y is in the same block as *x */
@@ -243,12 +249,12 @@ static int64_t padded(const Plan *p, int64_t B, void *x) {
 /* n numbers times scale, real and imaginary parts exchanged if they are to be; n is even where they are float */
 static void scaled(void *to, const void *from, bool wide, intptr_t n, bool turn, double scale) {
   if (wide)
-    for (intptr_t k = 0; k < n; k++) {
+    TL_LOOP(k, n) {
       const v2d v = ((const v2d *)from)[k] * v2_set1(scale);
       ((v2d *)to)[k] = turn ? (v2d){v[1], v[0]} : v;
     }
   else
-    for (intptr_t k = 0; k < n / 2; k++) {
+    TL_LOOP(k, n / 2) {
       const v4f v = ((const v4f *)from)[k] * v4_set1((float)scale);
       ((v4f *)to)[k] = turn ? (v4f){v[1], v[0], v[3], v[2]} : v;
     }
@@ -263,7 +269,6 @@ static int lines(TlTensor *t, int dim, bool forward, double scale) {
   const bool wide = t->dtype == TL_C128;
   char *data = tl_data(t);
   void *x = NULL, *y;
-  int64_t done = 0;
   int rc = -1;
   Plan *p = plan_take(n, wide);
   int64_t cap = count < BLOCK ? count : BLOCK;
@@ -280,18 +285,18 @@ static int lines(TlTensor *t, int dim, bool forward, double scale) {
         const void *r = transform(p, at, y, 1);
         if (r != at || !forward || scale != 1) scaled(at, r, wide, (intptr_t)n, !forward, scale);
       }
-      for (int64_t k = 0; k < n && !here; k++)
+      TL_LOOP(k, here ? 0 : n)
         for (int64_t b = 0; b < real; b++) {
           v2d v = get(at, wide, k * inner + b * next);
           put(x, wide_x, k * B + b, forward ? v : swapped(v));
         }
       const void *r = here ? at : transform(p, x, y, B);
-      for (int64_t k = 0; k < n && !here; k++)
+      TL_LOOP(k, here ? 0 : n)
         for (int64_t b = 0; b < real; b++) {
           v2d v = get(r, wide_x, k * B + b) * v2_set1(scale);
           put(at, wide, k * inner + b * next, forward ? v : swapped(v));
         }
-      if (stopped || ((done += n * B) > 1 << 18 && (done = 0, tl_check_interrupt() < 0))) goto end;
+      if (stopped || tl_work(n * B) < 0) goto end;
     }
   rc = 0;
 end:
@@ -305,7 +310,7 @@ end:
  * plan p of n numbers or of h. */
 static void from_half(const Plan *p, const void *c, bool wide, int64_t n, void *x, int64_t b, int64_t B) {
   const int64_t h = n / 2;
-  for (int64_t k = 0; k <= h; k++) {
+  TL_LOOP(k, h + 1) {
     v2d v = get(c, wide, k);
     if (k == 0) v[1] = 0;
     if (p->n == n) {
@@ -322,9 +327,9 @@ static void from_half(const Plan *p, const void *c, bool wide, int64_t n, void *
 /* to[i] is the conjugate of from[-i] */
 static void mirrored(void *to, const void *from, bool wide, intptr_t n) {
   if (wide)
-    for (intptr_t i = 0; i < n; i++) ((v2d *)to)[i] = conjugate(((const v2d *)from)[-i]);
+    TL_LOOP(i, n) ((v2d *)to)[i] = conjugate(((const v2d *)from)[-i]);
   else
-    for (intptr_t i = 0; i < n; i++) {
+    TL_LOOP(i, n) {
       ((float *)to)[2 * i] = ((const float *)from)[-2 * i];
       ((float *)to)[2 * i + 1] = -((const float *)from)[-2 * i + 1];
     }
@@ -335,15 +340,15 @@ static void to_half(const Plan *p, const void *r, int64_t b, int64_t B, int64_t 
                     bool complete) {
   const int64_t h = n / 2;
   if (p->n == n) {
-    for (int64_t k = 0; k <= h; k++) put(c, wide, k, get(r, p->wide, k * B + b) * v2_set1(scale));
+    TL_LOOP(k, h + 1) put(c, wide, k, get(r, p->wide, k * B + b) * v2_set1(scale));
   } else {
     const v2d half = v2_set1(0.5 * scale), first = get(r, p->wide, b) * v2_set1(scale);
     put(c, wide, 0, (v2d){first[0] + first[1], 0});
     put(c, wide, h, (v2d){first[0] - first[1], 0});
-    int64_t k = 1;
+    int64_t k = 1, work = 0;
     if (B == 1 && !p->wide && !wide) { /* by twos */
       const v4f factor = v4_set1((float)(0.5 * scale)), conj = {1, -1, 1, -1};
-      for (; 2 * k + 2 < h; k += 2) {
+      for (; 2 * k + 2 < h && !TL_TICK(work, 2); k += 2) {
         const float *low = (const float *)r + 2 * k, *high = (const float *)r + 2 * (h - k);
         const v4f v = v4_load(low), u = two(high, high - 2) * conj, even = (v + u) * factor,
                   odd = cmul_float(turned_float(v - u, 1, -1) * factor, v4_load((const float *)p->halves + 2 * k)),
@@ -352,7 +357,7 @@ static void to_half(const Plan *p, const void *r, int64_t b, int64_t B, int64_t 
         v4_store((float *)c + 2 * (h - k) - 2, __builtin_shufflevector(last, last, 2, 3, 0, 1));
       }
     }
-    for (; k + k <= h; k++) {
+    for (; k + k <= h && !TL_TICK(work, 2); k++) {
       const v2d v = get(r, p->wide, k * B + b), u = conjugate(get(r, p->wide, (h - k) * B + b)), even = (v + u) * half,
                 odd = cmul(times_minus_i(v - u) * half, get(p->halves, p->wide, k));
       put(c, wide, h - k, conjugate(even) - conjugate(odd));
@@ -372,7 +377,6 @@ static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool
   const int64_t h = n / 2, len = n % 2 ? n : h, rows = re->numel / n;
   const bool wide = re->dtype == TL_F64;
   void *x = NULL, *y;
-  int64_t done = 0;
   int rc = -1;
   Plan *p = plan_take(len, wide);
   const bool here = p && len == h && in_place(p, wide);
@@ -388,18 +392,18 @@ static int real_rows(TlTensor *re, TlTensor *cx, int64_t n, int64_t stride, bool
       if (to_real) from_half(p, c + b * next_half, wide, n, from, b, B);
       else if (here) break;
       else if (len == n)
-        for (int64_t k = 0; k < n; k++) put(x, wide_x, k * B + b, (v2d){get1(a + b * next, wide, k), 0});
+        TL_LOOP(k, n) put(x, wide_x, k * B + b, (v2d){get1(a + b * next, wide, k), 0});
       else
-        for (int64_t k = 0; k < h; k++) put(x, wide_x, k * B + b, get(a + b * next, wide, k));
+        TL_LOOP(k, h) put(x, wide_x, k * B + b, get(a + b * next, wide, k));
     const void *r = transform(p, from, y, B);
     for (int64_t b = 0; b < count; b++)
       if (!to_real) to_half(p, r, b, B, n, scale, c + b * next_half, wide, stride == n);
       else if (len == n)
-        for (int64_t k = 0; k < n; k++) put1(a + b * next, wide, k, get(r, wide_x, k * B + b)[1] * scale);
+        TL_LOOP(k, n) put1(a + b * next, wide, k, get(r, wide_x, k * B + b)[1] * scale);
       else if (here) scaled(a, r, wide, (intptr_t)h, true, scale);
       else
-        for (int64_t k = 0; k < h; k++) put(a + b * next, wide, k, swapped(get(r, wide_x, k * B + b)) * v2_set1(scale));
-    if (stopped || ((done += n * B) > 1 << 18 && (done = 0, tl_check_interrupt() < 0))) goto end;
+        TL_LOOP(k, h) put(a + b * next, wide, k, swapped(get(r, wide_x, k * B + b)) * v2_set1(scale));
+    if (stopped || tl_work(n * B) < 0) goto end;
   }
   rc = 0;
 end:
@@ -418,7 +422,7 @@ static void complete(TlTensor *r, TlTensor *half, const int64_t *dims, int nd) {
   bool turned[TL_MAX_DIMS] = {false};
   int64_t at[TL_MAX_DIMS] = {0};
   for (int i = 0; i < nd - 1; i++) turned[dims[i]] = true;
-  for (int64_t rows = r->numel / n; rows > 0 && !tl_meta; rows--) {
+  for (int64_t rows = r->numel / n; rows > 0 && !tl_meta && tl_work(n) == 0; rows--) {
     int64_t to = 0, from = 0, mirror = 0;
     for (int d = 0; d < r->ndim; d++) {
       if (d == last) continue;
@@ -447,7 +451,7 @@ static void complete(TlTensor *r, TlTensor *half, const int64_t *dims, int nd) {
 static bool is_real(const TlTensor *t) { /* no imaginary part but 0; asked of tensors that lie in one piece */
   const bool wide = t->dtype == TL_C128;
   if (tl_meta || !tl_is_contiguous(t)) return false;
-  for (intptr_t i = 0; i < (intptr_t)t->numel; i++)
+  TL_LOOP(i, t->numel)
     if (get(tl_data(t), wide, i)[1] != 0) return false;
   return true;
 }

@@ -102,7 +102,8 @@ static void *NAME(stockham)(const Plan *p, void *from, void *to, int64_t B) {
     const int64_t m = len / r, step = p->n / len;
     const intptr_t ms = (intptr_t)m * s;
     if (r > 5) NAME(sines)(p, r, cs);
-    for (int64_t q0 = 0; q0 < m; q0++) {
+    TL_LOOP(q0, m) {
+      if (s > 512 && tl_work(s) < 0) return x;
       const VEC *a = x + s * q0;
       VEC *z = y + s * r * q0;
       VEC w[4];

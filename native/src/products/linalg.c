@@ -12,11 +12,7 @@
  */
 static bool stopped;
 static bool tick(int64_t work) {
-  static int64_t done;
-  if ((done += work) > 1 << 22) {
-    done = 0;
-    if (tl_check_interrupt()) stopped = true;
-  }
+  stopped |= tl_work(work) < 0;
   return stopped;
 }
 bool tl_linalg_tick(int64_t work) { return tick(work); }

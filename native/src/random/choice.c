@@ -31,15 +31,15 @@ PyObject *tl_k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na, Tl
   if (!(t = tl_empty(TL_I64, 1, &n))) return NULL;
   if (tl_meta) n = 0;
   v = (int64_t *)tl_data(t);
-  for (int64_t i = 0; i < n; i++) v[i] = i;
+  TL_LOOP(i, n) v[i] = i;
   if (n < (int64_t)(UINT32_MAX / 20)) {
-    for (int64_t i = 0; i < n - 1; i++) {
+    TL_LOOP(i, n - 1) {
       int64_t z = (int64_t)(tl_random32(g) % (uint32_t)(n - i)), s = v[i];
       v[i] = v[z + i];
       v[z + i] = s;
     }
   } else { /* large n: 64-bit draws keep the modulo skew small */
-    for (int64_t i = 0; i < n - 1; i++) {
+    TL_LOOP(i, n - 1) {
       int64_t z = (int64_t)(tl_random64(g) % (uint64_t)(n - i)), s = v[i];
       v[i] = v[z + i];
       v[z + i] = s;
@@ -54,7 +54,7 @@ PyObject *tl_k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na, Tl
   /* what is wrong with rows of weights, or NULL */ \
   static const char *wrong_##T(const T *v, intptr_t rows, intptr_t cols) { \
     bool outside = false, empty = false; \
-    for (intptr_t r = 0; r < rows; r++) { \
+    for (intptr_t r = 0; r < rows && tl_work(cols) == 0; r++) { \
       bool some = false; \
       for (intptr_t c = 0; c < cols; c++) { \
         const T x = v[r * cols + c]; \
@@ -67,7 +67,7 @@ PyObject *tl_k_randperm(const TlKernel *k, PyObject *const *a, Py_ssize_t na, Tl
     return empty ? "invalid multinomial distribution (sum of probabilities <= 0)" : NULL; \
   } \
   static void divide_##T(const T *v, T *by, intptr_t n) { \
-    for (intptr_t i = 0; i < n; i++) by[i] = v[i] / by[i]; \
+    TL_LOOP(i, n) by[i] = v[i] / by[i]; \
   }
 ROWS_OF(float, HUGE_VALF)
 ROWS_OF(double, HUGE_VAL)
@@ -97,7 +97,7 @@ static int search_cumulative(tl_dtype d, TlGenerator *g, const double *v, int64_
                              int64_t *o) {
   TlTensor *q;
   if (!(q = tl_empty(TL_F64, 1, &cols))) return -1;
-  for (int64_t row = 0; row < rows; row++) {
+  for (int64_t row = 0; row < rows && tl_work(cols + m) == 0; row++) {
     double *cum = (double *)tl_data(q), total = 0;
     float ftotal = 0;
     for (int64_t c = 0; c < cols; c++) {
@@ -105,7 +105,7 @@ static int search_cumulative(tl_dtype d, TlGenerator *g, const double *v, int64_
       else cum[c] = ftotal += (float)v[row * cols + c];
     }
     for (int64_t c = 0; c < cols; c++) cum[c] = d == TL_F64 ? cum[c] / total : (double)((float)cum[c] / ftotal);
-    for (int64_t s = 0; s < m; s++) {
+    TL_LOOP(s, m) {
       double u = tl_draw_d(g);
       int64_t lo = 0, hi = cols;
       while (hi - lo > 0) {

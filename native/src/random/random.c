@@ -302,6 +302,7 @@ static PyObject *k_bernoulli(const TlKernel *k, PyObject *const *a, Py_ssize_t n
         y[i] = (wide ? tl_draw_d(g) : tl_draw_f(g)) < q ? 1.0 : 0.0;
       }
       tl_store_drawn(self->dtype, tl_data(tmp), at, y, m);
+      if (tl_work(m) < 0) goto end;
     }
     if (!(v = tl_view(self, nd, shape, sstrides, self->offset))) goto end;
     rc = tl_copy(v, tmp);

@@ -56,7 +56,7 @@ static PyObject *k_sum(const TlKernel *k, PyObject *const *args, Py_ssize_t narg
     acc = stack;
     goto done;
   }
-  memset(acc, 0, r.nout * width * 8);
+  if (tl_clear((char *)acc, (uint64_t)(r.nout * width) * 8)) goto done;
   if (op == PROD)
     for (int64_t i = 0; i < r.nout; i++) {
       if (acc_t == TL_I64) ((int64_t *)acc)[i] = 1;
@@ -92,8 +92,8 @@ static PyObject *k_count(const TlKernel *k, PyObject *const *args, Py_ssize_t na
   tl_red_plan(&r, t, mask, nargs > 2 && PyObject_IsTrue(args[2]), load);
   if (tl_meta) return (PyObject *)tl_red_done(tl_red_result(&r, want));
   if (r.nout > 64 && !(acc = tl_array(r.nout, 8))) return NULL;
-  memset(acc, 0, r.nout * 8);
-  if (tl_red_run(&r, tl_red_loop(TL_RED_COUNT, load), acc) < 0) goto done;
+  if (tl_clear((char *)acc, (uint64_t)r.nout * 8) || tl_red_run(&r, tl_red_loop(TL_RED_COUNT, load), acc) < 0)
+    goto done;
   if (!(res = tl_red_result(&r, want))) goto done;
   if (k->id == COUNT) {
     memcpy(tl_data(res), acc, r.nout * 8);

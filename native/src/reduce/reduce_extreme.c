@@ -5,7 +5,7 @@
 #include <math.h>
 
 static void fill_identity(void *acc, tl_dtype load, bool max, int64_t n) {
-  for (int64_t i = 0; i < n; i++) switch (load) {
+  TL_LOOP(i, n) switch (load) {
     case TL_I32: ((int32_t *)acc)[i] = max ? INT32_MIN : INT32_MAX; break;
     case TL_I64: ((int64_t *)acc)[i] = max ? INT64_MIN : INT64_MAX; break;
     case TL_F32: ((float *)acc)[i] = max ? -INFINITY : INFINITY; break;
@@ -244,7 +244,8 @@ static int extreme_at(TlTensor *t, const uint8_t *mask, bool keepdim, bool max, 
   }
   if (!(*index = tl_red_result(&r, TL_I64))) goto done;
   arg.index = (int64_t *)tl_data(*index);
-  for (int64_t i = 0; i < r.nout; i++) arg.index[i] = -1;
+  TL_LOOP(i, r.nout) arg.index[i] = -1;
+  if (tl_work(0) < 0) goto done;
   if (!(arg.best = tl_array(r.nout + 1, 8))) goto done;
   if (tl_red_run(&r, arg_loops[max][load], &arg) < 0) goto done;
   if (values) {

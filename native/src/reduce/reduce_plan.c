@@ -177,7 +177,7 @@ typedef struct {
 } Walk;
 
 /* Many short rows along dim `turn`, turned in the buffer, so that neighbouring outputs are reduced side by side. */
-static void turned_rows(Walk *w, int turn, int64_t o, int64_t k, const char *p) {
+static int turned_rows(Walk *w, int turn, int64_t o, int64_t k, const char *p) {
   const TlRed *r = w->r;
   int64_t size = tl_itemsize[r->dtype], lsize = tl_itemsize[r->load], apart = r->stride[turn];
   for (int64_t j = 0; j < r->size[turn]; j += 128) {
@@ -185,7 +185,9 @@ static void turned_rows(Walk *w, int turn, int64_t o, int64_t k, const char *p) 
     for (int64_t i = 0; i < w->n; i++)
       load(r, &w->buf, w->buf.conv + i * m * lsize, p + (i * w->step + j * apart) * size, apart, m);
     w->loop.cols(w->ctx, o + j, k, w->buf.conv, m, w->n, m);
+    if (tl_work(m * w->n) < 0) return -1;
   }
+  return 0;
 }
 
 /* One row. `direct`: its elements need no conversion and lie side by side. */
@@ -195,7 +197,7 @@ static int one_row(Walk *w, bool direct, int64_t o, int64_t k, const char *p) {
     int64_t m = w->n - i < most ? w->n - i : most;
     const char *from = p + i * w->step * size;
     w->loop.row(w->ctx, o, k + i, direct ? from : load(w->r, &w->buf, w->buf.conv, from, w->step, m), m);
-    if (direct && w->n > most && tl_check_interrupt() < 0) return -1;
+    if (w->n > most && tl_work(m) < 0) return -1;
   }
   return 0;
 }
@@ -206,13 +208,13 @@ static int direct_columns(Walk *w, int64_t o, int64_t k, const char *p) {
   for (int64_t q = 0; q < w->rows; q += band) {
     int64_t m = w->rows - q < band ? w->rows - q : band;
     w->loop.cols(w->ctx, o, k + q * w->rk, p + q * w->rstep * size, w->rstep, m, w->n);
-    if (w->rows > band && tl_check_interrupt() < 0) return -1;
+    if (w->rows > band && tl_work(BAND) < 0) return -1;
   }
   return 0;
 }
 
 /* As direct_columns, of elements that are converted in the buffer first. */
-static void converted_columns(Walk *w, int64_t o, int64_t k, const char *p) {
+static int converted_columns(Walk *w, int64_t o, int64_t k, const char *p) {
   int64_t size = tl_itemsize[w->r->dtype], lsize = tl_itemsize[w->r->load];
   int64_t width = w->n < 256 ? w->n : 256, band = CHUNK / width;
   for (int64_t j = 0; j < w->n; j += width) {
@@ -222,8 +224,10 @@ static void converted_columns(Walk *w, int64_t o, int64_t k, const char *p) {
       for (int64_t i = 0; i < h; i++)
         load(w->r, &w->buf, w->buf.conv + i * m * lsize, p + ((q + i) * w->rstep + j * w->step) * size, w->step, m);
       w->loop.cols(w->ctx, o + j, k + q * w->rk, w->buf.conv, m, h, m);
+      if (tl_work(h * m) < 0) return -1;
     }
   }
+  return 0;
 }
 
 int tl_red_run(const TlRed *r, TlRedLoop loop, void *ctx) {
@@ -258,10 +262,10 @@ int tl_red_run(const TlRed *r, TlRedLoop loop, void *ctx) {
   int64_t o = 0, k = 0, work = w.n * (turns ? r->size[last] : w.rows);
   for (;;) {
     int rc = 0;
-    if (turns) turned_rows(&w, last, o, k, p);
+    if (turns) rc = turned_rows(&w, last, o, k, p);
     else if (by_row) rc = one_row(&w, direct, o, k, p);
     else if (direct) rc = direct_columns(&w, o, k, p);
-    else converted_columns(&w, o, k, p);
+    else rc = converted_columns(&w, o, k, p);
     if (rc < 0) return -1;
     if ((budget -= work) < 0) {
       budget = BAND;

@@ -40,13 +40,13 @@ PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
     goto done;
   }
   if (r.nout > 32 && !(acc = tl_array(r.nout, 24))) return NULL;
-  memset(acc, 0, r.nout * 24);
   TlShift shift = {acc, acc + r.nout, acc + 2 * r.nout};
-  if (tl_red_run(&r, tl_red_loop(TL_RED_SUM, r.load), acc) < 0) goto done;
+  if (tl_clear((char *)acc, (uint64_t)r.nout * 24) || tl_red_run(&r, tl_red_loop(TL_RED_SUM, r.load), acc) < 0)
+    goto done;
   double n = (double)r.k, dof = n - correction > 0 ? n - correction : 0;
-  for (int64_t i = 0; i < r.nout; i++) acc[i] /= n;
+  TL_LOOP(i, r.nout) acc[i] /= n;
   if (tl_red_run(&r, tl_red_loop(TL_RED_SHIFT, r.load), &shift) < 0) goto done;
-  for (int64_t i = 0; i < r.nout; i++) {
+  TL_LOOP(i, r.nout) {
     double s1 = shift.s1[i], v = shift.s2[i] - s1 * s1 / n, c = r.load == TL_F32 ? (float)acc[i] : acc[i];
     v = (v < 0 ? 0 : v) / dof;
     shift.s2[i] = root ? sqrt(v) : v;

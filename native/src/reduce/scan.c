@@ -11,12 +11,14 @@ enum { TILE = 256 };
 /* one step of a scan: acc A, element x of type T; the running value is stored as T */
 #define SCAN(NAME, T, A, INIT, STEP) \
   static int NAME(const T *x0, T *y0, TlAxis ax) { \
+    int64_t work = 0; \
     for (int64_t o = 0; o < ax.outer; o++) { \
       const T *xs = x0 + o * ax.n * ax.inner; \
       T *ys = y0 + o * ax.n * ax.inner; \
       if (ax.inner == 1) { \
         A a = INIT; \
-        for (int64_t i = 0; i < ax.n; i++) { T x = xs[i]; STEP; ys[i] = (T)a; } \
+        TL_LOOP(i, ax.n) { T x = xs[i]; STEP; ys[i] = (T)a; } \
+        if (TL_TICK(work, ax.n)) return -1; \
       } else { \
         for (int64_t t = 0; t < ax.inner; t += TILE) { \
           A acc[TILE]; \
@@ -26,10 +28,10 @@ enum { TILE = 256 };
             const T *xr = xs + i * ax.inner + t; \
             T *yr = ys + i * ax.inner + t; \
             for (int64_t j = 0; j < w; j++) { A a = acc[j]; T x = xr[j]; STEP; acc[j] = a; yr[j] = (T)a; } \
+            if (TL_TICK(work, w)) return -1; \
           } \
         } \
       } \
-      if ((o & 1023) == 1023 && tl_check_interrupt() < 0) return -1; \
     } \
     return 0; \
   }
@@ -53,10 +55,12 @@ TL_SMALL SCAN(logcumsumexp_d, double, double, -INFINITY, a = log_add(a, x))
 /* complex128 only; complex64 is widened by the caller */
 #define SCAN_COMPLEX(NAME, INIT, STEP) \
   static int NAME(const tl_c128 *xs, tl_c128 *ys, TlAxis ax) { \
+    int64_t work = 0; \
     for (int64_t o = 0; o < ax.outer; o++) \
       for (int64_t j = 0; j < ax.inner; j++) { \
         tl_c128 a = INIT; \
-        for (int64_t i = 0; i < ax.n; i++) { \
+        if (TL_TICK(work, ax.n)) return -1; \
+        TL_LOOP(i, ax.n) { \
           int64_t q = (o * ax.n + i) * ax.inner + j; \
           tl_c128 x = xs[q]; \
           a = STEP(a, x); \
@@ -127,10 +131,13 @@ done:
 #define EXTREME(NAME, T, CMP) \
   static void NAME(const T *xs, T *ys, int64_t *index, TlAxis ax) { \
     const int64_t step = ax.inner; \
+    int64_t work = 0; \
     for (int64_t o = 0; o < ax.outer; o++, xs += ax.n * step, ys += ax.n * step, index += ax.n * step) { \
       if (step == 1) { \
         T b = xs[0]; \
-        for (int64_t i = 0, at = 0; i < ax.n; i++) { \
+        int64_t at = 0; \
+        if (TL_TICK(work, ax.n)) return; \
+        TL_LOOP(i, ax.n) { \
           const T x = xs[i]; \
           if (x != x || (x CMP b && b == b)) b = x, at = i; \
           ys[i] = b; \
@@ -138,14 +145,18 @@ done:
         } \
         continue; \
       } \
-      for (int64_t j = 0; j < step; j++) ys[j] = xs[j], index[j] = 0; \
-      for (int64_t i = 1; i < ax.n; i++) \
-        for (int64_t j = 0, q = i * step; j < step; j++, q++) { \
+      TL_LOOP(j, step) ys[j] = xs[j], index[j] = 0; \
+      for (int64_t i = 1; i < ax.n; i++) { \
+        const int64_t row = i * step; \
+        if (TL_TICK(work, step)) return; \
+        TL_LOOP(j, step) { \
+          const int64_t q = row + j; \
           const T x = xs[q], b = ys[q - step]; \
           const bool take = x != x || (x CMP b && b == b); \
           ys[q] = take ? x : b; \
           index[q] = take ? i : index[q - step]; \
         } \
+      } \
     } \
   }
 EXTREME(cummax_l, int64_t, >=)

@@ -151,7 +151,7 @@ PyObject *tl_k_like(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTens
   r = format ? tl_empty(d, self->ndim, self->shape) : tl_empty_preserved(TL_CPU, self, d);
   if (!r || k->id == TL_EMPTY) return (PyObject *)fresh(r);
   if (k->id == TL_ZEROS && !tl_meta) {
-    memset(tl_data(r), 0, (size_t)r->numel * tl_itemsize[d]);
+    tl_clear(tl_data(r), (uint64_t)r->numel * (uint64_t)tl_itemsize[d]);
     return (PyObject *)r;
   } /* always dense */
   return (PyObject *)filled(r, k->id == TL_ONES ? one() : a[1]);
@@ -191,7 +191,7 @@ PyObject *tl_k_eye(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
   }
   if (!(r = tl_zeros(d, 2, shape)) || tl_meta) return (PyObject *)r;
   tl_cast_contig(d, v, TL_I64, &v1, 1);
-  for (int64_t i = 0; i < shape[0] && i < shape[1]; i++)
+  TL_LOOP(i, shape[0] < shape[1] ? shape[0] : shape[1])
     memcpy(tl_data(r) + i * (shape[1] + 1) * tl_itemsize[d], v, tl_itemsize[d]);
   return (PyObject *)r;
 }
@@ -267,10 +267,10 @@ PyObject *tl_k_arange(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   if (!t) return NULL;
   if (whole) {
     int64_t *p = (int64_t *)tl_data(t);
-    for (int64_t i = 0; i < n; i++) p[i] = (int64_t)((uint64_t)g.first + (uint64_t)g.by * (uint64_t)i);
+    TL_LOOP(i, n) p[i] = (int64_t)((uint64_t)g.first + (uint64_t)g.by * (uint64_t)i);
   } else {
     double *p = (double *)tl_data(t);
-    for (int64_t i = 0; i < n; i++) p[i] = g.start + g.step * (double)i;
+    TL_LOOP(i, n) p[i] = g.start + g.step * (double)i;
   }
   r = tl_cast(t, d);
   TL_DEC(t);
@@ -327,7 +327,7 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   { /* steps are rounded to the dtype, as PyTorch's are */
     double lo = rounded(d, x), hi = rounded(d, y), s = n > 1 ? rounded(d, rounded(d, hi - lo) / (double)(n - 1)) : 0;
     int half = d == TL_F16 || d == TL_BF16;
-    for (int64_t i = 0; i < n; i++) {
+    TL_LOOP(i, n) {
       int first = i < n / 2 || n == 1;
       double m = (double)(first ? i : n - 1 - i), v = half && !logs ? rounded(d, s * m) : s * m;
       if (d == TL_F64 || tl_is_integral(d)) p[i] = fma(first ? s : -s, m, first ? lo : hi);
@@ -335,7 +335,7 @@ PyObject *tl_k_linspace(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     }
   }
   if (logs)
-    for (int64_t i = 0; i < n; i++) p[i] = pow(base, n > 1 || tl_double(a[0], &x) < 0 ? p[i] : x);
+    TL_LOOP(i, n) p[i] = pow(base, n > 1 || tl_double(a[0], &x) < 0 ? p[i] : x);
   r = tl_cast(t, d);
   TL_DEC(t);
   return (PyObject *)r;

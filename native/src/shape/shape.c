@@ -157,6 +157,7 @@ static void join_bytes(const Cat *c, TlTensor *r) {
   const int64_t inner = c->strides[c->dim] * tl_itemsize[c->dtype], row = inner * c->shape[c->dim],
                 outer = r->numel * tl_itemsize[c->dtype] / row;
   char *at = tl_data(r);
+  int64_t work = 0;
   for (Py_ssize_t i = 0; i < c->count; i++) {
     TlTensor *t = item(c, i);
     if (skipped(c, t)) continue;
@@ -164,9 +165,13 @@ static void join_bytes(const Cat *c, TlTensor *r) {
     const char *s = tl_data(t);
     char *d = at;
     if (bytes == 4)
-      for (int64_t o = 0; o < outer; o++, d += row, s += 4) memcpy(d, s, 4);
+      TL_LOOP(o, outer) memcpy(d + o * row, s + o * 4, 4);
     else
-      for (int64_t o = 0; o < outer; o++, d += row, s += bytes) tl_copy_row(d, s, (size_t)bytes);
+      for (int64_t o = 0; o < outer; o++, d += row, s += bytes) {
+        if (bytes <= TL_PIECE) tl_copy_row(d, s, (size_t)bytes);
+        else tl_copy_long(d, s, bytes);
+        if (TL_TICK(work, bytes / 4)) return;
+      }
     at += bytes;
   }
 }
@@ -231,6 +236,7 @@ static void copy_rows(TlTensor *dst, const char *s, const int64_t *from) {
   int64_t pos[TL_MAX_DIMS] = {0}, shape[TL_MAX_DIMS];
   int order[TL_MAX_DIMS], keep[TL_MAX_DIMS], n = 0, m;
   char *d = tl_data(dst);
+  int64_t work = 0;
   if (!dst->numel) return;
   for (int e = dst->ndim - 1; e >= 0; e--)
     if (dst->shape[e] != 1) order[n++] = e;
@@ -239,7 +245,13 @@ static void copy_rows(TlTensor *dst, const char *s, const int64_t *from) {
   for (int i = 0; i < m; i++) step[i] = (intptr_t)from[keep[i]] * isz;
   if (!m) shape[0] = 1;
   for (int64_t rows = dst->numel / shape[0]; rows > 0; rows--, d += shape[0] * isz) {
-    copy(d, isz, s, step[0], shape[0]);
+    int64_t at = 0;
+    for (; shape[0] - at > TL_PIECE; at += TL_PIECE) {
+      if (tl_work(TL_PIECE) < 0) return;
+      copy(d + at * isz, isz, s + at * step[0], step[0], TL_PIECE);
+    }
+    copy(d + at * isz, isz, s + at * step[0], step[0], shape[0] - at);
+    if (TL_TICK(work, shape[0])) return;
     for (int e = 1; e < m; e++) {
       s += step[e];
       if (++pos[e] < shape[e]) break;
@@ -317,7 +329,7 @@ static PyObject *k_roll(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
     TL_DEC(v);
     if (!cur) return NULL;
     r = tl_empty(self->dtype, self->ndim, self->shape);
-    if (r && r->numel) memcpy(tl_data(r), tl_data(cur), (size_t)cur->numel * tl_itemsize[self->dtype]);
+    if (r && r->numel) tl_copy_long(tl_data(r), tl_data(cur), cur->numel * tl_itemsize[self->dtype]);
     TL_DEC(cur);
     return (PyObject *)r;
   }
@@ -407,7 +419,7 @@ static PyObject *k_repeat_interleave(const TlKernel *k, PyObject *const *a, Py_s
   if (rep->dtype != TL_I64 && rep->dtype != TL_I32) return tl_not_implemented("repeat_interleave_cpu", rep->dtype);
   if (!(c = tl_contiguous_as(rep, TL_I64))) return NULL;
   v = (const int64_t *)tl_data(c);
-  for (int64_t i = 0; i < c->numel; i++) {
+  TL_LOOP(i, c->numel) {
     if (v[i] < 0) {
       PyErr_SetString(PyExc_RuntimeError, "repeats can not be negative");
       goto end;
@@ -424,10 +436,11 @@ static PyObject *k_repeat_interleave(const TlKernel *k, PyObject *const *a, Py_s
       goto end;
     }
   }
-  if ((r = tl_empty(TL_I64, 1, &total))) {
+  if (tl_work(0) == 0 && (r = tl_empty(TL_I64, 1, &total))) {
+    int64_t work = 0;
     o = (int64_t *)tl_data(r);
-    for (int64_t i = 0; i < c->numel; i++)
-      for (int64_t j = 0; j < v[i]; j++) *o++ = i;
+    for (int64_t i = 0; i < c->numel && !TL_TICK(work, v[i] + 1); i++)
+      TL_LOOP(j, v[i]) *o++ = i;
   }
 end:
   TL_DEC(c);
@@ -462,7 +475,7 @@ static PyObject *k_tri(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
   diag = tl_clamp(diag, -rows, cols);
   p = tl_data(r);
   if (r->numel)
-    for (int64_t m = r->numel / cols, i = 0; m > 0; m--, p += cols * isz) {
+    for (int64_t m = r->numel / cols, i = 0, work = 0; m > 0 && !TL_TICK(work, cols); m--, p += cols * isz) {
       /* the first column that is kept, or the first past those */
       int64_t edge = tl_clamp(i + diag + !upper, 0, cols);
       if (upper) memset(p, 0, (size_t)(edge * isz));
@@ -474,7 +487,7 @@ static PyObject *k_tri(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
 
 /* tril_indices(row, col, offset), triu_indices: (2, n) int64 */
 static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
-  int64_t rows, cols, off, count = 0, shape[2], *p, at = 0;
+  int64_t rows, cols, off, count = 0, shape[2], *p, at = 0, work = 0;
   TlTensor *r;
   (void)n_;
   (void)out;
@@ -510,13 +523,11 @@ static PyObject *k_tri_indices(const TlKernel *k, PyObject *const *a, Py_ssize_t
       i = upper ? rows : lo - 1;
       continue;
     } /* rows without entries */
-    if ((i & 0xffff) == 0xffff && tl_check_interrupt()) {
-      TL_DEC(r);
-      return NULL;
-    }
-    for (int64_t j = upper ? e : 0, end = upper ? cols : e; j < end; j++) {
+    if (TL_TICK(work, cols)) break;
+    const int64_t first = upper ? e : 0;
+    TL_LOOP(j, (upper ? cols : e) - first) {
       p[at] = i;
-      p[count + at++] = j;
+      p[count + at++] = first + j;
     }
   }
   return (PyObject *)r;

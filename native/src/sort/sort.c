@@ -35,16 +35,18 @@ static TlTensor *take_values(const Rows *w, TlTensor *index, int64_t m, tl_dtype
   TlTensor *v = tl_empty(w->loop, index->ndim, index->shape), *res;
   if (!v) return NULL;
   const int64_t *at = (const int64_t *)tl_data(index);
+  int64_t work = 0;
   for (int64_t o = 0; o < w->ax.outer && index->numel && !tl_meta; o++) {
     int64_t src = o * w->ax.n * w->ax.inner, dst = o * m * w->ax.inner;
+    if (TL_TICK(work, m)) break;
 #define TAKE(T) \
   { \
     const T *s = (const T *)tl_data(w->x) + src; \
     T *d = (T *)tl_data(v) + dst; \
-    if (w->ax.inner == 1) for (int64_t i = 0; i < m; i++) d[i] = s[at[dst + i]]; \
+    if (w->ax.inner == 1) TL_LOOP(i, m) d[i] = s[at[dst + i]]; \
     else \
-      for (int64_t i = 0; i < m; i++) \
-        for (int64_t j = 0; j < w->ax.inner; j++) \
+      for (int64_t i = 0; i < m && tl_work(w->ax.inner) == 0; i++) \
+        TL_LOOP(j, w->ax.inner) \
           d[i * w->ax.inner + j] = s[at[dst + i * w->ax.inner + j] * w->ax.inner + j]; \
   }
     if (tl_itemsize[w->loop] == 4) TAKE(uint32_t) else TAKE(uint64_t)
@@ -61,8 +63,8 @@ static int dim_of(PyObject *o, const TlTensor *t, int *dim) {
 }
 
 static bool has_ties(const TlRow *r) {
-  for (int64_t i = 1; i < r->n; i++)
-    if (tl_row_key(r, i) == tl_row_key(r, i - 1)) return true;
+  TL_LOOP(i, r->n - 1)
+    if (tl_row_key(r, i) == tl_row_key(r, i + 1)) return true;
   return false;
 }
 
@@ -71,7 +73,7 @@ static TlTensor *order(Rows *w, TlTensor *t, bool descending, bool stable) {
   TlTensor *index = tl_empty(TL_I64, t->ndim, t->shape);
   if (!index) return NULL;
   int64_t *at = (int64_t *)tl_data(index), inner = w->ax.inner;
-  int64_t n = w->ax.n;
+  int64_t n = w->ax.n, work = 0;
   if (t->ndim == 1 && n >= 32768 && !descending) stable |= !tl_is_float(w->loop) && t->dtype != TL_BOOL; /* by radix */
   for (int64_t o = 0; o < w->ax.outer && index->numel && !tl_meta; o++)
     for (int64_t j = 0; j < inner; j++) {
@@ -81,8 +83,8 @@ static TlTensor *order(Rows *w, TlTensor *t, bool descending, bool stable) {
         tl_row_load(&w->row, w->loop, rows_at(w, o, j), inner, descending);
         rc = w->row.wide ? tl_ties_sort64(w->row.items, n) : tl_ties_sort32(w->row.items, n);
       }
-      for (int64_t i = 0; i < n; i++) at[(o * n + i) * inner + j] = tl_row_at(&w->row, i);
-      if (rc || (n > 4096 && tl_check_interrupt() < 0)) {
+      TL_LOOP(i, n) at[(o * n + i) * inner + j] = tl_row_at(&w->row, i);
+      if (rc || TL_TICK(work, n)) {
         Py_DECREF((PyObject *)index);
         return NULL;
       }
@@ -117,6 +119,7 @@ static void top_few(Rows *w, const float *p, intptr_t m, bool largest) {
   const uint32_t flip = largest ? UINT32_MAX : 0;
   TlItem32 *c = w->row.items;
   v4f e4 = {0};
+  int64_t work = 0;
   for (intptr_t i = 0; i < n; i++) {
     if (inner == 1 && i % 16 == 0 && i >= m) { /* blocks that hold nothing beyond the limit are skipped */
       for (; i + 16 <= n; i += 16) {
@@ -134,6 +137,7 @@ static void top_few(Rows *w, const float *p, intptr_t m, bool largest) {
       tl_ties_heap32(c, m);
     } else if (item >> 32 < c[0] >> 32) tl_ties_replace_top32(c, m, item);
     else continue;
+    if (TL_TICK(work, 8)) return;
     e4 = v4_set1(p[(intptr_t)(uint32_t)c[0] * inner]);
   }
   tl_ties_sort_heap32(c, m);
@@ -158,8 +162,8 @@ static TlTensor *top(Rows *w, TlTensor *t, int dim, int64_t m, bool largest, boo
         tl_row_load(r, w->loop, p, inner, largest);
         rc = r->wide ? tl_ties_top64(r->items, n, m, few, sorted) : tl_ties_top32(r->items, n, m, few, sorted);
       }
-      for (int64_t i = 0; i < m; i++) at[(o * m + i) * inner + j] = tl_row_at(r, i);
-      if (rc || (n > 4096 && tl_check_interrupt() < 0)) {
+      TL_LOOP(i, m) at[(o * m + i) * inner + j] = tl_row_at(r, i);
+      if (rc || tl_work(n) < 0) {
         Py_DECREF((PyObject *)index);
         return NULL;
       }
@@ -230,7 +234,8 @@ static bool nan_order(Rows *w, const char *p, int64_t *order) {
 static void widen(TlRow *r) {
   const TlItem32 *a = r->items;
   TlItem64 *b = r->items;
-  for (int64_t i = r->n - 1; i >= 0; i--) {
+  TL_LOOP(k, r->n) {
+    const intptr_t i = (intptr_t)r->n - 1 - k;
     const TlItem32 x = a[i];
     b[i] = (TlItem64){x >> 32, (uint32_t)x};
   }
@@ -241,7 +246,7 @@ static void widen(TlRow *r) {
  * exchanges decide which, so they are the same here: Hoare's selection with the median of three. */
 static int64_t kth(TlRow *r, int64_t rank) {
   TlItem64 *a = r->items;
-  int64_t lo = 0, hi = r->n - 1;
+  int64_t lo = 0, hi = r->n - 1, work = 0;
 #define SWAP(i, j) \
   { \
     const TlItem64 t = a[i]; \
@@ -262,6 +267,7 @@ static int64_t kth(TlRow *r, int64_t rank) {
       while (a[--j].key > pivot) {}
       if (j < i) break;
       SWAP(i, j)
+      if (TL_TICK(work, 4)) return 0;
     }
     SWAP(lo, j)
     if (j <= rank) lo = i;
@@ -292,11 +298,12 @@ static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
     }
     if (r->wide) tl_ties_sort64(r->items, n);
     else tl_ties_sort32(r->items, n);
-    for (int64_t i = 0, j; i < n; i = j) {
-      for (j = i + 1; j < n && tl_row_key(r, j) == tl_row_key(r, i) && !row_nan(w, p, tl_row_at(r, i)); j++) {}
-      if (j - i > best) {
-        best = j - i;
-        at = j - 1;
+    int64_t start = 0; /* of a run of equal elements; each NaN is one of its own */
+    TL_LOOP(i, n) {
+      if (i && (tl_row_key(r, i) != tl_row_key(r, i - 1) || row_nan(w, p, tl_row_at(r, i)))) start = i;
+      if (i - start >= best) {
+        best = i - start + 1;
+        at = i;
       }
     }
     return tl_row_at(r, at);
@@ -304,7 +311,7 @@ static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
   if (op != KTH) {
     int64_t nans = 0, first = -1;
     if (tl_is_float(w->loop))
-      for (int64_t i = 0; i < n; i++)
+      TL_LOOP(i, n)
         if (row_nan(w, p, i)) {
           if (first < 0) first = i;
           nans++;
@@ -322,13 +329,13 @@ static int64_t pick(Rows *w, int op, const char *p, int64_t rank) {
   if (r->wide) {
     TlItem64 *a = r->items, best = {0, 0};
     tl_select64(a, n, rank);
-    for (int64_t i = 0; i < rank; i++)
+    TL_LOOP(i, rank)
       if (i == 0 || a[i].key > best.key || (a[i].key == best.key && a[i].at > best.at)) best = a[i];
     return (int64_t)best.at;
   }
   TlItem32 *a = r->items, best = 0;
   tl_select32(a, n, rank);
-  for (int64_t i = 0; i < rank; i++)
+  TL_LOOP(i, rank)
     if (a[i] > best) best = a[i];
   return (int64_t)(uint32_t)best;
 }
@@ -373,12 +380,12 @@ static PyObject *k_pick(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
     else if (keep) shape[nd++] = 1;
   }
   if (rows_open(&w, t, dim) < 0 || !(index = tl_empty(TL_I64, nd, shape))) goto done;
-  int64_t *at = (int64_t *)tl_data(index);
+  int64_t *at = (int64_t *)tl_data(index), work = 0;
   for (int64_t o = 0; o < w.ax.outer && index->numel && !tl_meta; o++)
     for (int64_t j = 0; j < w.ax.inner; j++) {
       const int64_t row = o * w.ax.inner + j;
-      at[row] = pick(&w, k->id, rows_at(&w, o, j), rank); /* MODE stops its sort by an exception */
-      if ((n > 1 << 16 || !(row & 1023)) && (PyErr_Occurred() || tl_check_interrupt())) goto done;
+      at[row] = pick(&w, k->id, rows_at(&w, o, j), rank);
+      if (TL_TICK(work, n)) goto done;
     }
   values = take_values(&w, index, 1, t->dtype);
 done:
@@ -406,7 +413,8 @@ static PyObject *k_median_all(const TlKernel *k, PyObject *const *args, Py_ssize
     Py_CLEAR(res);
   } else {
     int64_t at = pick(&w, k->id, tl_data(w.x), 0);
-    tl_cast_contig(t->dtype, tl_data(res), w.loop, tl_data(w.x) + at * tl_itemsize[w.loop], 1);
+    if (tl_work(0) < 0) Py_CLEAR(res); /* nothing was found */
+    else tl_cast_contig(t->dtype, tl_data(res), w.loop, tl_data(w.x) + at * tl_itemsize[w.loop], 1);
   }
   rows_close(&w);
   return (PyObject *)res;

@@ -28,7 +28,7 @@
     if (src != a) memcpy(a, src, n * sizeof(E)); \
   } \
   void tl_select##N(E *a, int64_t n, int64_t k) { \
-    int64_t lo = 0, hi = n - 1; \
+    int64_t lo = 0, hi = n - 1, work = 0; \
     while (hi - lo > 16) { \
       int64_t mid = lo + (hi - lo) / 2, i = lo - 1, j = hi + 1; \
       E x = a[lo], y = a[mid], z = a[hi]; \
@@ -42,6 +42,7 @@
         E s = a[i]; \
         a[i] = a[j]; \
         a[j] = s; \
+        if (TL_TICK(work, 4)) return; \
       } \
       if (k <= j + 1) hi = j; \
       else lo = j + 1; \
@@ -51,31 +52,26 @@
 SORT(32, TlItem32, LESS32)
 SORT(64, TlItem64, LESS64)
 
-enum { PIECE = 1 << 20 }; /* items between two looks whether somebody wants to stop */
-
 /* least significant digit first; a digit that all items share costs nothing. -1: an exception */
 #define RADIX(N, E, DIGITS, DIGIT) \
   static int radix##N(E *a, E *tmp, int64_t n) { \
     int64_t count[DIGITS][256]; \
     E *src = a, *dst = tmp; \
     memset(count, 0, sizeof count); \
-    for (int64_t i = 0; i < n; i++) \
+    TL_LOOP(i, n) \
       for (int d = 0; d < DIGITS; d++) count[d][DIGIT(a[i], d)]++; \
     for (int d = 0; d < DIGITS; d++) { \
       int64_t *c = count[d], at = 0; \
       if (c[DIGIT(src[0], d)] == n) continue; \
       for (int i = 0; i < 256; i++) { int64_t m = c[i]; c[i] = at; at += m; } \
-      for (int64_t i = 0; i < n;) { \
-        const int64_t end = n - i < PIECE ? n : i + PIECE; \
-        for (; i < end; i++) dst[c[DIGIT(src[i], d)]++] = src[i]; \
-        if (i < n && tl_check_interrupt()) return -1; \
-      } \
+      TL_LOOP(i, n) dst[c[DIGIT(src[i], d)]++] = src[i]; \
+      if (tl_work(0) < 0) return -1; \
       E *s = src; \
       src = dst; \
       dst = s; \
     } \
-    if (src != a) memcpy(a, src, n * sizeof(E)); \
-    return 0; \
+    if (src != a) TL_LOOP(i, n) a[i] = src[i]; \
+    return tl_work(0); \
   }
 #define DIGIT32(x, d) ((x) >> (32 + 8 * (d)) & 255)
 #define DIGIT64(x, d) ((x).key >> (8 * (d)) & 255)
@@ -116,18 +112,15 @@ void tl_row_load(TlRow *r, tl_dtype d, const void *p, int64_t step, bool descend
   TlItem64 *b = r->items;
   switch (d) {
   case TL_I32:
-    for (int64_t i = 0; i < n; i++)
-      a[i] = (uint64_t)(tl_key_i32(((const int32_t *)p)[i * step]) ^ flip32) << 32 | (uint32_t)i;
+    TL_LOOP(i, n) a[i] = (uint64_t)(tl_key_i32(((const int32_t *)p)[i * step]) ^ flip32) << 32 | (uint32_t)i;
     break;
   case TL_F32:
-    for (int64_t i = 0; i < n; i++)
-      a[i] = (uint64_t)(tl_key_f32(((const float *)p)[i * step]) ^ flip32) << 32 | (uint32_t)i;
+    TL_LOOP(i, n) a[i] = (uint64_t)(tl_key_f32(((const float *)p)[i * step]) ^ flip32) << 32 | (uint32_t)i;
     break;
   case TL_I64:
-    for (int64_t i = 0; i < n; i++) b[i] = (TlItem64){tl_key_i64(((const int64_t *)p)[i * step]) ^ flip64, (uint64_t)i};
+    TL_LOOP(i, n) b[i] = (TlItem64){tl_key_i64(((const int64_t *)p)[i * step]) ^ flip64, (uint64_t)i};
     break;
-  default:
-    for (int64_t i = 0; i < n; i++) b[i] = (TlItem64){tl_key_f64(((const double *)p)[i * step]) ^ flip64, (uint64_t)i};
+  default: TL_LOOP(i, n) b[i] = (TlItem64){tl_key_f64(((const double *)p)[i * step]) ^ flip64, (uint64_t)i};
   }
 }
 

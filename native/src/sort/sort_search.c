@@ -26,11 +26,11 @@ PyObject *tl_k_unique(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
   const char *p = tl_data(x);
   tl_row_load(&r, loop, p, 1, false);
   if (tl_row_sort(&r)) goto done;
-  for (int64_t i = 0; i < n; i++)
+  TL_LOOP(i, n)
     if (i == 0 || tl_row_key(&r, i) != tl_row_key(&r, i - 1) || is_nan(loop, p, tl_row_at(&r, i))) starts[m++] = i;
   starts[m] = n;
   if (!(v = empty1(loop, m))) goto done;
-  for (int64_t i = 0; i < m; i++) {
+  TL_LOOP(i, m) {
     int64_t at = tl_row_at(&r, starts[i]);
     if (tl_itemsize[loop] == 4) ((uint32_t *)tl_data(v))[i] = ((const uint32_t *)p)[at];
     else ((uint64_t *)tl_data(v))[i] = ((const uint64_t *)p)[at];
@@ -38,9 +38,12 @@ PyObject *tl_k_unique(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
   inverse = want_inverse ? tl_empty(TL_I64, t->ndim, t->shape) : empty1(TL_I64, 0);
   counts = empty1(TL_I64, want_counts ? m : 0);
   if (!inverse || !counts) goto done;
-  for (int64_t i = 0; want_inverse && i < m; i++)
-    for (int64_t q = starts[i]; q < starts[i + 1]; q++) ((int64_t *)tl_data(inverse))[tl_row_at(&r, q)] = i;
-  for (int64_t i = 0; want_counts && i < m; i++) ((int64_t *)tl_data(counts))[i] = starts[i + 1] - starts[i];
+  int64_t which = 0;
+  TL_LOOP(q, want_inverse ? n : 0) {
+    which += q == starts[which + 1];
+    ((int64_t *)tl_data(inverse))[tl_row_at(&r, q)] = which;
+  }
+  TL_LOOP(i, want_counts ? m : 0) ((int64_t *)tl_data(counts))[i] = starts[i + 1] - starts[i];
   values = tl_cast(v, t->dtype);
 done:
   tl_row_free(&r);
@@ -92,8 +95,9 @@ static void slice_sort(const Slices *s, int64_t *a, int64_t *tmp, int64_t n) {
   int64_t h = n / 2, l = 0, r = h;
   slice_sort(s, a, tmp, h);
   slice_sort(s, a + h, tmp, n - h);
+  if (tl_work(n * s->m) < 0) return;
   memcpy(tmp, a, n * sizeof *a);
-  for (int64_t o = 0; o < n; o++) a[o] = l < h && (r >= n || slice_cmp(s, tmp[r], tmp[l]) >= 0) ? tmp[l++] : tmp[r++];
+  TL_LOOP(o, n) a[o] = l < h && (r >= n || slice_cmp(s, tmp[r], tmp[l]) >= 0) ? tmp[l++] : tmp[r++];
 }
 
 /* A tensor's dims with `dim` first (`back`: the first one at `dim` again): shape and strides. */
@@ -153,10 +157,12 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   if (!flat) s.m = n ? t->numel / n : 0;
   if (!(order = tl_malloc((3 * n + 2) * sizeof *order))) goto done;
   starts = order + n;
-  for (int64_t i = 0; i < n; i++) order[i] = i;
+  TL_LOOP(i, n) order[i] = i;
   if (!consecutive) slice_sort(&s, order, starts, n);
-  for (int64_t i = 0; i < n; i++)
+  for (int64_t i = 0; i < n; i++) {
+    if (tl_work(s.m) < 0) goto done;
     if (i == 0 || slice_cmp(&s, order[i - 1], order[i])) starts[m++] = i;
+  }
   starts[m] = n;
   if (want_inverse && flat) inverse = tl_empty(TL_I64, t->ndim, t->shape);
   else inverse = empty1(TL_I64, want_inverse ? n : 0);
@@ -169,6 +175,7 @@ PyObject *tl_k_unique_dim(const TlKernel *k, PyObject *const *args, Py_ssize_t n
   if (!inverse || !counts || !v) goto done;
   size_t bytes = (size_t)s.m * tl_itemsize[loop];
   for (int64_t i = 0; i < m; i++) {
+    if (tl_work(s.m) < 0) goto done;
     memcpy(tl_data(v) + i * bytes, s.p + order[starts[i]] * bytes, bytes);
     if (want_inverse)
       for (int64_t q = starts[i]; q < starts[i + 1]; q++) ((int64_t *)tl_data(inverse))[order[q]] = i;
@@ -287,8 +294,9 @@ static int warn_of_copies(const TlTensor *v, const TlTensor *b, const TlTensor *
 /* Searches rows of n boundaries for `each` values; all operands are contiguous, of one compute type. */
 static void search_rows(const TlTensor *b, const TlTensor *v, const int64_t *order, int64_t rows, int64_t n,
                         int64_t each, bool right, TlTensor *res) {
-  for (int64_t o = 0; o < rows; o++)
-    for (int64_t i = 0; i < each; i++) {
+  int64_t work = 0;
+  for (int64_t o = 0; o < rows && !TL_TICK(work, each); o++)
+    TL_LOOP(i, each) {
       int64_t q = o * each + i, at;
       const int64_t *so = order ? order + o * n : NULL;
       switch (b->dtype) {
@@ -316,10 +324,10 @@ static TlTensor *search(TlTensor *b, TlTensor *v, TlTensor *sorter, tl_dtype loo
   for (int d = 0; d < b->ndim - 1; d++) rows *= b->shape[d];
   bool ok = vc && (sc || !sorter);
   const int64_t *order = sc && !tl_meta ? (const int64_t *)tl_data(sc) : NULL;
-  for (int64_t i = 0; ok && order && i < sc->numel; i++) {
-    ok = order[i] >= 0 && order[i] < n;
-    if (!ok) PyErr_SetString(PyExc_RuntimeError, "torch.searchsorted(): sorter index out of range");
-  }
+  TL_LOOP(i, ok && order ? sc->numel : 0) ok &= order[i] >= 0 && order[i] < n;
+  if (vc && (sc || !sorter) && !ok)
+    PyErr_SetString(PyExc_RuntimeError, "torch.searchsorted(): sorter index out of range");
+  ok = ok && tl_work(0) == 0;
   if (ok) res = tl_empty(index, v->ndim, v->shape);
   if (res && !tl_meta) search_rows(bc, vc, order, rows, n, each, right, res);
   Py_XDECREF((PyObject *)bc);
@@ -359,7 +367,7 @@ done:
     T lo = (T)lo_arg, hi = (T)hi_arg; \
     if (lo == hi && n) { \
       lo = hi = p[0]; \
-      for (int64_t i = 1; i < n; i++) { \
+      TL_LOOP(i, n) { \
         lo = p[i] < lo || p[i] != p[i] ? p[i] : lo; \
         hi = p[i] > hi || p[i] != p[i] ? p[i] : hi; \
       } \
@@ -376,7 +384,7 @@ done:
       return -1; \
     } \
     memset(h, 0, bins * sizeof *h); \
-    for (int64_t i = 0; i < n; i++) { \
+    TL_LOOP(i, n) { \
       if (!(p[i] >= lo && p[i] <= hi)) continue; \
       int64_t at = (int64_t)((p[i] - lo) * (T)bins / (hi - lo)); \
       h[tl_clamp(at, 0, bins - 1)] += 1; \
@@ -424,7 +432,7 @@ PyObject *tl_k_bincount(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   if (!(x = tl_contiguous_as(t, TL_I64))) return NULL;
   const int64_t *p = (const int64_t *)tl_data(x);
   int64_t least = 0, most = bins - 1;
-  for (intptr_t i = 0; i < (intptr_t)t->numel; i++) {
+  TL_LOOP(i, t->numel) {
     least = p[i] < least ? p[i] : least;
     most = p[i] > most ? p[i] : most;
   }
@@ -443,11 +451,11 @@ PyObject *tl_k_bincount(const TlKernel *k, PyObject *const *args, Py_ssize_t nar
   const intptr_t n = (intptr_t)t->numel;
   void *sums = tl_data(res);
   if (!w)
-    for (intptr_t i = 0; i < n; i++) ((int64_t *)sums)[p[i]]++;
+    TL_LOOP(i, n) ((int64_t *)sums)[p[i]]++;
   else if (d == TL_F32)
-    for (intptr_t i = 0; i < n; i++) ((float *)sums)[p[i]] += ((const float *)tl_data(wc))[i];
+    TL_LOOP(i, n) ((float *)sums)[p[i]] += ((const float *)tl_data(wc))[i];
   else
-    for (intptr_t i = 0; i < n; i++) ((double *)sums)[p[i]] += ((const double *)tl_data(wc))[i];
+    TL_LOOP(i, n) ((double *)sums)[p[i]] += ((const double *)tl_data(wc))[i];
 done:
   Py_XDECREF((PyObject *)x);
   Py_XDECREF((PyObject *)wc);

@@ -4,7 +4,7 @@
 
 __attribute__((noinline)) static int64_t NAME(partition)(ITEM *a,
                                                          int64_t n) { /* returns where the second part begins */
-  int64_t b = n / 2, c = n - 1, lo = 1, hi = n;
+  int64_t b = n / 2, c = n - 1, lo = 1, hi = n, work = 0;
   const bool rises = KEY(a[1]) < KEY(a[b]);
   const int64_t small = rises ? 1 : b, large = rises ? b : 1;
   int64_t m = KEY(a[small]) < KEY(a[c]) ? c : small; /* the median of three */
@@ -20,11 +20,12 @@ __attribute__((noinline)) static int64_t NAME(partition)(ITEM *a,
     t = a[lo];
     a[lo] = a[hi];
     a[hi] = t;
+    if (TL_TICK(work, 4)) return lo;
   }
 }
 
 __attribute__((noinline)) static void NAME(insertion)(ITEM *a, int64_t n) {
-  for (int64_t i = 1; i < n; i++) {
+  TL_LOOP(i, n) {
     const ITEM t = a[i];
     int64_t j = i;
     for (; j > 0 && KEY(t) < KEY(a[j - 1]); j--) a[j] = a[j - 1];
@@ -55,7 +56,8 @@ void PUBLIC(heap)(ITEM *a, int64_t n) {
 void PUBLIC(replace_top)(ITEM *a, int64_t n, ITEM item) { NAME(sift)(a, n, 0, item); }
 
 void PUBLIC(sort_heap)(ITEM *a, int64_t n) {
-  while (n-- > 1) {
+  int64_t work = 0;
+  while (n-- > 1 && !TL_TICK(work, 8)) {
     const ITEM last = a[n];
     a[n] = a[0];
     NAME(sift)(a, n, 0, last);
@@ -65,17 +67,17 @@ void PUBLIC(sort_heap)(ITEM *a, int64_t n) {
 /* the heap of the first k of n */
 __attribute__((noinline)) static void NAME(first)(ITEM *a, int64_t n, int64_t k) {
   PUBLIC(heap)(a, k);
-  for (int64_t i = k; i < n; i++)
-    if (KEY(a[i]) < KEY(a[0])) {
-      const ITEM item = a[i];
-      a[i] = a[0];
+  TL_LOOP(j, n - k)
+    if (KEY(a[k + j]) < KEY(a[0])) {
+      const ITEM item = a[k + j];
+      a[k + j] = a[0];
       NAME(sift)(a, k, 0, item);
     }
 }
 
 /* what is k-th in order is at a[k], and nothing before it comes after it */
 static void NAME(nth)(ITEM *a, int64_t n, int64_t k) {
-  for (int depth = levels(n); n > 3; depth--) {
+  for (int depth = levels(n); n > 3 && tl_work(0) == 0; depth--) {
     if (depth == 0) {
       NAME(first)(a, n, k + 1);
       const ITEM t = a[0];
