@@ -101,7 +101,7 @@ static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
   for (int64_t p = 0; p < c->planes; p++, x += in) {
     for (int64_t oz = 0; oz < c->out[0]; oz++)
       for (int64_t oy = 0; oy < c->out[1]; oy++, y += w) {
-        if (TL_TICK(work, w * c->k[0] * c->k[1] * c->k[2])) {
+        if (TL_TICK_INLINE(work, w)) {
           tl_free(at);
           return -1;
         }
@@ -138,7 +138,7 @@ static int F(avg_pool)(const TlPool *c, const T *x, T *y, bool backward) {
   for (int64_t p = 0; p < c->planes; p++, x += in) {
     for (int64_t oz = 0; oz < c->out[0]; oz++)
       for (int64_t oy = 0; oy < c->out[1]; oy++, y += w) {
-        if (TL_TICK(work, w * c->k[0] * c->k[1] * c->k[2])) {
+        if (TL_TICK_INLINE(work, w)) {
           tl_free(row);
           return -1;
         }
@@ -268,11 +268,9 @@ static int F(adaptive)(const TlPool *c, int mode, const T *x, T *y, int64_t *idx
 
 static void F(max_backward)(int64_t planes, int64_t in, int64_t out, const T *g, const int64_t *idx, T *x) {
   int64_t work = 0;
-  for (int64_t p = 0; p < planes; p++, x += in)
-    for (int64_t i = 0; i < out; i++, idx++, g++) {
-      if (TL_TICK(work, 1)) return;
-      if (*idx >= 0 && *idx < in) x[*idx] = PLUS(x[*idx], *g);
-    }
+  for (int64_t p = 0; p < planes && !TL_TICK(work, out); p++, x += in, idx += out, g += out)
+    TL_LOOP(i, out)
+      if (idx[i] >= 0 && idx[i] < in) x[idx[i]] = PLUS(x[idx[i]], g[i]);
 }
 
 /* image [planes, h, w] to columns [planes, kh * kw, blocks], or back with sums */

@@ -343,7 +343,7 @@ static int rows_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
     char *d = ptrs[0] + k * st[0];
     const char *p = ptrs[1] + k * st[1];
     for (int64_t j = 0; j < q->n[1]; j++, d += q->d[1], p += q->s[1]) {
-      if (TL_TICK(q->work, q->n[0])) return -1;
+      if ((j & 63) == 63 && TL_TICK(q->work, q->n[0] << 6)) return -1;
       tl_copy_row(d, p, bytes);
     }
   }

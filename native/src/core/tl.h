@@ -367,10 +367,11 @@ enum { TL_PIECE = 1 << 16 };
 int tl_work(int64_t n); /* n more elements are due; -1: an exception (KeyboardInterrupt) is set */
 static inline int tl_check_interrupt(void) { return tl_work(TL_PIECE); }
 /* the same where a call for each few elements would cost too much: `work` counts them */
-#if defined(__wasm__) /* the module is smaller by calls */
+#define TL_TICK_INLINE(work, n) (((work) += (n)) >= TL_PIECE && ((work) = 0, tl_check_interrupt() < 0))
+#if defined(__wasm__) /* the module is smaller by calls, of some 2 ns */
 #define TL_TICK(work, n) ((void)(work), tl_work(n) < 0)
 #else
-#define TL_TICK(work, n) (((work) += (n)) >= TL_PIECE && ((work) = 0, tl_check_interrupt() < 0))
+#define TL_TICK TL_TICK_INLINE
 #endif
 /* for (i = 0; i < n; i++), in pieces. It may end early; a break ends a piece only. */
 #define TL_LOOP(i, n) \

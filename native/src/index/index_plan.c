@@ -447,7 +447,7 @@ static int plan_run(tl_plan *p, TlTensor *self, char *values, int scalar, tl_row
             if (take) f(values, vs, s + at * ss, ss, m);
             else f(s + at * ss, ss, values, vs, m);
             values += m * vs;
-            if (TL_TICK(work, m)) return -1;
+            if (TL_TICK_INLINE(work, m)) return -1;
           }
           for (int d = na - 2; d >= 0; d--) {
             s += stride[d] * isz;

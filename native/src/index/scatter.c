@@ -76,7 +76,7 @@ PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   n = w.shape[w.nd - 1];
   sd = w.sa[dim];
   la = dim == w.nd - 1 ? 0 : w.sa[w.nd - 1];
-  for (int64_t rows = ix->numel / n, work = 0; rows > 0 && !TL_TICK(work, n); rows--, v += n, pb += n * isz) {
+  for (int64_t rows = ix->numel / n, work = 0; rows > 0 && !TL_TICK_INLINE(work, n); rows--, v += n, pb += n * isz) {
     switch (isz) {
     case 1: GATHER(uint8_t); break;
     case 2: GATHER(uint16_t); break;

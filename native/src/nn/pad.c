@@ -205,9 +205,8 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
      */
     const int64_t first = left < width ? left : width, end = width - right > first ? width - right : first;
     for (int64_t o = 0; o < p.outer; o++, src += p.in[0] * p.in[1] * p.in[2] * isz)
-      for (int64_t z = 0; z < p.out[0]; z++)
+      for (int64_t z = 0; z < p.out[0] && !TL_TICK(work, p.out[1] * width); z++)
         for (int64_t y = 0; y < p.out[1]; y++, dst += width * isz) {
-          if (TL_TICK(work, width)) goto done;
           int64_t base = (p.map[0][z] * p.in[1] + p.map[1][y]) * p.in[2];
           pad_part(dst, src, base, mx, 0, first, isz);
           if (end > first)
@@ -215,7 +214,6 @@ PyObject *tl_k_pad(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTenso
           pad_part(dst, src, base, mx, end, width, isz);
         }
   }
-done:
   if (k->id != TL_PAD_CIRCULAR && n == 6 && self->ndim == 4 && tl_suggests_channels_last(self)) r = as_images(r);
   tl_free(p.map[0]);
   TL_DEC(c);

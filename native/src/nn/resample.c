@@ -114,13 +114,12 @@ static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool a
 /* one dim: src [outer, in, inner], dst [outer, out, inner]; back: src += from dst */
 #define PASS(T, name)                                                                                                  \
   static int name(const Table *t, int64_t outer, int64_t in, int64_t out, int64_t inner, T *src, T *dst, bool back) {  \
-    int64_t work = 0;                                                                                                  \
     if (inner == 1 && !back) {   /* along rows: weights as T once */                                                   \
       const int taps = t->taps;                                                                                        \
       T *w = tl_malloc((uint64_t)(out * taps) * sizeof(T) + 1); \
       if (!w) return -1;                                                                                               \
       for (int64_t i = 0; i < out * taps; i++) w[i] = (T)t->w[i];                                                      \
-      for (int64_t p = 0; p < outer && !TL_TICK(work, out * taps); p++, src += in, dst += out) { \
+      for (int64_t p = 0; p < outer; p++, src += in, dst += out) {                                                     \
         if (taps == 1) for (int64_t o = 0; o < out; o++) dst[o] = src[t->at[o]];                                       \
         else if (taps == 2) for (int64_t o = 0; o < out; o++) \
           dst[o] = w[2 * o] * src[t->at[2 * o]] + w[2 * o + 1] * src[t->at[2 * o + 1]]; \
@@ -137,7 +136,6 @@ static int build(Table *t, int mode, int64_t in, int64_t out, bool align, bool a
       for (int64_t o = 0; o < out; o++, dst += inner) {                                                                \
         const int32_t *at = t->at + o * t->taps;                                                                       \
         const double *w = t->w + o * t->taps;                                                                          \
-        if (TL_TICK(work, inner * t->taps)) return -1; \
         if (back) {                                                                                                    \
           for (int i = 0; i < t->taps; i++) {                                                                          \
             T v = (T)w[i], *s = src + at[i] * inner;                                                                   \
@@ -235,8 +233,8 @@ static int build8(Weights8 *t, int mode, int64_t in, int64_t out, bool align, bo
 
 static void pass8(const Weights8 *t, int64_t outer, int64_t in, int64_t out, int64_t inner, const uint8_t *src,
                   uint8_t *dst) {
-  for (int64_t p = 0; p < outer; p++, src += in * inner)
-    for (int64_t o = 0; o < out && tl_work(inner * t->taps) == 0; o++)
+  for (int64_t p = 0; p < outer && tl_work(out * inner) == 0; p++, src += in * inner)
+    for (int64_t o = 0; o < out; o++)
       for (int64_t j = 0; j < inner; j++) {
         int32_t sum = 1 << (t->bits - 1);
         for (int i = 0; i < t->n[o]; i++) sum += t->w[o * t->taps + i] * src[(t->at[o] + i) * inner + j];
@@ -341,12 +339,16 @@ static TlTensor *resample_dim(const Resample *c, TlTensor *cur, int d, tl_dtype 
   next = tl_empty_format(cur->dtype, cur->ndim, shape, c->last);
   if (next && c->back) tl_clear(tl_data(next), next->storage->nbytes);
   if (next && cur->numel && next->numel) {
-    TlTensor *s = c->back ? next : cur, *y = c->back ? cur : next;
-    if (cur->dtype == TL_F32 ? pass_f32(&t, outer, in, out, inner, (float *)tl_data(s), (float *)tl_data(y), c->back)
-                             : pass_f64(&t, outer, in, out, inner, (double *)tl_data(s), (double *)tl_data(y), c->back))
-      Py_CLEAR(next);
+    char *s = tl_data(c->back ? next : cur), *y = tl_data(c->back ? cur : next);
+    const int64_t size = tl_itemsize[cur->dtype], from_size = in * inner * size, to_size = out * inner * size;
+    for (int64_t left = outer, n; left > 0 && next; left -= n, s += n * from_size, y += n * to_size) {
+      n = tl_clamp(TL_PIECE / (out * inner) + 1, 1, left);
+      if ((cur->dtype == TL_F32 ? pass_f32(&t, n, in, out, inner, (float *)s, (float *)y, c->back)
+                                : pass_f64(&t, n, in, out, inner, (double *)s, (double *)y, c->back)) ||
+          tl_work(n * out * inner))
+        Py_CLEAR(next);
+    }
   }
-  if (next && tl_check_interrupt()) Py_CLEAR(next);
 done:
   tl_free(t.w);
   Py_DECREF(cur);
