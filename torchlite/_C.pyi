@@ -153,6 +153,7 @@ class Overload:
     calls: _int
     params: Any
     inplace: Overload | None
+    recording: tuple[Any, ...] | None
     def __init__(
         self, schema: _str, kernel: _str | None, body: Callable[..., Any] | None, spec: Any, flags: _int
     ) -> None: ...

@@ -101,6 +101,7 @@ CORE_TYPES = """class Overload:
     calls: _int
     params: Any
     inplace: Overload | None
+    recording: tuple[Any, ...] | None
     def __init__(
         self, schema: _str, kernel: _str | None, body: Callable[..., Any] | None, spec: Any, flags: _int
     ) -> None: ...
