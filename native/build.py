@@ -120,7 +120,7 @@ SMALL = {
     "sort/sort_search.c",
     "sort/sort_ties.c",
 }
-SMALL_IN_WASM = {"random/draws.c", "reduce/reduce_stat.c"}  # fills with random numbers get 5 % slower, on a host 37 %
+SMALL_IN_WASM = {"reduce/reduce_stat.c"}
 
 # how wasm-ld links; without --compress-relocations it leaves every address five bytes wide, 5 % of the file
 LINKED_SMALL = ["--no-entry", "--gc-sections", "--strip-all", "-O2", "--compress-relocations"]
