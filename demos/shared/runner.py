@@ -16,6 +16,7 @@ import gc
 import json
 import linecache
 import os
+import signal
 import sys
 import time
 import traceback
@@ -39,6 +40,12 @@ def standard_modules():
     return json.dumps(sorted(n for n in sys.modules if n.partition(".")[0] in sys.stdlib_module_names - own))
 
 
+def _stoppable(on):
+    """Whether Stop's interrupt reaches Python: only while a script runs. It may come twice, or late, and would end the
+    code that tells the page how the script ended, or that loads packages for the next one."""
+    signal.signal(signal.SIGINT, signal.default_int_handler if on else signal.SIG_IGN)
+
+
 def setup(host, folder):
     """Imports torch and installs the hooks; returns what the page shows about this Python, as JSON."""
     global _host, _folder
@@ -51,6 +58,7 @@ def setup(host, folder):
     sys.monitoring.use_tool_id(_TOOL, "torchlite demo")
     time.sleep = _sleep
     builtins.input = _input
+    _stoppable(False)
     return json.dumps(
         {
             "python": sys.version.split()[0],
@@ -248,7 +256,11 @@ def guarded(work, name, device, breathe, explain=None):
             raise RuntimeError(f"The GPU is gone: {torch.webgpu.why_not()}")
         # a run that was stopped inside no_grad() must not leave its mode to this one
         torch.set_grad_enabled(True)
-        work(watch)
+        try:
+            _stoppable(True)
+            work(watch)
+        finally:
+            _stoppable(False)
     except KeyboardInterrupt:
         result["status"] = "stopped"
     except SystemExit as error:
@@ -259,6 +271,7 @@ def guarded(work, name, device, breathe, explain=None):
             result.update(explain(error))
         result.update(status="failed", **_explain(error, name))
     finally:
+        _stoppable(False)  # again: the interrupt may have come while it was called
         for event in (events.JUMP, events.PY_START):
             monitoring.register_callback(_TOOL, event, None)
         _breath = None

@@ -192,6 +192,33 @@ def test_stop_an_endless_loop(visit, kind, body):
     page.wait(READY, 2)
 
 
+# the page's own code writes out what the script printed, after it
+LATE = """
+import signal, sys
+out = sys.stdout
+class Late:
+    def write(self, text):
+        return out.write(text)
+    def flush(self):
+        out.flush()
+        sys.stdout = out
+        signal.raise_signal(signal.SIGINT)
+print("on")
+sys.stdout = Late()
+"""
+
+
+@pytest.mark.parametrize("kind", MAINLY_CHROMIUM)
+def test_an_interrupt_after_the_script(visit, kind):
+    page = visit(kind, "/digits/index.html")
+    page.wait(READY, 90)
+    run_script(page, LATE)
+    page.wait(f"{CONSOLE}.includes('Finished in')", 20)
+    assert "Traceback" not in page.eval(CONSOLE)
+    run_script(page, "raise KeyboardInterrupt")
+    page.wait(f"{CONSOLE}.includes('Stopped')", 20)
+
+
 GAPS = """(() => { let last = performance.now(); window.gap = 0; setInterval(() => { const now = performance.now();
 window.gap = Math.max(window.gap, now - last); last = now }, 10); return 1 })()"""
 
