@@ -517,7 +517,7 @@ RARE static int F(direct)(const TlGemm *g) {
   return 0;
 }
 
-/* a product much deeper than wide: in parts of DEEP, so that its error does not grow with the depth */
+/* a product much deeper than wide: in parts of DEEP_PART, so that its error does not grow with the depth */
 RARE static int F(deep)(const TlGemm *g) {
   const int64_t size = g->m * g->n;
   ACC *acc = tl_part_malloc((uint64_t)size * (sizeof(ACC) + sizeof(T)));
@@ -530,8 +530,8 @@ RARE static int F(deep)(const TlGemm *g) {
   sub.row_bias = sub.col_bias = NULL;
   int rc = acc ? 0 : -1;
   for (int64_t i = 0; !rc && i < size; i++) acc[i] = F(start)(g, i / g->n, i % g->n);
-  for (int64_t k = 0; !rc && k < g->k; k += DEEP) {
-    sub.k = g->k - k < DEEP ? g->k - k : DEEP;
+  for (int64_t k = 0; !rc && k < g->k; k += DEEP_PART) {
+    sub.k = g->k - k < DEEP_PART ? g->k - k : DEEP_PART;
     sub.a.p = (const T *)g->a.p + k * g->a.ks;
     sub.b.p = (const T *)g->b.p + k * g->b.ks;
     rc = F(tl_gemm)(&sub);
@@ -564,7 +564,7 @@ static TlWay F(way)(TlGemm *g) {
     if (g->k && g->m > 1 && (g->n == 1 || (g->c_cs != 1 && g->c_rs == 1))) *g = F(swapped)(g);
     const int64_t size = g->m * g->n * g->k;
     const bool nt = g->a.ks == 1 && g->b.ks == 1 && g->k > 1, nn = g->b.is == 1;
-    if (g->k > 2 * DEEP && g->m * g->n < (g->m + g->n) * (g->k / 24) && !(nt && size == g->k) && sizeof(T) == 4)
+    if (g->k > DEEP && g->m * g->n < (g->m + g->n) * (g->k / 24) && !(nt && size == g->k) && sizeof(T) == 4)
       return TL_WAY_DEEP;
     if (g->k && nt && (g->m <= 3 || (g->m <= 64 && g->m * g->k <= 65536) || size <= 65536) && (g->k >= 2 * L))
       return TL_WAY_DOTS;
