@@ -5,9 +5,9 @@
 #include "math/simd.h"
 
 enum { MR = 4, GEMM_MC = 128, GEMM_KC = 256, GEMM_NC = 1024 };
-/* Long sums are taken in blocks, whose sums are added in double: elements in a block of a dot product, depth from
- * which a product is cut, and that of its parts. */
-enum { DOT_BLOCK = 1024, DEEP = 8192, DEEP_PART = 2048 };
+/* Long sums are taken in blocks, whose sums are added in double: elements in a block of a dot product, and depth
+ * from which a product is cut. */
+enum { DOT_BLOCK = 1024, DEEP = 8192 };
 
 /* Packing memory is kept between calls, as most programs multiply again at once. A signal handler may call a product
  * while one runs: the inner one then allocates its own. */

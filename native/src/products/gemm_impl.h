@@ -517,9 +517,10 @@ RARE static int F(direct)(const TlGemm *g) {
   return 0;
 }
 
-/* a product much deeper than wide: in parts of DEEP_PART, so that its error does not grow with the depth */
+/* a product much deeper than wide: in parts, so that its error does not grow with the depth. Those of one row, whose
+ * sums go in order, are shorter. */
 RARE static int F(deep)(const TlGemm *g) {
-  const int64_t size = g->m * g->n;
+  const int64_t size = g->m * g->n, depth = g->m == 1 ? DEEP / 4 : DEEP / 2;
   ACC *acc = tl_part_malloc((uint64_t)size * (sizeof(ACC) + sizeof(T)));
   T *part = (T *)(acc + size);
   TlGemm sub = *g;
@@ -530,8 +531,8 @@ RARE static int F(deep)(const TlGemm *g) {
   sub.row_bias = sub.col_bias = NULL;
   int rc = acc ? 0 : -1;
   for (int64_t i = 0; !rc && i < size; i++) acc[i] = F(start)(g, i / g->n, i % g->n);
-  for (int64_t k = 0; !rc && k < g->k; k += DEEP_PART) {
-    sub.k = g->k - k < DEEP_PART ? g->k - k : DEEP_PART;
+  for (int64_t k = 0; !rc && k < g->k; k += depth) {
+    sub.k = g->k - k < depth ? g->k - k : depth;
     sub.a.p = (const T *)g->a.p + k * g->a.ks;
     sub.b.p = (const T *)g->b.p + k * g->b.ks;
     rc = F(tl_gemm)(&sub);
