@@ -120,6 +120,7 @@ SMALL = {
     "sort/sort_search.c",
     "sort/sort_ties.c",
 }
+# in WASM only, for the size of the wheel
 SMALL_IN_WASM = {"reduce/reduce_stat.c"}
 
 # how wasm-ld links; without --compress-relocations it leaves every address five bytes wide, 5 % of the file

@@ -342,6 +342,7 @@ static int rows_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   for (int64_t k = 0; k < n; k++) {
     char *d = ptrs[0] + k * st[0];
     const char *p = ptrs[1] + k * st[1];
+    if (TL_TICK(q->work, q->n[0] * (q->n[1] & 63))) return -1; /* rows beyond the 64s below */
     for (int64_t j = 0; j < q->n[1]; j++, d += q->d[1], p += q->s[1]) {
       if ((j & 63) == 63 && TL_TICK(q->work, q->n[0] << 6)) return -1;
       tl_copy_row(d, p, bytes);

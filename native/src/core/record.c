@@ -6,7 +6,7 @@
 /* The plan. NODE: the node's class, or a function of the arguments that gives it. INPUTS, SAVED, RESULT and PLAIN are
  * bytes: positions of arguments, in SAVED each with the inputs whose gradients use it (bits), in RESULT these alone.
  * MORE: (position, name of an attribute or function) of what else is kept. */
-enum { RECORDER, NODE, INPUTS, SAVED, RESULT, PLAIN_ARGS, MORE, VIEW, NUM_PARTS };
+enum { RECORDER, NODE, INPUTS, SAVED, RESULT, PLAIN_ARGS, MORE, VIEW };
 enum { ALL = 255 };
 static PyObject *saved_hooks, *attach; /* the list of hooks that are on, and the function */
 

@@ -1,8 +1,5 @@
 /* storage.c: the allocator, and storages: the bytes behind tensors and who owns them. */
 #include "core/core.h"
-#if !defined(__wasm__) && !defined(_WIN32)
-#include <sys/mman.h>
-#endif
 #include <stdlib.h>
 #if !defined(__wasm__)
 #include <sys/mman.h>
@@ -73,7 +70,7 @@ static void *get_block(size_t bytes) {
   void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (p == MAP_FAILED) return NULL;
 #ifdef MADV_HUGEPAGE
-  if (bytes >= HUGE_BYTES) madvise(p, bytes, MADV_HUGEPAGE); /* clearing them takes less calls of the system */
+  if (bytes >= HUGE_BYTES) madvise(p, bytes, MADV_HUGEPAGE); /* one page fault clears more */
 #endif
   return p;
 }
