@@ -3,9 +3,10 @@
 #include "core/core.h"
 #include "core/graph.h"
 
-/* The plan. NODE: the node's class, or a function of the arguments that gives it. INPUTS, SAVED, RESULT and PLAIN are
- * bytes: positions of arguments, in SAVED each with the inputs whose gradients use it (bits), in RESULT these alone.
- * MORE: (position, name of an attribute or function) of what else is kept. */
+/* The parts of the plan. NODE: the node's class, or a function of the arguments that gives it. The next four are bytes.
+ * INPUTS and PLAIN_ARGS: positions of arguments. SAVED: pairs of a position and a mask of the inputs (bit i: input i)
+ * whose gradients use that argument. RESULT: that mask of the result, or nothing. MORE: pairs of a position and what is
+ * kept of that argument, the name of an attribute or a function. */
 enum { RECORDER, NODE, INPUTS, SAVED, RESULT, PLAIN_ARGS, MORE, VIEW };
 enum { ALL = 255 };
 static PyObject *saved_hooks, *attach; /* the list of hooks that are on, and the function */

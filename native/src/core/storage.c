@@ -85,7 +85,7 @@ static void drop_oldest(void) {
   Header *h = (Header *)pick_large(0) - 1;
   put_block(h->raw, block_bytes(h->cls));
 }
-/* Before a new block: those that wait do not raise the peak, but for LARGE_SPARE. */
+/* Frees blocks that wait, so that with a new one the process has at most LARGE_SPARE more than was ever in use. */
 static void drop_spare(void) {
   const size_t most = (large_used > large_most ? large_used : large_most) + LARGE_SPARE;
   while (large_count && large_used + large_bytes > most) drop_oldest();

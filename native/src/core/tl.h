@@ -398,7 +398,7 @@ struct TlKernel {
   int flags; /* TL_K_OUT: accepts out; otherwise the caller computes and copies */
   const void *data;
 };
-/* Inline: a call of its own for each would be predicted worse. */
+/* Inline, so that each caller has an indirect call of its own, which the processor predicts better. */
 static inline PyObject *tl_run(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   PyObject *r = k->fn(k, args, nargs, out);
   if (tl_due >= TL_PIECE && PyErr_Occurred()) Py_CLEAR(r);
