@@ -43,26 +43,6 @@ static void scratch_put(char *p, bool own) {
 
 typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
 
-/* Whether a matrix that a row is multiplied with is likely in a cache: it was read by such a product, and since then
- * less than CACHE bytes were. Only speed depends on it. */
-static bool in_cache(const void *p, int64_t bytes) {
-  enum { KNOWN = 256, CACHE = 24 << 20 };
-  static struct {
-    const void *p;
-    int64_t read;
-  } known[KNOWN];
-  static int64_t read;
-  if (tl_in_pool()) return true; /* small products of a batch */
-  const unsigned at = (unsigned)((uintptr_t)p >> 6) * 2654435761u >> 24;
-  const bool found = known[at].p == p && read + bytes - known[at].read <= CACHE;
-  read += bytes;
-  known[at].p = p;
-  known[at].read = read;
-  return found;
-}
-
-#define SHORT_LOOP _Pragma("clang loop vectorize(disable) interleave(disable) unroll(disable)")
-
 #define T float
 #define ACC double
 #define V v4f

@@ -27,7 +27,6 @@ typedef struct {
   int64_t images, b_image, c_image; /* n columns for each image; b and c advance by these (0 images counts as 1) */
   const void *row_bias, *col_bias;  /* at most one; added to the product unless accumulate */
   bool accumulate;                  /* c += a b */
-  bool b_far;                       /* of a row times b: b is in no cache */
   const void *b_panels;             /* when given: b packed by tl_gemm_panels, read in its place where that is faster */
   int64_t block;                    /* when given: sums of at most so many products are added up (packed products) */
   int64_t from, to;                 /* panels of columns, over all images, that a packed product computes (to 0: all) */
