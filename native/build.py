@@ -82,6 +82,7 @@ SMALLEST = {
     "core/profile.c",
     "products/gemm_page.c",
     "products/gemm_split.c",
+    "products/page_kept.c",
     "random/gamma_grad.c",
 }
 SMALL = {

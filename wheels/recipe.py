@@ -30,6 +30,7 @@ Progress = Callable[[float], None]
 TORCH_VERSION = "2.13.0"
 ABSENT = "torchlite/_core/absent.txt"
 BRIDGE = "torchlite/webgpu/bridge.js"
+THREADS = "torchlite/_core/threads.js"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -351,22 +352,22 @@ def _one_file(files: dict[str, bytes]) -> bytes:
 
 
 def bridge_script() -> bytes:
-    """The WebGPU bridge as one script, bundled by esbuild: the same bytes for the same sources."""
+    """The WebGPU bridge as one script."""
+    return bundled("bridge", sorted(p for p in (ROOT / "js_bridge" / "src").rglob("*") if p.is_file()))
+
+
+def bundled(kind: str, sources: list[pathlib.Path], entry: pathlib.Path | None = None) -> bytes:
+    """One script, bundled by esbuild: the same bytes for the same sources."""
     folder = ROOT / "js_bridge"
-    sources = sorted(p for p in (folder / "src").rglob("*") if p.is_file())
     parts = [folder / "tools" / "build.mjs", folder / "package-lock.json", *sources]
-    out = (
-        ROOT
-        / ".build"
-        / "bridge"
-        / (native_build.digest(*(x for p in parts for x in (p.name, p.read_bytes()))) + ".js")
-    )
+    key = native_build.digest(*(x for p in parts for x in (p.name, p.read_bytes())))
+    out = ROOT / ".build" / kind / (key + ".js")
     if not out.exists():
         esbuild = runtime.esbuild()
         shutil.rmtree(out.parent, ignore_errors=True)
         fresh = out.with_suffix(".fresh.js")
         done = subprocess.run(
-            [runtime.node(runtime.TO_BUILD), str(folder / "tools" / "build.mjs"), str(fresh)],
+            [runtime.node(runtime.TO_BUILD), *map(str, [parts[0], fresh, *([entry] if entry else [])])],
             check=False,
             env={**runtime.environment(), "ESBUILD": str(esbuild)},
             stdout=subprocess.PIPE,
@@ -374,7 +375,7 @@ def bridge_script() -> bytes:
             text=True,
         )
         if done.returncode:
-            raise BuildError(f"bundling js_bridge failed:\n{done.stdout}")
+            raise BuildError(f"bundling the {kind} failed:\n{done.stdout}")
         fresh.rename(out)
     return out.read_bytes()
 
@@ -405,6 +406,7 @@ def make(
             print(f"warning: the wheel has no bytecode, import will be slower in the page: {e}", file=sys.stderr)
     try:
         files[BRIDGE] = bridge_script()
+        files[THREADS] = bundled("threads", [ROOT / THREADS], ROOT / THREADS)
     except runtime.Missing as e:
         print(f"warning: the wheel has no WebGPU: {e}", file=sys.stderr)
     if has_bytecode:

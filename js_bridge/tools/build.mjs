@@ -1,5 +1,6 @@
 // Bundles the bridge and holds it to its budget. Without an argument both bundles are made: the ES module, and the
-// script for the wheel (src/api/page.ts). A file name as argument makes one: .mjs is the module, .js the script.
+// script for the wheel (src/api/page.ts). A file name as argument makes one: .mjs is the module, .js the script. With
+// another argument, it is made of that source instead.
 import { readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -18,7 +19,7 @@ const outfiles = process.argv[2]
 for (const outfile of outfiles) {
   const script = outfile.endsWith(".js");
   await build({
-    entryPoints: [join(root, "src", "api", script ? "page.ts" : "bridge.ts")],
+    entryPoints: [process.argv[3] ?? join(root, "src", "api", script ? "page.ts" : "bridge.ts")],
     outfile,
     bundle: true,
     format: script ? "iife" : "esm",

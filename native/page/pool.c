@@ -8,12 +8,23 @@
 #define EXPORT(name) __attribute__((export_name(#name)))
 enum { SPINS = 1 << 16 }; /* some fifty microseconds: a thread that sleeps takes as long to wake */
 
+/* Memory that a worker asks for: to pack operands, which it keeps, and for the sums of a product that is made of
+ * others. */
+enum { BLOCKS = 2 };
 static TL_OF_THREAD char *arena;
-static TL_OF_THREAD size_t arena_size;
-
-/* Packing memory is all that a worker asks for: one block at a time. */
-void *tl_part_malloc(uint64_t nbytes) { return nbytes <= arena_size ? arena : NULL; }
-void tl_part_free(void *p) { (void)p; }
+static TL_OF_THREAD size_t block_size;
+static TL_OF_THREAD bool taken[BLOCKS];
+void *tl_part_malloc(uint64_t nbytes) {
+  for (int i = 0; i < BLOCKS && nbytes <= block_size; i++)
+    if (!taken[i]) {
+      taken[i] = true;
+      return arena + (size_t)i * block_size;
+    }
+  return NULL;
+}
+void tl_part_free(void *p) {
+  if (p) taken[(size_t)((char *)p - arena) / block_size] = false;
+}
 bool tl_in_pool(void) { return true; }
 
 void *memcpy(void *restrict to, const void *restrict from, size_t n) { return __builtin_memcpy(to, from, n); }
@@ -47,7 +58,7 @@ int tl_gemm_f32(const TlGemm *g) {
 
 static void run(int32_t number) {
   const TlPagePart *p = parts + number;
-  const int rc = p->batched ? tl_gemm_range(TL_GEMM_F32, &p->g, &p->batch, p->from, p->to)
+  const int rc = p->batched ? tl_gemm_range(TL_GEMM_F32, &p->g, p->way, &p->batch, p->from, p->to)
                             : tl_gemm_kinds[TL_GEMM_F32].run(&p->g, p->way);
   if (!rc) __atomic_fetch_or(&done, 1u << number, __ATOMIC_SEQ_CST);
   if (ADD(left, -1) == 1) __builtin_wasm_memory_atomic_notify(&left, 1);
@@ -56,7 +67,7 @@ static void run(int32_t number) {
 /* a worker's life */
 EXPORT(serve) void serve(char *memory, size_t size) {
   arena = memory;
-  arena_size = size;
+  block_size = size / BLOCKS;
   ADD(ready, 1);
   for (;;) {
     const int32_t heard = LOAD(bell);

@@ -334,7 +334,7 @@ def test_stop_restart_profile_and_offline(playground, server, kind):
     page.eval("(document.querySelectorAll('#examples-list section:nth-child(2) button')[5].click(), 1)")
     page.wait("demo.editor.text.includes('Live charts')", 10)
     shown = run(page)
-    assert "epoch 300" in shown
+    assert "epoch 200" in shown
     assert page.eval("document.querySelectorAll('.chart svg').length") == 4
 
 

@@ -51,7 +51,7 @@ def default() -> int:
 def set_threads(n: int) -> None:
     """Ends the workers that there are; the next large product starts new ones."""
     global _pool, _task, _setting
-    _C.set_page(0, 0, _start if n > 1 and possible() else None)
+    _C.set_page(0, 0, 0, _start if n > 1 and possible() else None)
     if _pool is not None:
         _pool.close()
     _pool = _task = None
@@ -86,4 +86,4 @@ async def _open(count: int, setting: int) -> None:
         pool.close()
         return
     _pool = pool
-    _C.set_page(pool.pointer, pool.base, None)
+    _C.set_page(pool.pointer, pool.base, pool.end, None)

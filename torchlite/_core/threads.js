@@ -3,7 +3,7 @@
 // the orders.
 globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
   const STACK = 1 << 16;
-  const ARENA = 5 << 18; // packing memory: gemm.c needs 1.2 MB
+  const ARENA = 5 << 19; // two blocks: to pack operands, gemm.c needs 1.2 MB
   const PAGE = 1 << 16;
   const live = async ({ memory, module, stack, tls, arena, size }) => {
     const { exports } = await WebAssembly.instantiate(module, {
@@ -32,17 +32,13 @@ globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
   }
   const reserve = (most) => {
     try {
-      return new WebAssembly.Memory({
-        initial: 64,
-        maximum: most,
-        shared: true,
-      });
+      return [new WebAssembly.Memory({ initial: 64, maximum: most, shared: true }), most];
     } catch (e) {
       if (most <= 1024) throw e;
       return reserve(most / 4);
     }
   };
-  const memory = reserve(1 << 14);
+  const [memory, most] = reserve(1 << 14);
   const module = await WebAssembly.compile(code);
   const { exports } = await WebAssembly.instantiate(module, {
     env: { memory },
@@ -68,8 +64,11 @@ globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
   };
   const copy = (order, from, to) => {
     const words = pyodide._module.HEAPU32;
-    const [at, n] = [(order >> 2) + 3, words[(order >> 2) + 2]];
-    for (let i = at; i < at + 3 * n; i += 3) to.set(from.subarray(words[i], words[i] + words[i + 2]), words[i + 1]);
+    const [at, n] = [(order >> 2) + 4, words[(order >> 2) + 3]];
+    for (let i = at; i < at + 6 * n; i += 6) {
+      let [source, target, bytes, lines, sourceStep, targetStep] = words.subarray(i, i + 6);
+      for (; lines--; source += sourceStep, target += targetStep) to.set(from.subarray(source, source + bytes), target);
+    }
   };
   let shared = new Uint8Array(memory.buffer);
   let started = 0;
@@ -85,7 +84,7 @@ globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
   };
   const start = (order) => {
     if (!exports.workers()) return 0;
-    const [need, parts] = pyodide._module.HEAPU32.subarray(order >> 2, (order >> 2) + 2);
+    const [need, parts, job] = pyodide._module.HEAPU32.subarray(order >> 2, (order >> 2) + 3);
     exports.wake(parts - 1);
     if (need > shared.length) {
       memory.grow(Math.ceil((need - shared.length) / PAGE));
@@ -93,7 +92,7 @@ globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
     }
     copy(order, pyodide._module.HEAPU8, shared);
     started = performance.now();
-    exports.publish(base, parts);
+    exports.publish(job, parts);
     return 1;
   };
   const collect = (order) => {
@@ -146,6 +145,7 @@ globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
   return {
     pointer,
     base,
+    end: most * PAGE,
     workers: () => exports.workers(),
     alive: () => workers.length,
     close: () => {

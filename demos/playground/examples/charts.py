@@ -13,7 +13,7 @@ train, test = order[:150], order[150:]
 model = nn.Sequential(nn.Linear(1, 64), nn.Tanh(), nn.Linear(64, 64), nn.Tanh(), nn.Linear(64, 1))
 optimizer = torch.optim.Adam(model.parameters(), lr=3e-3)
 curves = {"train": [], "test": []}
-for epoch in range(1, 301):
+for epoch in range(1, 201):
     loss = nn.functional.mse_loss(model(x[train]), y[train])
     optimizer.zero_grad()
     loss.backward()

@@ -276,6 +276,7 @@ static PyObject *run(const Args *a, TlTensor *x, TlTensor *w, TlTensor *bias) {
   if (!xc || !wc || (bias && !bc) || !(y = tl_empty_format(wd, a->nd + 2, shape, last))) goto done;
   const char *added = bc ? tl_data(bc) : NULL;
   int rc = 0;
+  c.of = wc->storage;
   if (y->numel && !tl_meta)
     rc = (a->transposed ? data_of : forward_of)(last)(&c, wd, tl_data(xc), tl_data(wc), added, tl_data(y));
   if (!rc) r = tl_cast(y, dt);

@@ -10,6 +10,7 @@
 typedef struct {
   int64_t n, groups, xc, yc; /* batch; channels of each side in one group */
   int64_t x[3], y[3], k[3], s[3], p[3], d[3];
+  const TlStorage *of; /* when given: the storage that w is in (TlMat) */
 } TlConv;
 
 /* Memory of dtype F32, F64 or I64: x, w and y contiguous here, channels last in the tl_conv_last forms. 0, or -1 with

@@ -77,7 +77,7 @@ int tl_conv_last_forward(const TlConv *c, tl_dtype dt, const void *x, const void
       p += g ? (size_t)c->xc * e : 0;
       m.a =
         q.unit ? (TlMat){.p = p, .is = q.xt, .ks = 1} : (TlMat){.p = p, .ioff = q.rows, .koff = q.ko, .k_runs = true};
-      m.b = (TlMat){.p = (const char *)w + (size_t)(g * c->yc * q.K) * e, .is = q.K, .ks = 1};
+      m.b = (TlMat){.p = (const char *)w + (size_t)(g * c->yc * q.K) * e, .is = q.K, .ks = 1, .of = c->of};
       m.c = (char *)y + (size_t)(n0 * q.pix * q.yt + g * c->yc) * e;
       if (bias) m.col_bias = (const char *)bias + (size_t)(g * c->yc) * e;
       if (tl_conv_gemm(dt)(&m)) goto done;

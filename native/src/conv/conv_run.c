@@ -117,7 +117,7 @@ int tl_conv_forward(const TlConv *c, tl_dtype dt, const void *xv, const void *wv
     for (int64_t g = 0; g < c->groups; g++) {
       TlGemm m = {
         .m = c->yc, .n = pix, .k = K, .images = nb, .b_image = image, .c_image = yimg, .c_rs = pix, .c_cs = 1};
-      m.a = (TlMat){.p = (const char *)wv + (size_t)(g * c->yc * K) * e, .is = K, .ks = 1};
+      m.a = (TlMat){.p = (const char *)wv + (size_t)(g * c->yc * K) * e, .is = K, .ks = 1, .of = c->of};
       m.b = unit ? (TlMat){.p = x + (size_t)(g * c->xc * plane) * e, .is = 1, .ks = plane}
                  : (TlMat){.p = x + (size_t)(g * c->xc * plane) * e, .ioff = po, .koff = ko};
       m.c = (char *)yv + (size_t)(n0 * yimg + g * c->yc * pix) * e;

@@ -311,7 +311,10 @@ static PyObject *m_offset(SELF, PyObject *_) {
 static PyObject *m_element_size(SELF, PyObject *_) { return get_itemsize(t, _); }
 static PyObject *m_data_ptr(SELF, PyObject *_) {
   (void)_;
-  if (!t->device) return PyLong_FromSize_t(t->numel ? (size_t)tl_data(t) : 0);
+  if (!t->device) {
+    t->storage->addressed = 1;
+    return PyLong_FromSize_t(t->numel ? (size_t)tl_data(t) : 0);
+  }
   if (t->device >= TL_WRAPPED) return PyLong_FromLong(0);
   PyObject *start =
     t->numel && t->storage->owner ? PyObject_GetAttrString(t->storage->owner, "address") : PyLong_FromLong(0);

@@ -514,6 +514,7 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   int rc = -1;
   TlTensor *tmp = NULL;
   if (dst->numel == 0) return 0;
+  dst->storage->writes++;
   if ((dst->flags | src->flags) & TL_INDIRECT)
     return (dst->flags | src->flags) & TL_LAZY ? copy_signs(dst, src) : copy_misaligned(dst, src);
   if (dst->dtype != src->dtype && (dst->dtype == TL_F4E2M1FNX2 || src->dtype == TL_F4E2M1FNX2)) {
@@ -601,6 +602,7 @@ int tl_check_finite(tl_dtype d, PyObject *value) {
 int tl_fill(TlTensor *dst, PyObject *value) {
   const tl_dtype d = (tl_dtype)dst->dtype;
   FillCtx c = {{0}, tl_itemsize[d], dst->flags & TL_MISALIGNED};
+  dst->storage->writes++;
   if (dst->device && !(dst->flags & TL_LAZY)) return dst->numel ? tl_device_fill(dst, value) : 0;
   if (tl_scalar_store(d, c.value, value) < 0 || tl_check_finite(d, value) < 0) return -1;
   if (dst->flags & TL_LAZY && apply_signs(d, c.value, 1, dst->flags) < 0) return -1;

@@ -37,7 +37,7 @@ int tl_parallel(TlPart fn, void *job, int parts) {
 
 #if defined(__wasm__)
 static int (*page)(int command, const void *order);
-static uint32_t page_memory;
+static TlPageMemory page_memory;
 static bool lost;         /* a worker is gone */
 static PyObject *starter; /* called once, by the first product that workers could take a part of */
 
@@ -46,18 +46,23 @@ int tl_page(int command, const void *order) {
   lost |= command == TL_PAGE_FINISH && r < 0;
   return r;
 }
-uint32_t tl_page_begin(void) {
-  if (busy) return 0;
+bool tl_page_begin(TlPageMemory *m) {
+  if (busy) return false;
+  busy = true; /* the starter may run other programs while it waits */
   if (starter) {
     PyObject *start = starter, *r;
     starter = NULL;
     r = PyObject_CallFunctionObjArgs(start, NULL);
     Py_DECREF(start);
-    if (!r) return 0;
+    if (!r) {
+      busy = false;
+      return false;
+    }
     Py_DECREF(r);
   }
   busy = page != NULL;
-  return page ? page_memory : 0;
+  *m = page_memory;
+  return page != NULL;
 }
 void tl_page_end(void) {
   busy = false;
@@ -65,17 +70,23 @@ void tl_page_end(void) {
 }
 
 static PyObject *set_page(PyObject *m, PyObject *args) {
-  unsigned int function, memory;
+  unsigned int function, base, end;
   PyObject *start;
   (void)m;
-  if (!PyArg_ParseTuple(args, "IIO", &function, &memory, &start)) return NULL;
+  if (!PyArg_ParseTuple(args, "IIIO", &function, &base, &end, &start)) return NULL;
   page = (int (*)(int, const void *))(uintptr_t)function;
-  page_memory = memory;
+  page_memory = (TlPageMemory){base, end, page_memory.number + 1};
   lost = false;
+  tl_page_forget(NULL);
   late_jobs = skipped = 0; /* what earlier workers did says nothing of these */
   Py_XDECREF(starter);
   starter = start == Py_None ? NULL : Py_NewRef(start);
   Py_RETURN_NONE;
+}
+static PyObject *page_copies(PyObject *m, PyObject *unused) {
+  (void)m;
+  (void)unused;
+  return PyLong_FromUnsignedLong(tl_page_copies());
 }
 #endif
 
@@ -285,6 +296,8 @@ PyMethodDef tl_parallel_functions[] = {
   {"get_threads", get_threads, METH_NOARGS, "How many threads operations run on at most."},
   {"set_threads", set_threads, METH_O, "Sets this; 0: as many as there are processors for this process."},
 #if defined(__wasm__)
-  {"set_page", set_page, METH_VARARGS, "set_page(function or 0, memory, starter): the workers of the page."},
+  {"page_copies", page_copies, METH_NOARGS, "Bytes of operands' copies in the memory of the page's workers."},
+  {"set_page", set_page, METH_VARARGS,
+   "set_page(function or 0, base, end, starter): the workers of the page, and where their memory is free."},
 #endif
   {0}};

@@ -38,6 +38,18 @@ int tl_part_stopped(void);  /* -1: stop. With the GIL, an exception (KeyboardInt
 enum { TL_PAGE_START, TL_PAGE_CLAIM, TL_PAGE_STOP, TL_PAGE_FINISH, TL_PAGE_COLLECT };
 enum { TL_PAGE_MOST = 30, TL_PAGE_LATE = 1 << 30 }; /* parts; workers were late. Negative: one of them is gone */
 int tl_page(int command, const void *order);
-uint32_t tl_page_begin(void); /* where the workers' memory is free. 0: no workers, or an exception. One job at a time */
+/* The workers' memory, free from `base` to `end`; `number` changes with it. */
+typedef struct {
+  uint32_t base, end;
+  int number;
+} TlPageMemory;
+bool tl_page_begin(TlPageMemory *m); /* false: no workers, or an exception. One job at a time */
 void tl_page_end(void);
+struct TlStorage;
+#if defined(__wasm__)
+void tl_page_forget(const struct TlStorage *s); /* its memory goes: no copy of it is of use any more. NULL: of any */
+uint32_t tl_page_copies(void);                  /* bytes that copies of operands take */
+#else
+static inline void tl_page_forget(const struct TlStorage *s) { (void)s; }
+#endif
 #endif

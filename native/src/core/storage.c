@@ -1,5 +1,6 @@
 /* storage.c: the allocator, and storages: the bytes behind tensors and who owns them. */
 #include "core/core.h"
+#include "core/parallel.h"
 #include <stdlib.h>
 #if !defined(__wasm__)
 #include <sys/mman.h>
@@ -275,6 +276,7 @@ static PyObject *storage_from_buffer(PyObject *mod, PyObject *arg) {
 static void storage_dealloc(TlStorage *s) {
   PyTypeObject *tp = Py_TYPE(s);
   if (s->weakrefs) PyObject_ClearWeakRefs((PyObject *)s);
+  if (s->kept) tl_page_forget(s);
   if (s->data && !s->borrowed) {
     bytes_live -= s->nbytes;
     tl_free(s->data);
@@ -298,6 +300,7 @@ static int storage_getbuffer(TlStorage *s, Py_buffer *view, int flags) {
 static void storage_releasebuffer(TlStorage *s, Py_buffer *view) {
   (void)view;
   s->exports--;
+  s->writes++; /* the owner of the buffer may have written */
 }
 bool tl_is_storage(PyObject *o) { return PyObject_TypeCheck(o, storage_type); }
 static PyObject *storage_nbytes(TlStorage *s, PyObject *_) {
@@ -307,6 +310,7 @@ static PyObject *storage_nbytes(TlStorage *s, PyObject *_) {
 static PyObject *storage_ptr(TlStorage *s, PyObject *_) {
   (void)_;
   if (tl_check_memory(s->device) < 0) return NULL;
+  s->addressed = 1;
   return s->device && s->owner ? PyObject_GetAttrString(s->owner, "address") : PyLong_FromSize_t((size_t)s->data);
 }
 static Py_ssize_t storage_len(TlStorage *s) { return (Py_ssize_t)s->nbytes; }
@@ -342,6 +346,7 @@ int tl_storage_resize(TlStorage *s, int64_t nbytes) {
   }
   bytes_live += (uint64_t)nbytes - s->nbytes;
   s->nbytes = (size_t)nbytes;
+  s->writes++;
   return 0;
 }
 static PyObject *storage_resize_(TlStorage *s, PyObject *arg) {

@@ -268,6 +268,7 @@ TlVersion *tl_version(TlTensor *t) {
 }
 void tl_bump(TlTensor *t) {
   TlVersion *v = tl_version(t);
+  t->storage->writes++;
   if (v) v->value++;
 }
 

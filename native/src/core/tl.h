@@ -231,12 +231,15 @@ void tl_store_bf16(void *restrict dst, const void *restrict src, int64_t n);
 /* TL_WRAPPED + d: a wrapper without memory that reports the device d. */
 enum { TL_CPU = 0, TL_WEBGPU = 1, TL_META = 2, TL_WRAPPED = 3 };
 
-typedef struct {
+typedef struct TlStorage {
   PyObject_HEAD char *data;        /* host bytes (CPU), else NULL */
   uint64_t nbytes;                 /* on the meta device it may exceed the address space */
   PyObject *owner;                 /* what keeps borrowed memory (a capsule), or the device's buffer handle */
   uint8_t device, borrowed, level; /* level: of the function transforms (torch.func) that it was made in */
   uint8_t fixed;                   /* an array has its address: it must not be resized any more */
+  uint8_t addressed;               /* its address was asked for: it may be written unseen */
+  uint8_t kept;                    /* a page's workers have, or had, copies (products/page_kept.h) */
+  uint32_t writes;                 /* by tensors of any version counter */
   int32_t exports;                 /* buffers handed out: the memory must stay where it is */
   PyObject *weakrefs;
 } TlStorage;

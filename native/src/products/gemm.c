@@ -8,6 +8,9 @@ enum { MR = 4, GEMM_MC = 128, GEMM_KC = 256, GEMM_NC = 1024 };
 /* Long sums are taken in blocks, whose sums are added in double: elements in a block of a dot product, and depth
  * from which a product is cut. */
 enum { DOT_BLOCK = 1024, DEEP = 8192 };
+/* SHARES of a row's product, which as many threads can compute: a multiple of this. Each is at most SHARE deep, and
+ * WIDE elements of b are the least. */
+enum { SHARES = 4, SHARE = 2048, WIDE_ROW = 1 << 19 };
 
 /* Packing memory is kept between calls, as most programs multiply again at once. A signal handler may call a product
  * while one runs: the inner one then allocates its own. */
@@ -39,6 +42,15 @@ static char *scratch_get(size_t n, bool *own) {
 static void scratch_put(char *p, bool own) {
   if (own) tl_part_free(p);
   else scratch()->busy = false;
+}
+
+int64_t tl_gemm_row(const TlGemm *g, TlGemm *first) {
+  const int64_t count = (g->k + SHARES * SHARE - 1) / (SHARES * SHARE) * SHARES;
+  *first = *g;
+  first->k = g->k / count;
+  first->row_bias = first->col_bias = NULL;
+  first->accumulate = false;
+  return count;
 }
 
 typedef uint64_t v2ul_u __attribute__((vector_size(16), aligned(8)));
@@ -111,10 +123,10 @@ PANELS(double, f64, 2)
 #endif
 
 const TlGemmKind tl_gemm_kinds[] = {
-  {way_f32, run_f32, 4, 8},
+  {way_f32, run_f32, join_f32, 4, 8},
 #if !defined(TL_FLOAT_ONLY)
-  {way_f64, run_f64, 8, 4},
-  {way_i64, run_i64, 8, 4},
+  {way_f64, run_f64, NULL, 8, 4},
+  {way_i64, run_i64, NULL, 8, 4},
 #endif
 };
 
@@ -128,7 +140,7 @@ void tl_batch_at(const TlBatch *batch, int64_t i, int64_t *a, int64_t *b) {
   }
 }
 
-int tl_gemm_range(TlGemmType type, const TlGemm *g, const TlBatch *batch, int64_t from, int64_t to) {
+int tl_gemm_range(TlGemmType type, const TlGemm *g, TlWay way, const TlBatch *batch, int64_t from, int64_t to) {
   const TlGemmKind *kind = &tl_gemm_kinds[type];
   for (int64_t i = from; i < to; i++) {
     TlGemm one = *g;
@@ -137,7 +149,7 @@ int tl_gemm_range(TlGemmType type, const TlGemm *g, const TlBatch *batch, int64_
     one.a.p = (const char *)g->a.p + a * kind->size;
     one.b.p = (const char *)g->b.p + b * kind->size;
     one.c = (char *)g->c + i * g->m * g->n * kind->size;
-    if (kind->run(&one, kind->way(&one))) return -1;
+    if (kind->run(&one, way ? way : kind->way(&one))) return -1;
   }
   return 0;
 }

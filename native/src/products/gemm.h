@@ -10,12 +10,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct TlStorage;
+
 /* element (i, k): i counts rows of a or columns of b, k is the index summed over */
 typedef struct {
   const void *p;
   int64_t is, ks;             /* p[i * is + k * ks] */
   const int32_t *ioff, *koff; /* when given: p[ioff[i] + koff[k]] */
   bool k_runs;                /* tables: neighbours along k are mostly neighbours in memory */
+  const struct TlStorage *of; /* when given: p is in its memory, of which workers may keep a copy (page_kept.h) */
 } TlMat;
 
 typedef struct {
@@ -54,13 +57,27 @@ int64_t tl_gemm_panels_f64(double *dst, const TlMat *b, int64_t n, int64_t k);
 
 /* ---- for gemm_split.c and the threads of a page ---- */
 /* How a product is computed decides in which order its sums run. So it is chosen once, for the whole product. */
-typedef enum { TL_WAY_NONE, TL_WAY_ZERO, TL_WAY_DOTS, TL_WAY_AXPYS, TL_WAY_DIRECT, TL_WAY_DEEP, TL_WAY_PACKED } TlWay;
+typedef enum {
+  TL_WAY_NONE,
+  TL_WAY_ZERO,
+  TL_WAY_DOTS,
+  TL_WAY_AXPYS,
+  TL_WAY_ROW, /* one row, as the sum of several AXPYS: see tl_gemm_row */
+  TL_WAY_DIRECT,
+  TL_WAY_DEEP,
+  TL_WAY_PACKED
+} TlWay;
 typedef struct {
   TlWay (*way)(TlGemm *g); /* may turn g into the transposed product */
   int (*run)(const TlGemm *g, TlWay way);
+  /* TL_WAY_ROW's last step (float): c from the rows of `sums` and from what tl_gemm_row left over */
+  int (*join)(const TlGemm *g, const void *sums, int64_t count);
   int size, panel; /* bytes of an element, columns of a panel */
 } TlGemmKind;
 extern const TlGemmKind tl_gemm_kinds[];
-/* the products number from .. to of a batch */
-int tl_gemm_range(TlGemmType type, const TlGemm *g, const TlBatch *batch, int64_t from, int64_t to);
+/* The products of neighbouring rows of b that make up a TL_WAY_ROW: how many, and the first. Its results are rows of
+ * memory that the caller provides. The last k % count rows of b are in none. */
+int64_t tl_gemm_row(const TlGemm *g, TlGemm *first);
+/* the products number from .. to of a batch; TL_WAY_NONE: each in its own way */
+int tl_gemm_range(TlGemmType type, const TlGemm *g, TlWay way, const TlBatch *batch, int64_t from, int64_t to);
 #endif

@@ -299,10 +299,10 @@ static ACC F(dot)(const T *a, const T *b, int64_t K) {
   return total;
 }
 
-/* both operands contiguous along k: dot products, 4 x 2 or 1 x 4 at a time */
+/* both operands contiguous along k: dot products, 4 x 2 or 1 x 2 at a time */
 RARE static int F(dots)(const TlGemm *g) {
   const T *A = g->a.p, *B = g->b.p;
-  const int64_t as = g->a.is, bs = g->b.is, K = g->k, KV = K - K % L, KW = K - K % (2 * L);
+  const int64_t as = g->a.is, bs = g->b.is, K = g->k, KV = K - K % L, KW = K - K % (4 * L);
   int64_t work = 0, m4 = g->m - g->m % 4;
   if (g->m == 1 && g->n == 1) {
     C_AT(0, 0) = (T)(F(start)(g, 0, 0) + F(dot)(A, B, K));
@@ -351,37 +351,37 @@ RARE static int F(dots)(const TlGemm *g) {
       if (tl_part_stopped()) return -1;
     }
   }
+  /* Columns j and j + half together: memory delivers two long runs faster than one, or several short ones. */
   for (int64_t i = 0; i < g->m; i++) {
-    const T *a = A + i * as;
-    int64_t j = i < m4 ? g->n - g->n % 2 : 0;
-    for (; j < g->n; j += 4) {
-      int nj = g->n - j < 4 ? (int)(g->n - j) : 4;
-      const T *b0 = B + j * bs, *b1 = nj > 1 ? b0 + bs : b0, *b2 = nj > 2 ? b1 + bs : b0, *b3 = nj > 3 ? b2 + bs : b0;
+    const int64_t first = i < m4 ? g->n - g->n % 2 : 0, half = (g->n - first + 1) / 2;
+    for (int64_t j = first; j < first + half; j++) {
+      const int64_t other = j + half < g->n ? j + half : j;
+      const T *x = A + i * as, *end = x + KW, *b0 = B + j * bs, *b1 = B + other * bs;
       V c0 = {0}, c1 = {0}, c2 = {0}, c3 = {0}, d0 = {0}, d1 = {0}, d2 = {0}, d3 = {0};
-      const T *x = a, *end = a + KW;
-#define STEP(o)                                                               \
-  x0 = F(ld)(x + (o)); x1 = F(ld)(x + (o) + L);                               \
-  c0 = MADD(x0, F(ld)(b0 + (o)), c0); d0 = MADD(x1, F(ld)(b0 + (o) + L), d0); \
-  c1 = MADD(x0, F(ld)(b1 + (o)), c1); d1 = MADD(x1, F(ld)(b1 + (o) + L), d1); \
-  c2 = MADD(x0, F(ld)(b2 + (o)), c2); d2 = MADD(x1, F(ld)(b2 + (o) + L), d2); \
-  c3 = MADD(x0, F(ld)(b3 + (o)), c3); d3 = MADD(x1, F(ld)(b3 + (o) + L), d3);
-      V x0, x1;
-      for (; end - x >= 8 * L; x += 8 * L, b0 += 8 * L, b1 += 8 * L, b2 += 8 * L, b3 += 8 * L) {
-        STEP(0) STEP(2 * L) STEP(4 * L) STEP(6 * L)
+      for (; x < end; x += 4 * L, b0 += 4 * L, b1 += 4 * L) {
+        const V x0 = F(ld)(x), x1 = F(ld)(x + L), x2 = F(ld)(x + 2 * L), x3 = F(ld)(x + 3 * L);
+        c0 = MADD(x0, F(ld)(b0), c0);
+        d0 = MADD(x0, F(ld)(b1), d0);
+        c1 = MADD(x1, F(ld)(b0 + L), c1);
+        d1 = MADD(x1, F(ld)(b1 + L), d1);
+        c2 = MADD(x2, F(ld)(b0 + 2 * L), c2);
+        d2 = MADD(x2, F(ld)(b1 + 2 * L), d2);
+        c3 = MADD(x3, F(ld)(b0 + 3 * L), c3);
+        d3 = MADD(x3, F(ld)(b1 + 3 * L), d3);
       }
-      for (; x < end; x += 2 * L, b0 += 2 * L, b1 += 2 * L, b2 += 2 * L, b3 += 2 * L) { STEP(0) }
-#undef STEP
-      T s[4] = {F(hsum)(c0 + d0), F(hsum)(c1 + d1), F(hsum)(c2 + d2), F(hsum)(c3 + d3)};
-      for (int k = 0; k < K - KW; k++) {
-        s[0] += x[k] * b0[k];
-        s[1] += x[k] * b1[k];
-        s[2] += x[k] * b2[k];
-        s[3] += x[k] * b3[k];
+      for (end += KV - KW; x < end; x += L, b0 += L, b1 += L) {
+        c0 = MADD(F(ld)(x), F(ld)(b0), c0);
+        d0 = MADD(F(ld)(x), F(ld)(b1), d0);
       }
-      for (int r = 0; r < nj; r++) {
-        T v = F(start)(g, i, j + r) + s[r];
-        C_AT(i, j + r) = v;
+      T s0 = F(hsum)((c0 + c1) + (c2 + c3)), s1 = F(hsum)((d0 + d1) + (d2 + d3));
+      for (int k = 0; k < K - KV; k++) {
+        s0 += x[k] * b0[k];
+        s1 += x[k] * b1[k];
       }
+      s0 += F(start)(g, i, j);
+      s1 += F(start)(g, i, other);
+      C_AT(i, j) = s0;
+      C_AT(i, other) = s1;
     }
     if ((work += 2 * g->n * K) > (1 << 26)) {
       work = 0;
@@ -429,6 +429,42 @@ RARE static int F(axpys)(const TlGemm *g) {
   }
   return 0;
 }
+
+#if L == 4
+/* ---- one row in shares, which several threads can compute ---- */
+RARE static int F(join)(const TlGemm *g, const void *sums, int64_t count) {
+  const int64_t n = g->n, rest = g->k % count, done = g->k - rest;
+  T *c = g->c;
+  const T *s = sums;
+  TlGemm last = *g;
+  last.k = rest;
+  last.a.p = (const T *)g->a.p + done * g->a.ks;
+  last.b.p = (const T *)g->b.p + done * g->b.ks;
+  const int rc = F(axpys)(&last);
+  if (rc) return rc;
+  for (int64_t j = 0; j < n; j++) {
+    ACC total = c[j];
+    for (int64_t i = j; i < count * n; i += SHARES * n) total += (s[i] + s[i + n]) + (s[i + 2 * n] + s[i + 3 * n]);
+    c[j] = (T)total;
+  }
+  return 0;
+}
+RARE static int F(row)(const TlGemm *g) {
+  TlGemm one;
+  const int64_t count = tl_gemm_row(g, &one), n = g->n;
+  T *sums = tl_part_malloc((uint64_t)(count * n) * sizeof(T));
+  int rc = sums ? 0 : -1;
+  for (int64_t i = 0; i < count && !rc; i++) {
+    one.c = sums + i * n;
+    rc = F(axpys)(&one);
+    one.a.p = (const T *)one.a.p + one.k * g->a.ks;
+    one.b.p = (const T *)one.b.p + one.k * g->b.ks;
+  }
+  if (!rc) rc = F(join)(g, sums, count);
+  tl_part_free(sums);
+  return rc;
+}
+#endif
 
 /* few rows, or a product small as a whole: b rows contiguous and unpacked, any a */
 RARE static int F(direct)(const TlGemm *g) {
@@ -547,6 +583,9 @@ static TlWay F(way)(TlGemm *g) {
     if (g->k && g->m > 1 && (g->n == 1 || (g->c_cs != 1 && g->c_rs == 1))) *g = F(swapped)(g);
     const int64_t size = g->m * g->n * g->k;
     const bool nt = g->a.ks == 1 && g->b.ks == 1 && g->k > 1, nn = g->b.is == 1;
+#if L == 4
+    if (g->m == 1 && nn && g->c_cs == 1 && g->n >= 16 && g->k >= SHARES * 64 && size >= WIDE_ROW) return TL_WAY_ROW;
+#endif
     if (g->k > DEEP && g->m * g->n < (g->m + g->n) * (g->k / 24) && !(nt && size == g->k) && sizeof(T) == 4)
       return TL_WAY_DEEP;
     if (g->k && nt && (g->m <= 3 || (g->m <= 64 && g->m * g->k <= 65536) || size <= 65536) && (g->k >= 2 * L))
@@ -575,6 +614,11 @@ static int F(run)(const TlGemm *g, TlWay way) {
   case TL_WAY_ZERO: return F(zero)(g), 0;
   case TL_WAY_DOTS: return F(dots)(g);
   case TL_WAY_AXPYS: return F(axpys)(g);
+#if L == 4
+  case TL_WAY_ROW: return F(row)(g);
+#else
+  case TL_WAY_ROW: break;
+#endif
   case TL_WAY_DIRECT: return F(direct)(g);
   case TL_WAY_DEEP: return F(deep)(g);
   case TL_WAY_PACKED: break;

@@ -1,20 +1,24 @@
 /* gemm_page.c: products on the workers of a page (native/page/pool.c). Their memory is not Pyodide's: what the parts
  * that they may take read is copied there, and what they computed is copied back and put in its place. Pyodide's thread
- * computes its own parts where everything lies, and those that a worker did not finish. */
+ * computes its own parts where everything lies, and those that a worker did not finish. Copies of operands that are
+ * read again unchanged stay there (page_kept.h). */
 #if defined(__wasm__) && !defined(__wasm_atomics__)
 #include "core/tl.h"
 #include "core/parallel.h"
 #include "products/gemm_page.h"
 #include "products/gemm_split.h"
+#include "products/page_kept.h"
 
-enum { MAX_PARTS = TL_PAGE_MOST, MAX_COPIES = 12 + MAX_PARTS, ALIGN = 64, ELEMENT = 4, MOST = 1 << 28, WORTH = 4 };
+/* WORTH: a byte that is copied takes as long as one or two multiplications. LINE: bytes; copying shorter lines one by
+ * one takes longer than copying what is between them. AGAIN, OFTEN: how often operands are read before copies of them
+ * are kept, where the product copies them anyway, and where it is too small for that */
+enum { MAX_PARTS = TL_PAGE_MOST, MAX_COPIES = 12 + MAX_PARTS, ALIGN = 64, ELEMENT = 4, WORTH = 4 };
+enum { LINE = 4096, AGAIN = 2, OFTEN = 3 };
 
 /* What JavaScript copies at the start and at the end of a job (torchlite/_core/threads.js). */
 typedef struct {
-  uint32_t need, parts, count; /* bytes of the workers' memory; parts; copies */
-  struct {
-    uint32_t from, to, bytes;
-  } copy[MAX_COPIES];
+  uint32_t need, parts, job, count; /* end of the workers' memory that is used; parts, and where they are; copies */
+  TlPageCopy copy[MAX_COPIES];
 } Order;
 
 /* A part's results: their sizes, and where in c they begin. */
@@ -31,6 +35,9 @@ typedef struct {
   TlPagePart part[MAX_PARTS];
   Block block[MAX_PARTS];
   char *room;
+  TlPageMemory memory;
+  TlKept *a, *b; /* operands of which copies may be kept */
+  int64_t apart; /* elements between the operands of products, in a copy */
 } Job;
 
 static uint32_t address(const void *p) { return (uint32_t)(uintptr_t)p; }
@@ -41,15 +48,13 @@ static void *moved(const void *p, const void *from, uint32_t to) { return pointe
 /* Reserves memory of the workers; `from` is copied there if it is not NULL. Gives the address. */
 static uint32_t place(Job *j, const void *from, int64_t bytes) {
   const uint32_t to = j->in.need;
-  if (bytes > MOST - (int64_t)to) {
-    j->in.need = MOST; /* too much */
+  if (bytes > (int64_t)j->memory.end - ALIGN - to) {
+    j->in.need = j->memory.end; /* too much */
     return to;
   }
   j->in.need += ((uint32_t)bytes + ALIGN - 1) / ALIGN * ALIGN;
   if (!from || !bytes) return to;
-  j->in.copy[j->in.count].from = address(from);
-  j->in.copy[j->in.count].to = to;
-  j->in.copy[j->in.count++].bytes = (uint32_t)bytes;
+  j->in.copy[j->in.count++] = (TlPageCopy){address(from), to, (uint32_t)bytes, 1, 0, 0};
   return to;
 }
 static const void *place_list(Job *j, const void *from, int64_t bytes) {
@@ -86,15 +91,24 @@ static Span span_of(const TlMat *m, int64_t at, int64_t n, int64_t k) {
   }
   return s;
 }
-/* A byte that is copied takes as long as one or two multiplications. */
 static bool worth(int64_t bytes_read, int64_t results, int64_t k) {
   return bytes_read + results * ELEMENT <= results * k / WORTH;
 }
 static int64_t bytes_of(Span s) { return (s.high - s.low + 1) * ELEMENT; }
 
-/* Copies an operand: the elements of the span, and all of its offsets. */
-static TlMat move_operand(Job *j, const TlMat *m, Span s, int64_t n, int64_t k) {
+/* Copies an operand: rows from `at`, if they can be copied without the gaps between them; or the elements of the span,
+ * and all offsets. */
+static TlMat move_operand(Job *j, const TlMat *m, Span s, int64_t at, int64_t n, int64_t k) {
   TlMat r = *m;
+  TlDense d;
+  if (at && tl_dense(m, at, n, k, &d) && d.length * ELEMENT >= LINE && d.lines * d.length * ELEMENT < bytes_of(s)) {
+    const uint32_t to = place(j, NULL, d.lines * d.length * ELEMENT);
+    j->in.copy[j->in.count++] = tl_dense_copy(m, at, &d, to);
+    r.is = d.is;
+    r.ks = d.ks;
+    r.p = pointer(to - (uint32_t)(at * r.is * ELEMENT));
+    return r;
+  }
   const char *from = (const char *)m->p + s.low * ELEMENT;
   r.p = moved(m->p, from, place(j, from, bytes_of(s)));
   r.ioff = place_list(j, m->ioff, n * ELEMENT);
@@ -184,55 +198,105 @@ static bool place_results(Job *j) {
   return true;
 }
 
-static bool order_product(Job *j) {
+/* what the parts that workers may take read of a and of b: rows or columns from here, elements in between included */
+typedef struct {
+  int64_t a_from, b_from;
+  Span a, b;
+} Reads;
+static Reads reads_of(const TlSplit *s) {
+  const TlGemm *g = &s->g;
+  const Block from = block_of(s, 1);
+  Reads r = {.a_from = s->cut == TL_ROWS ? tl_split_at(s, 1) * s->step : 0, .b_from = from.column};
+  r.a = span_of(&g->a, r.a_from, g->m, g->k);
+  r.b = span_of(&g->b, r.b_from, g->n, g->k);
+  if (g->images > 1) {
+    r.b.low += from.image * g->b_image;
+    r.b.high += (g->images - 1) * g->b_image;
+  }
+  return r;
+}
+
+static int64_t results_of(const TlGemm *g) { return g->m * g->n * (g->images ? g->images : 1); }
+
+/* whether copies of operands are, or shall be, kept. False: the product takes no longer than copying. */
+static bool plan_product(Job *j, const Reads *r) {
+  const TlGemm *g = &j->s->g;
+  if (g->b_panels) return false;
+  j->a = tl_kept_note(&g->a, r->a_from, g->m, g->k);
+  j->b = tl_kept_note(&g->b, r->b_from, g->n, g->k);
+  for (uint32_t often = AGAIN; often <= OFTEN; often++) {
+    if (j->a && !j->a->bytes && j->a->seen < often) j->a = NULL;
+    if (j->b && !j->b->bytes && j->b->seen < often) j->b = NULL;
+    const int64_t a = j->a && (j->a->bytes || often == OFTEN) ? 0 : bytes_of(r->a),
+                  b = j->b && (j->b->bytes || often == OFTEN) ? 0 : bytes_of(r->b);
+    if (worth(a + b, results_of(g), g->k)) return true;
+  }
+  return false;
+}
+/* The copy that is kept of an operand, made if there is none yet; NULL: no room. */
+static TlKept *keep(Job *j, TlKept *e) {
+  if (!e || e->bytes || !tl_kept_make(e, &j->in.copy[j->in.count])) return e && e->bytes ? e : NULL;
+  j->in.count++;
+  return e;
+}
+
+static bool order_product(Job *j, const Reads *r) {
   const TlSplit *s = j->s;
   const TlGemm *g = &s->g;
-  const int64_t images = g->images ? g->images : 1, first = tl_split_at(s, 1) * s->step;
-  const Block from = block_of(s, 1);
-  const Span sa = span_of(&g->a, s->cut == TL_ROWS ? first : 0, g->m, g->k);
-  Span sb = span_of(&g->b, from.column, g->n, g->k);
-  if (images > 1) {
-    sb.low += from.image * g->b_image;
-    sb.high += (images - 1) * g->b_image;
-  }
-  if (g->b_panels || !worth(bytes_of(sa) + bytes_of(sb), g->m * g->n * images, g->k)) return false;
-  const TlMat a = move_operand(j, &g->a, sa, g->m, g->k), b = move_operand(j, &g->b, sb, g->n, g->k);
-  const void *row_bias = place_list(j, g->row_bias, g->m * ELEMENT),
-             *col_bias = place_list(j, g->col_bias, g->n * ELEMENT);
-  for (int p = 1; p < s->parts; p++) {
-    TlGemm *m = &j->part[p].g;
-    j->part[p] = (TlPagePart){.g = tl_split_piece(s, p), .way = s->way};
-    m->a.p = moved(m->a.p, g->a.p, address(a.p));
-    m->b.p = moved(m->b.p, g->b.p, address(b.p));
-    if (a.ioff) m->a.ioff = moved(m->a.ioff, g->a.ioff, address(a.ioff));
-    if (b.ioff) m->b.ioff = moved(m->b.ioff, g->b.ioff, address(b.ioff));
-    m->a.koff = a.koff;
-    m->b.koff = b.koff;
-    if (row_bias) m->row_bias = moved(m->row_bias, g->row_bias, address(row_bias));
-    if (col_bias) m->col_bias = moved(m->col_bias, g->col_bias, address(col_bias));
-  }
+  const TlMat a = j->a ? tl_kept_mat(j->a, &g->a) : move_operand(j, &g->a, r->a, r->a_from, g->m, g->k),
+              b = j->b ? tl_kept_mat(j->b, &g->b) : move_operand(j, &g->b, r->b, r->b_from, g->n, g->k);
+  if (!worth((j->a ? 0 : bytes_of(r->a)) + (j->b ? 0 : bytes_of(r->b)), results_of(g), g->k)) return false;
+  TlSplit moved = *s; /* whose addresses are the workers' */
+  moved.g.a = a;
+  moved.g.b = b;
+  moved.g.row_bias = place_list(j, g->row_bias, g->m * ELEMENT);
+  moved.g.col_bias = place_list(j, g->col_bias, g->n * ELEMENT);
+  for (int p = 1; p < s->parts; p++) j->part[p] = (TlPagePart){.g = tl_split_piece(&moved, p), .way = s->way};
   return place_results(j);
 }
 
-static bool order_batch(Job *j) {
-  const TlSplit *s = j->s;
+static Reads batch_reads(const TlSplit *s) {
   const TlGemm *g = &s->g;
-  TlBatch batch = *s->batch;
-  const int64_t each = g->m * g->n, words = batch.nd * (int64_t)sizeof(int64_t);
   Span sa = {INT64_MAX, INT64_MIN}, sb = sa;
-  for (int64_t i = tl_split_at(s, 1); i < batch.count; i++) {
+  for (int64_t i = tl_split_at(s, 1); i < s->batch->count; i++) {
     int64_t x, y;
-    tl_batch_at(&batch, i, &x, &y);
+    tl_batch_at(s->batch, i, &x, &y);
     sa = (Span){x < sa.low ? x : sa.low, x > sa.high ? x : sa.high};
     sb = (Span){y < sb.low ? y : sb.low, y > sb.high ? y : sb.high};
   }
   const Span oa = span_of(&g->a, 0, g->m, g->k), ob = span_of(&g->b, 0, g->n, g->k);
-  sa = (Span){sa.low + oa.low, sa.high + oa.high};
-  sb = (Span){sb.low + ob.low, sb.high + ob.high};
-  if (!worth(bytes_of(sa) + bytes_of(sb), each * batch.count, g->k)) return false;
+  return (Reads){.a = {sa.low + oa.low, sa.high + oa.high}, .b = {sb.low + ob.low, sb.high + ob.high}};
+}
+
+/* The rows of b that the products of a TL_WAY_ROW read, as an operand whose rows they are. */
+static TlMat rows_of(const TlGemm *g) { return (TlMat){.p = g->b.p, .is = g->b.ks, .ks = g->b.is, .of = g->b.of}; }
+
+/* as plan_product */
+static bool plan_batch(Job *j, const Reads *r) {
+  const TlSplit *s = j->s;
+  const TlGemm *g = &s->g;
+  const int64_t a = bytes_of(r->a), results = g->m * g->n * s->batch->count;
+  if (worth(a + bytes_of(r->b), results, g->k)) return true;
+  if (s->way != TL_WAY_ROW || !worth(a, results, g->k)) return false;
+  const TlMat rows = rows_of(g);
+  j->b = tl_kept_note(&rows, tl_split_at(s, 1) * g->k, s->batch->count * g->k, g->n);
+  return j->b && (j->b->bytes || j->b->seen >= OFTEN);
+}
+
+static bool order_batch(Job *j, const Reads *r) {
+  const TlSplit *s = j->s;
+  const TlGemm *g = &s->g;
+  TlBatch batch = *s->batch;
+  const int64_t each = g->m * g->n, words = batch.nd * (int64_t)sizeof(int64_t);
   TlGemm first = *g; /* the others lie as far from it as from g */
-  first.a = move_operand(j, &g->a, sa, g->m, g->k);
-  first.b = move_operand(j, &g->b, sb, g->n, g->k);
+  first.a = move_operand(j, &g->a, r->a, 0, g->m, g->k);
+  if (s->way == TL_WAY_ROW) {
+    if (!j->b) return false;
+    const TlMat rows = rows_of(g), kept = tl_kept_mat(j->b, &rows);
+    first.b = (TlMat){.p = kept.p, .is = kept.ks, .ks = kept.is};
+    j->apart = g->k * kept.is;
+    batch.bs = &j->apart;
+  } else first.b = move_operand(j, &g->b, r->b, 0, g->n, g->k);
   first.row_bias = place_list(j, g->row_bias, g->m * ELEMENT);
   first.col_bias = place_list(j, g->col_bias, g->n * ELEMENT);
   batch.shape = place_list(j, batch.shape, words);
@@ -244,7 +308,8 @@ static bool order_batch(Job *j) {
     *b = (Block){.images = to - from, .rows = g->m, .columns = g->n, .in_place = true};
     b->results = (char *)g->c + from * each * ELEMENT;
     b->at = place(j, g->accumulate ? b->results : NULL, block_bytes(b));
-    j->part[p] = (TlPagePart){.g = first, .batched = true, .batch = batch, .from = from, .to = to};
+    j->part[p] =
+      (TlPagePart){.g = first, .way = tl_batch_way(s), .batched = true, .batch = batch, .from = from, .to = to};
     j->part[p].g.c = moved(g->c, b->results, b->at);
   }
   return true;
@@ -255,9 +320,8 @@ static int collect(Job *j, uint32_t parts) {
   j->out.count = 0;
   for (int p = 1; p < j->s->parts; p++)
     if (parts >> p & 1) {
-      j->out.copy[j->out.count].from = j->block[p].at;
-      j->out.copy[j->out.count].to = address(j->block[p].results);
-      j->out.copy[j->out.count++].bytes = (uint32_t)block_bytes(&j->block[p]);
+      j->out.copy[j->out.count++] =
+        (TlPageCopy){j->block[p].at, address(j->block[p].results), (uint32_t)block_bytes(&j->block[p]), 1, 0, 0};
     }
   if (j->out.count && !tl_page(TL_PAGE_COLLECT, &j->out)) {
     PyErr_SetString(PyExc_RuntimeError, "the results of the page's workers could not be copied");
@@ -284,26 +348,42 @@ static int run_job(Job *j) {
   return rc;
 }
 
+/* Workers have what they need to begin. */
+static bool start_job(Job *j, const Reads *r) {
+  const TlSplit *s = j->s;
+  j->in.count = 0;
+  tl_kept_memory(j->memory.number, j->memory.base, j->memory.end);
+  j->a = keep(j, j->a);
+  j->b = keep(j, j->b);
+  j->in.need = tl_kept_top();
+  j->in.parts = (uint32_t)s->parts;
+  j->in.job = place(j, j->part, s->parts * (int64_t)sizeof *j->part);
+  const bool ordered = s->batch ? order_batch(j, r) : order_product(j, r);
+  const bool started = ordered && j->in.need < j->memory.end && tl_page(TL_PAGE_START, &j->in);
+  tl_kept_settle(started);
+  if (ordered && !started) tl_page_forget(NULL); /* they may be what there is no memory for */
+  return started;
+}
+
 static Job job;
 int tl_split_all(TlSplit *s) {
   Job *j = &job;
-  const uint32_t base = s->type == TL_GEMM_F32 && tl_threads_help() ? tl_page_begin() : 0;
-  bool ordered = false;
+  bool started = false, begun = false;
   if (s->parts > MAX_PARTS) s->parts = MAX_PARTS;
-  if (base) {
+  if (s->type == TL_GEMM_F32 && tl_threads() > 1 && tl_threads_help()) {
     j->s = s;
     j->room = NULL;
-    j->in = (Order){.need = base, .parts = (uint32_t)s->parts};
-    place(j, j->part, s->parts * (int64_t)sizeof *j->part);
-    ordered = s->batch ? order_batch(j) : order_product(j);
-    ordered = ordered && j->in.need < MOST && tl_page(TL_PAGE_START, &j->in);
+    j->a = j->b = NULL;
+    const Reads r = s->batch ? batch_reads(s) : reads_of(s);
+    begun = (s->batch ? plan_batch(j, &r) : plan_product(j, &r)) && tl_page_begin(&j->memory);
+    started = begun && start_job(j, &r);
   }
   int rc = -1;
   if (!PyErr_Occurred()) {
-    if (!ordered) s->parts = 1;
-    rc = ordered ? run_job(j) : tl_split_run(s, 0);
+    if (!started) s->parts = 1;
+    rc = started ? run_job(j) : tl_split_run(s, 0);
   }
-  if (base) {
+  if (begun) {
     tl_free(j->room);
     tl_page_end();
   }

@@ -7,7 +7,7 @@
 typedef struct {
   TlGemm g;
   TlWay way;
-  bool batched; /* products from .. to of the batch, each in its own way */
+  bool batched; /* products from .. to of the batch */
   TlBatch batch;
   int64_t from, to;
 } TlPagePart;

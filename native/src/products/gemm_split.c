@@ -6,9 +6,10 @@
 #include "products/gemm_split.h"
 
 /* SMALL: multiplications that a part has at least, some 30 us on a desktop, 60 in a page: waking a thread takes 5 to
- * 50. FINE: of so many, there are two parts for each thread, as one may be late or slow. PACK: packing an element takes
- * as long as so many multiplications. */
-enum { SMALL = 5 << 18, FINE = 1 << 24, PACK = 16 };
+ * 50. FINE: of so many, there are two parts for each thread, as one may be late or slow. THIN: where
+ * elements are read once, memory decides, and a multiplication takes so many times as long. PACK: packing an element
+ * takes as long as so many multiplications. */
+enum { SMALL = 5 << 18, FINE = 1 << 24, THIN = 4, PACK = 16 };
 
 TlGemm tl_split_piece(const TlSplit *s, int part) {
   const int64_t size = tl_gemm_kinds[s->type].size, from = tl_split_at(s, part), to = tl_split_at(s, part + 1),
@@ -40,7 +41,7 @@ TlGemm tl_split_piece(const TlSplit *s, int part) {
 int tl_split_run(void *split, int part) {
   const TlSplit *s = split;
   if (s->cut == TL_BATCHES)
-    return tl_gemm_range(s->type, &s->g, s->batch, tl_split_at(s, part), tl_split_at(s, part + 1));
+    return tl_gemm_range(s->type, &s->g, tl_batch_way(s), s->batch, tl_split_at(s, part), tl_split_at(s, part + 1));
   const TlGemm g = tl_split_piece(s, part);
   return tl_gemm_kinds[s->type].run(&g, s->way);
 }
@@ -77,8 +78,10 @@ static int64_t cut_packed(TlSplit *s, int parts) {
 static bool plan(TlSplit *s, int threads) {
   const TlGemm *g = &s->g;
   const int64_t work = g->m * g->n * (g->images ? g->images : 1) * g->k;
+  const bool thin = s->way == TL_WAY_AXPYS || (s->way == TL_WAY_DOTS && (g->m < 4 || g->n < 4));
+  const int64_t small = thin ? SMALL / THIN : SMALL;
   s->parts = threads;
-  if (work < 2 * SMALL) return false;
+  if (work < 2 * small) return false;
   switch (s->way) {
   case TL_WAY_DOTS: /* by fours, as the loops go */
     s->step = 4;
@@ -100,8 +103,25 @@ static bool plan(TlSplit *s, int threads) {
   default: return false; /* a deep product is made of others */
   }
   if (s->parts > s->units) s->parts = (int)s->units;
-  if (s->parts > work / SMALL) s->parts = (int)(work / SMALL);
+  if (s->parts > work / small) s->parts = (int)(work / small);
   return s->parts > 1;
+}
+
+/* the parts of one row's product, at the same time */
+static int row(TlSplit *s, int threads) {
+  const TlGemmKind *kind = &tl_gemm_kinds[s->type];
+  const TlGemm g = s->g;
+  const int64_t count = tl_gemm_row(&g, &s->g), as = s->g.k * g.a.ks, bs = s->g.k * g.b.ks;
+  const TlBatch batch = {count, 1, &count, &as, &bs};
+  void *sums = s->g.c = tl_array(count * g.n, kind->size);
+  s->batch = &batch;
+  s->cut = TL_BATCHES;
+  s->units = count;
+  s->step = 1;
+  s->parts = threads < count ? threads : (int)count;
+  const int rc = sums && !tl_split_all(s) ? kind->join(&g, sums, count) : -1;
+  tl_free(sums);
+  return rc;
 }
 
 static int gemm(TlGemmType type, const TlGemm *g) {
@@ -109,6 +129,7 @@ static int gemm(TlGemmType type, const TlGemm *g) {
   TlSplit s = {.type = type, .g = *g};
   s.way = kind->way(&s.g);
   const int threads = tl_threads();
+  if (threads > 1 && s.way == TL_WAY_ROW) return row(&s, threads);
   return threads > 1 && plan(&s, threads) ? tl_split_all(&s) : kind->run(&s.g, s.way);
 }
 int tl_gemm_f32(const TlGemm *g) { return gemm(TL_GEMM_F32, g); }
@@ -123,7 +144,7 @@ int tl_gemm_batch(TlGemmType type, const TlGemm *g, const TlBatch *batch) {
     s.parts = (int)tl_clamp(each * count / SMALL, 1, threads < count ? threads : count);
     return tl_split_all(&s);
   }
-  if (threads < 2 || each < 2 * SMALL) return tl_gemm_range(type, g, batch, 0, count);
+  if (threads < 2 || each < 2 * SMALL / THIN) return tl_gemm_range(type, g, TL_WAY_NONE, batch, 0, count);
   for (int64_t i = 0; i < count; i++) {
     TlGemm one = *g;
     int64_t a, b;

@@ -18,6 +18,7 @@ typedef struct {
 /* where a part begins, in units; that of number `parts` is where the last one ends */
 static inline int64_t tl_split_at(const TlSplit *s, int part) { return s->units * part / s->parts; }
 TlGemm tl_split_piece(const TlSplit *s, int part); /* of one product */
+static inline TlWay tl_batch_way(const TlSplit *s) { return s->way == TL_WAY_ROW ? TL_WAY_AXPYS : TL_WAY_NONE; }
 int tl_split_run(void *split, int part);
 /* all parts, on whatever threads there are. 0, or -1 with an exception set */
 int tl_split_all(TlSplit *s);

@@ -130,6 +130,8 @@ static TlTensor *multiply(TlTensor *a, TlTensor *b, bool bt, TlTensor *bias, TlT
     g.b = (TlMat){.is = bst[1], .ks = bst[0]};
   }
   g.b.p = tl_data(b);
+  g.a.of = a->storage;
+  g.b.of = b->storage;
   int nd = 0;
   for (int d = 0; d < nc; d++) {
     int da = d - (nc - na), db = d - (nc - nb);

@@ -98,7 +98,7 @@ def convolution(x, w, **options):
 def cases():
     a, b, c = torch.randn(300, 290), torch.randn(290, 310), torch.randn(300, 310)
     tall, q = torch.randn(1900, 64), torch.randn(6, 9, 130, 20)
-    long, wide = torch.randn(9500, 90), torch.randn(40, 9500)
+    long, wide, deep = torch.randn(9500, 90), torch.randn(40, 9500), torch.randn(9, 32, 9000)
     yield "columns", lambda: a @ b
     yield "a transposed operand", lambda: a.t() @ c
     yield "rows", lambda: tall @ b[:64, :90]
@@ -108,6 +108,7 @@ def cases():
     yield "a batch that repeats", lambda: q @ q[:, :1].transpose(-1, -2)
     yield "dot products", lambda: F.linear(a[:40], torch.cat([b, b], 1).t().contiguous())
     yield "deep", lambda: wide @ long
+    yield "a batch of deep ones", lambda: deep @ deep.transpose(-1, -2)
     yield "convolution of images", convolution((5, 16, 31, 33), (24, 16, 3, 3), padding=1)
     yield "convolution with a stride", convolution((3, 16, 64, 64), (32, 16, 3, 3), stride=2, padding=1)
     yield "convolution of groups", convolution((2, 32, 40, 40), (64, 16, 3, 3), groups=2)
@@ -135,9 +136,11 @@ SPOIL = """(pyodide, debug) => {
     const start = debug.calls[0];
     debug.calls[0] = (order) => {
         const heap = pyodide._module.HEAPU32;
-        const parts = heap[(order >> 2) + 1];
-        const [from, to, bytes] = heap.subarray((order >> 2) + 3, (order >> 2) + 6);
-        heap[(from + bytes / parts + 24) >> 2] = 0xffffff00; // where part 1 finds its first operand
+        const [, parts, job, copies] = heap.subarray(order >> 2, (order >> 2) + 4);
+        for (let i = (order >> 2) + 4; i < (order >> 2) + 4 + 6 * copies; i += 6) {
+            const [from, to, bytes] = heap.subarray(i, i + 3);
+            if (to === job) heap[(from + bytes / parts + 24) >> 2] = 0xffffff00; // part 1's first operand
+        }
         const started = start(order);
         const end = performance.now() + 20;
         while (performance.now() < end) {}
@@ -186,3 +189,121 @@ def test_a_page_that_forbids_workers(monkeypatch):
 
 def test_transformers_starts_no_threads():
     assert os.environ["HF_DEACTIVATE_ASYNC_LOAD"] == "1"
+
+
+# ---- copies of operands that stay with the workers ----
+SHAPES = ROW, LINEAR, FEW, MANY = (1, 900, 1100), (1, 1000, 700), (7, 300, 3000), (64, 300, 400)
+
+
+def repeated(shape):
+    """A weight, and its product with another operand: once the copy is kept, and on one thread."""
+    m, k, n = shape
+    x, w = torch.randn(m, k), torch.randn(k, n)
+    if shape is LINEAR:
+        w = w.t().contiguous()
+
+    def run():
+        return F.linear(x, w) if shape is LINEAR else x @ w
+
+    def check():
+        torch._C.set_threads(1)
+        want = run()
+        torch._C.set_threads(2)
+        for _ in range(4):
+            assert torch.equal(run(), want)
+
+    return w, check
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_copy_is_kept_and_used(shape):
+    import js
+
+    started()
+    js.eval(PATIENT)(page._pool.debug)
+    w, check = repeated(shape)
+    check()
+    held = torch._C.page_copies()
+    assert 0.3 * w.nbytes < held
+    page._pool.debug.exports.publish(0, 1)
+    check()
+    assert torch._C.page_copies() == held and page._pool.debug.exports.results()
+    del w, check
+    assert torch._C.page_copies() < held
+
+
+def write_by_address(w):
+    import ctypes
+
+    ctypes.memset(w.data_ptr() + 4 * (w.numel() - 1), 0, 4)
+
+
+def write_by_numpy(w):
+    pytest.importorskip("numpy")
+    w.numpy()[-1] = 3
+
+
+def write_by_memory(w):
+    with memoryview(w.untyped_storage()).cast("B") as bytes_:
+        bytes_[-4:] = bytes(4)
+
+
+def write_by_page(w):
+    from pyodide.ffi import create_proxy
+
+    import js
+
+    js.eval("(s) => { const view = s.getBuffer('u8'); view.data.fill(0, view.data.length - 40); view.release(); }")(
+        create_proxy(w.untyped_storage())
+    )
+
+
+def write_by_optimizer(w):
+    w.requires_grad_()
+    w.grad = torch.ones_like(w)
+    torch.optim.AdamW([w], lr=0.1).step()
+    w.requires_grad_(False)
+
+
+WRITES = {
+    "in place": lambda w: w.mul_(2),
+    "a view": lambda w: w[-1].add_(1),
+    "an item": lambda w: w.__setitem__((-1, -1), 7),
+    ".data": lambda w: w.data.neg_(),
+    "out=": lambda w: torch.add(w, 1, out=w),
+    "foreach": lambda w: torch._foreach_add_([w], 1.0),
+    "inference mode": lambda w: torch.inference_mode()(w.add_)(1),
+    "storage": lambda w: w.untyped_storage().fill_(0),
+    "initialisation": torch.nn.init.xavier_uniform_,
+    "optimizer": write_by_optimizer,
+    "address": write_by_address,
+    "memory": write_by_memory,
+    "page": write_by_page,
+    "numpy": write_by_numpy,
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_no_copy_outlives_a_write(write):
+    started()
+    for shape in SHAPES:
+        w, check = repeated(shape)
+        check()
+        for _ in range(2):
+            WRITES[write](w)
+            check()
+
+
+def test_memory_of_copies_is_bounded():
+    started()
+    x, weights = torch.randn(1, 1500), []
+    for _ in range(60):  # of 9 MB, half of which is copied
+        weights.append(torch.randn(1500, 1500))
+        for _ in range(4):
+            x @ weights[-1]
+    assert 100 << 20 < torch._C.page_copies() <= 256 << 20
+    want = [x @ w for w in weights]
+    torch._C.set_threads(1)
+    assert all(torch.equal(x @ w, y) for w, y in zip(weights, want))
+    torch.set_num_threads(1)
+    assert torch._C.page_copies() == 0
