@@ -54,7 +54,8 @@ class Case:
 
 
 def floats(data, *shape):
-    return torch.frombuffer(bytearray(data.to_bytes()), dtype=torch.float32).reshape(shape).to(device)
+    shared = torch.frombuffer(bytearray(data.to_bytes()), dtype=torch.float32).reshape(shape)
+    return shared.to(device, copy=True)  # memory of its own, as a model has that loaded its weights
 
 
 def filled(seed, *shape, scale=1):
