@@ -4,11 +4,13 @@
 #include "core/parallel.h"
 
 /* SETS x WAYS operands are remembered, of each set those that were used last. MOST: bytes of all copies. GRAIN: copies
- * begin at such rows, so that products cut at slightly different places share one. */
+ * begin at such rows, so that products cut at slightly different places share one. OVERDUE, LATE: times of the usual
+ * time between two uses, and what is added. OFTEN: nobody counts further. */
 enum { SETS = 128, WAYS = 8, MOST = 1 << 28, SHARE = 2, GRAIN = 64, ALIGN = 64, ELEMENT = 4, NONE = -1 };
+enum { OVERDUE = 2, LATE = 32, OFTEN = 100 };
 
 static TlKept *table;
-static int first = NONE, copies; /* the copy with the lowest address; how many there are */
+static int first = NONE; /* the copy with the lowest address */
 static uint32_t clock_, base_, room_;
 static int memory_number;
 static TlKept *fresh[4]; /* reserved, not copied yet */
@@ -39,7 +41,6 @@ static void drop(TlKept *e) {
   while (table + *link != e) link = &table[*link].next;
   *link = e->next;
   e->bytes = 0;
-  copies--;
 }
 void tl_page_forget(const TlStorage *s) {
   for (int i = first, next; i != NONE; i = next) {
@@ -82,19 +83,23 @@ TlKept *tl_kept_note(const TlMat *m, int64_t at, int64_t n, int64_t k) {
     e->seen = 0;
     if (!tl_dense(m, e->at, e->n, k, &e->dense)) return NULL;
   }
-  if (e->seen < 100) e->seen++;
-  e->used = ++clock_;
+  clock_++;
+  e->gap = e->seen ? clock_ - e->used : 0;
+  if (e->seen < OFTEN) e->seen++;
+  e->used = clock_;
   return e;
 }
 
-/* Copies that were not used while each of the others could have been many times. */
+/* Drops the copy that was not used for the longest time, of those that are overdue: a model's come round again and
+ * again, so those of one that is larger than the room stay, while those of one that no longer runs go. */
 static bool drop_unused(void) {
   TlKept *oldest = NULL;
-  for (int i = first; i != NONE; i = table[i].next)
-    if (!oldest || clock_ - table[i].used > clock_ - oldest->used) oldest = table + i;
-  if (!oldest || clock_ - oldest->used < 16 * (uint32_t)copies + SETS * WAYS) return false;
-  drop(oldest);
-  return true;
+  for (int i = first; i != NONE; i = table[i].next) {
+    const uint32_t age = clock_ - table[i].used;
+    if (age > OVERDUE * table[i].gap + LATE && (!oldest || age > clock_ - oldest->used)) oldest = table + i;
+  }
+  if (oldest) drop(oldest);
+  return oldest != NULL;
 }
 
 bool tl_kept_make(TlKept *e, TlPageCopy *c) {
@@ -111,7 +116,6 @@ bool tl_kept_make(TlKept *e, TlPageCopy *c) {
     *link = (int)(e - table);
     e->to = at;
     e->bytes = (uint32_t)bytes;
-    copies++;
     fresh[nfresh++] = e;
     ((TlStorage *)e->storage)->kept = 1;
     const TlMat m = {.p = e->p, .is = e->is, .ks = e->ks};

@@ -27,7 +27,7 @@ typedef struct {
   const char *p;
   int64_t is, ks, at, n, k; /* rows (or columns) from `at` to n */
   uint32_t writes;          /* to the storage, when it was last seen */
-  uint32_t seen, used;      /* how often since it was written; when */
+  uint32_t seen, used, gap; /* how often since it was written; when last; time between the last two uses */
   uint32_t to, bytes;       /* the copy; 0 bytes: there is none */
   TlDense dense;
   int next; /* copy, by address */

@@ -20,12 +20,16 @@ device = "cpu"
 
 
 async def use(name):
-    """Names the device of all tensors."""
+    """Names the device of all tensors. Threads start here, as the other libraries' do with the page: a large product
+    waits for them, which it cannot do in the synchronous calls below."""
     global device
     device = name
     if name == "webgpu":
         if not await torch.webgpu.ready():
             raise RuntimeError(torch.webgpu.why_not())
+    elif torch.get_num_threads() > 1:
+        large = torch.ones(512, 512)
+        large @ large
 
 
 class Case:

@@ -294,6 +294,21 @@ def test_no_copy_outlives_a_write(write):
             check()
 
 
+def test_copies_make_way_for_those_in_use():
+    started()
+    x, old = torch.randn(1, 2000), [torch.randn(2000, 2000) for _ in range(40)]
+    for w in old * 4:
+        x @ w
+    assert torch._C.page_copies() > 200 << 20  # not of all: there is no room
+    new = [torch.randn(2000, 1500) for _ in range(20)]
+    for w in new * 25:
+        x @ w
+    del old
+    assert torch._C.page_copies() > 50 << 20
+    del w, new
+    assert torch._C.page_copies() == 0
+
+
 def test_memory_of_copies_is_bounded():
     started()
     x, weights = torch.randn(1, 1500), []
