@@ -26,7 +26,8 @@ typedef struct {
   int64_t images, rows, columns, image, row, column;
   char *results; /* where they are copied to: c itself, or memory from which exchange() puts them into c */
   uint32_t at;   /* in the workers' memory */
-  bool in_place; /* `results` is in c */
+  bool in_place; /* `results` is in c, in rows so many bytes from each other, or without gaps (0) */
+  uint32_t step;
 } Block;
 
 typedef struct {
@@ -132,11 +133,28 @@ static Block block_of(const TlSplit *s, int part) {
     b.images = (end + ppi - 1) / ppi - b.image;
   }
   const bool whole = s->cut != TL_PANELS || images == 1 || (at % ppi == 0 && end % ppi == 0);
-  b.in_place = whole && !g->coff && g->c_cs == 1 && (g->c_rs == b.columns || b.rows == 1) &&
-               (b.images == 1 || g->c_image == b.rows * b.columns);
+  const bool rows = whole && !g->coff && g->c_cs == 1;
+  b.in_place = rows && (g->c_rs == b.columns || b.rows == 1) && (b.images == 1 || g->c_image == b.rows * b.columns);
+  if (rows && !b.in_place && b.images == 1 && b.columns * ELEMENT >= LINE && g->c_rs > 0) {
+    b.in_place = true;
+    b.step = (uint32_t)(g->c_rs * ELEMENT);
+  }
   return b;
 }
 static int64_t block_bytes(const Block *b) { return b->images * b->rows * b->columns * ELEMENT; }
+/* From where the worker has a block to where it belongs. */
+static TlPageCopy block_copy(const Block *b) {
+  const uint32_t row = (uint32_t)(b->columns * ELEMENT), all = (uint32_t)block_bytes(b);
+  return b->step ? (TlPageCopy){b->at, address(b->results), row, (uint32_t)b->rows, row, b->step}
+                 : (TlPageCopy){b->at, address(b->results), all, 1, 0, 0};
+}
+/* Reserves the workers' memory for a block, and copies it there if it is added to. */
+static void place_block(Job *j, Block *b) {
+  b->at = place(j, NULL, block_bytes(b));
+  if (!j->s->g.accumulate) return;
+  const TlPageCopy c = block_copy(b);
+  j->in.copy[j->in.count++] = (TlPageCopy){c.to, c.from, c.bytes, c.lines, c.to_step, c.from_step};
+}
 
 static float *in_c(const TlGemm *g, int64_t image, int64_t row, int64_t column) {
   return (float *)g->c + image * g->c_image + row * g->c_rs + (g->coff ? g->coff[column] : column * g->c_cs);
@@ -186,7 +204,7 @@ static bool place_results(Job *j) {
       room += block_bytes(b);
       if (s->g.accumulate) exchange(s, p, b, false);
     }
-    b->at = place(j, s->g.accumulate ? b->results : NULL, block_bytes(b));
+    place_block(j, b);
     TlGemm *g = &j->part[p].g;
     const int64_t skipped = b->image * b->rows * b->columns + (s->cut == TL_PANELS ? b->column : 0);
     g->c = pointer(b->at - (uint32_t)(skipped * ELEMENT));
@@ -307,7 +325,7 @@ static bool order_batch(Job *j, const Reads *r) {
     Block *b = &j->block[p];
     *b = (Block){.images = to - from, .rows = g->m, .columns = g->n, .in_place = true};
     b->results = (char *)g->c + from * each * ELEMENT;
-    b->at = place(j, g->accumulate ? b->results : NULL, block_bytes(b));
+    place_block(j, b);
     j->part[p] =
       (TlPagePart){.g = first, .way = tl_batch_way(s), .batched = true, .batch = batch, .from = from, .to = to};
     j->part[p].g.c = moved(g->c, b->results, b->at);
@@ -319,10 +337,7 @@ static bool order_batch(Job *j, const Reads *r) {
 static int collect(Job *j, uint32_t parts) {
   j->out.count = 0;
   for (int p = 1; p < j->s->parts; p++)
-    if (parts >> p & 1) {
-      j->out.copy[j->out.count++] =
-        (TlPageCopy){j->block[p].at, address(j->block[p].results), (uint32_t)block_bytes(&j->block[p]), 1, 0, 0};
-    }
+    if (parts >> p & 1) j->out.copy[j->out.count++] = block_copy(&j->block[p]);
   if (j->out.count && !tl_page(TL_PAGE_COLLECT, &j->out)) {
     PyErr_SetString(PyExc_RuntimeError, "the results of the page's workers could not be copied");
     return -1;
