@@ -38,7 +38,7 @@ globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
       return reserve(most / 4);
     }
   };
-  const [memory, most] = reserve(1 << 14);
+  const [memory, most] = reserve(globalThis.navigator?.deviceMemory < 8 ? 1 << 12 : 1 << 14);
   const module = await WebAssembly.compile(code);
   const { exports } = await WebAssembly.instantiate(module, {
     env: { memory },

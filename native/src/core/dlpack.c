@@ -58,6 +58,7 @@ static void drop_new(PyObject *capsule) {
   if (m) m->deleter(m);
 }
 static void describe(Array *a, TlTensor *t, int64_t *dims) {
+  t->storage->addressed = 1;
   a->data = t->storage->data ? tl_data(t) : NULL;
   a->device_type = ON_CPU;
   a->ndim = t->ndim;

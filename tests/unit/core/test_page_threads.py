@@ -278,6 +278,8 @@ WRITES = {
     "optimizer": write_by_optimizer,
     "address": write_by_address,
     "memory": write_by_memory,
+    "buffer": lambda w: torch.frombuffer(memoryview(w.untyped_storage()), dtype=torch.float32).mul_(2),
+    "dlpack": lambda w: torch.from_dlpack(w.__dlpack__()).mul_(2),
     "page": write_by_page,
     "numpy": write_by_numpy,
 }
