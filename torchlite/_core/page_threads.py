@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 MOST = 4  # threads that are used unless the program asks for more
-PATIENCE = 3000  # milliseconds after which a worker counts as dead, beyond twenty times what the others needed
+PATIENCE = 3000  # milliseconds after which a worker that nobody waits for counts as dead
 
 _C: Any = core  # its stub is of the host's build
 _pool: Any = None

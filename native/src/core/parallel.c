@@ -43,7 +43,7 @@ static PyObject *starter; /* called once, by the first product that workers coul
 
 int tl_page(int command, const void *order) {
   const int r = page(command, order);
-  lost |= command == TL_PAGE_FINISH && r < 0;
+  lost |= (command == TL_PAGE_FINISH && r < 0) || (command == TL_PAGE_START && r < -1);
   return r;
 }
 bool tl_page_begin(TlPageMemory *m) {

@@ -32,9 +32,9 @@ void tl_part_free(void *p); /* by the thread that asked for it */
 int tl_part_stopped(void);  /* -1: stop. With the GIL, an exception (KeyboardInterrupt) is set. */
 
 /* ---- in Pyodide: the workers of the page, by a function in JavaScript (torchlite/_core/threads.js) ---- */
-/* START: 0 if no worker is there; CLAIM: the next part, -1 if there is none; STOP: nobody needs the rest; FINISH: waits
- * for the workers' parts, and gives the bits of those that they finished, with the two bits below; COLLECT: copies
- * results */
+/* START: 1, or 0 if no worker is free, -1 if there is no memory, -2 if a worker is gone; CLAIM: the next part, -1 if
+ * there is none; STOP: nobody needs the rest; FINISH: waits for the workers' parts for a while, and gives the bits of
+ * those that they finished, with the two bits below; COLLECT: copies results */
 enum { TL_PAGE_START, TL_PAGE_CLAIM, TL_PAGE_STOP, TL_PAGE_FINISH, TL_PAGE_COLLECT };
 enum { TL_PAGE_MOST = 30, TL_PAGE_LATE = 1 << 30 }; /* parts; workers were late. Negative: one of them is gone */
 int tl_page(int command, const void *order);

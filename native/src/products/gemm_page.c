@@ -374,10 +374,10 @@ static bool start_job(Job *j, const Reads *r) {
   j->in.parts = (uint32_t)s->parts;
   j->in.job = place(j, j->part, s->parts * (int64_t)sizeof *j->part);
   const bool ordered = s->batch ? order_batch(j, r) : order_product(j, r);
-  const bool started = ordered && j->in.need < j->memory.end && tl_page(TL_PAGE_START, &j->in);
-  tl_kept_settle(started);
-  if (ordered && !started) tl_page_forget(NULL); /* they may be what there is no memory for */
-  return started;
+  const int started = ordered && j->in.need < j->memory.end ? tl_page(TL_PAGE_START, &j->in) : 0;
+  tl_kept_settle(started > 0);
+  if (started == -1) tl_page_forget(NULL); /* they may be what there is no memory for */
+  return started > 0;
 }
 
 static Job job;
