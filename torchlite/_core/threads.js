@@ -64,7 +64,7 @@ globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
   };
   const copy = (order, from, to) => {
     const words = pyodide._module.HEAPU32;
-    const [at, n] = [(order >> 2) + 4, words[(order >> 2) + 3]];
+    const [at, n] = [(order >>> 2) + 4, words[(order >>> 2) + 3]];
     for (let i = at; i < at + 6 * n; i += 6) {
       let [source, target, bytes, lines, sourceStep, targetStep] = words.subarray(i, i + 6);
       for (; lines--; source += sourceStep, target += targetStep) to.set(from.subarray(source, source + bytes), target);
@@ -94,7 +94,7 @@ globalThis.torchlite_threads = async (pyodide, code, count, patience) => {
       return -2;
     }
     owed = 0;
-    const [need, parts, job] = pyodide._module.HEAPU32.subarray(order >> 2, (order >> 2) + 3);
+    const [need, parts, job] = pyodide._module.HEAPU32.subarray(order >>> 2, (order >>> 2) + 3);
     exports.wake(parts - 1);
     if (need > shared.length) {
       memory.grow(Math.ceil((need - shared.length) / PAGE));

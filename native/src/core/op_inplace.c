@@ -75,6 +75,7 @@ static int check_named_dtype(const Overload *ov, PyObject *const *a) {
 /* self <- op(self, ...), by a kernel that writes in place, else by a copy */
 static PyObject *compute_inplace(Overload *ov, PyObject *const *a, bool other) {
   TlTensor *self = (TlTensor *)a[0];
+  self->storage->writes++; /* also if the kernel is interrupted */
   if (!tl_is_contiguous(self) && check_expanded(ov, self) < 0) return NULL;
   if (ov->flags & F_EXACT && check_named_dtype(ov, a) < 0) return NULL;
   if (ov->kernel && tl_any_indirect && !(ov->kernel->flags & TL_K_GEOMETRY)) {

@@ -66,7 +66,9 @@ bool tl_page_begin(TlPageMemory *m) {
 }
 void tl_page_end(void) {
   busy = false;
-  if (lost) page = NULL;
+  if (!lost) return;
+  page = NULL;
+  tl_page_forget(NULL);
 }
 
 static PyObject *set_page(PyObject *m, PyObject *args) {
@@ -74,6 +76,10 @@ static PyObject *set_page(PyObject *m, PyObject *args) {
   PyObject *start;
   (void)m;
   if (!PyArg_ParseTuple(args, "IIIO", &function, &base, &end, &start)) return NULL;
+  if (busy && page) { /* from the handler of a signal */
+    PyErr_SetString(PyExc_RuntimeError, "the number of threads cannot change while a product runs");
+    return NULL;
+  }
   page = (int (*)(int, const void *))(uintptr_t)function;
   page_memory = (TlPageMemory){base, end, page_memory.number + 1};
   lost = false;

@@ -239,6 +239,7 @@ typedef struct TlStorage {
   uint8_t fixed;                   /* an array has its address: it must not be resized any more */
   uint8_t addressed;               /* its address was asked for: it may be written unseen */
   uint8_t kept;                    /* a page's workers have, or had, copies (products/page_kept.h) */
+  uint32_t serial;                 /* its number among those that products on a page's threads read, or 0 */
   uint32_t writes;                 /* by tensors of any version counter */
   int32_t exports;                 /* buffers handed out: the memory must stay where it is */
   PyObject *weakrefs;

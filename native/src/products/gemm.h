@@ -60,6 +60,7 @@ int64_t tl_gemm_panels_f64(double *dst, const TlMat *b, int64_t n, int64_t k);
 typedef enum {
   TL_WAY_NONE,
   TL_WAY_ZERO,
+  TL_WAY_DOT, /* of two vectors */
   TL_WAY_DOTS,
   TL_WAY_AXPYS,
   TL_WAY_ROW, /* one row, as the sum of several AXPYS: see tl_gemm_row */

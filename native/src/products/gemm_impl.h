@@ -304,10 +304,6 @@ RARE static int F(dots)(const TlGemm *g) {
   const T *A = g->a.p, *B = g->b.p;
   const int64_t as = g->a.is, bs = g->b.is, K = g->k, KV = K - K % L, KW = K - K % (4 * L);
   int64_t work = 0, m4 = g->m - g->m % 4;
-  if (g->m == 1 && g->n == 1) {
-    C_AT(0, 0) = (T)(F(start)(g, 0, 0) + F(dot)(A, B, K));
-    return 0;
-  }
   for (int64_t j = 0; j + 2 <= g->n && m4; j += 2) {
     const T *b0 = B + j * bs, *b1 = b0 + bs;
     for (int64_t i = 0; i < m4; i += 4) {
@@ -588,6 +584,7 @@ static TlWay F(way)(TlGemm *g) {
 #endif
     if (g->k > DEEP && g->m * g->n < (g->m + g->n) * (g->k / 24) && !(nt && size == g->k) && sizeof(T) == 4)
       return TL_WAY_DEEP;
+    if (nt && size == g->k && g->k >= 2 * L) return TL_WAY_DOT;
     if (g->k && nt && (g->m <= 3 || (g->m <= 64 && g->m * g->k <= 65536) || size <= 65536) && (g->k >= 2 * L))
       return TL_WAY_DOTS;
     if (g->k && g->m == 1 && nn && g->c_cs == 1 && g->n >= 16) return TL_WAY_AXPYS;
@@ -612,6 +609,7 @@ static int F(run)(const TlGemm *g, TlWay way) {
   switch (way) {
   case TL_WAY_NONE: return 0;
   case TL_WAY_ZERO: return F(zero)(g), 0;
+  case TL_WAY_DOT: *(T *)g->c = (T)(F(start)(g, 0, 0) + F(dot)(g->a.p, g->b.p, g->k)); return 0;
   case TL_WAY_DOTS: return F(dots)(g);
   case TL_WAY_AXPYS: return F(axpys)(g);
 #if L == 4

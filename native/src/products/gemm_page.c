@@ -236,6 +236,8 @@ static Reads reads_of(const TlSplit *s) {
 
 static int64_t results_of(const TlGemm *g) { return g->m * g->n * (g->images ? g->images : 1); }
 
+static bool seen(const TlKept *e, uint32_t often) { return e->seen >= often && (often < OFTEN || e->seen >= e->wait); }
+
 /* whether copies of operands are, or shall be, kept. False: the product takes no longer than copying. */
 static bool plan_product(Job *j, const Reads *r) {
   const TlGemm *g = &j->s->g;
@@ -243,8 +245,8 @@ static bool plan_product(Job *j, const Reads *r) {
   j->a = tl_kept_note(&g->a, r->a_from, g->m, g->k);
   j->b = tl_kept_note(&g->b, r->b_from, g->n, g->k);
   for (uint32_t often = AGAIN; often <= OFTEN; often++) {
-    if (j->a && !j->a->bytes && j->a->seen < often) j->a = NULL;
-    if (j->b && !j->b->bytes && j->b->seen < often) j->b = NULL;
+    if (j->a && !j->a->bytes && !seen(j->a, often)) j->a = NULL;
+    if (j->b && !j->b->bytes && !seen(j->b, often)) j->b = NULL;
     const int64_t a = j->a && (j->a->bytes || often == OFTEN) ? 0 : bytes_of(r->a),
                   b = j->b && (j->b->bytes || often == OFTEN) ? 0 : bytes_of(r->b);
     if (worth(a + b, results_of(g), g->k)) return true;
@@ -298,7 +300,7 @@ static bool plan_batch(Job *j, const Reads *r) {
   if (s->way != TL_WAY_ROW || !worth(a, results, g->k)) return false;
   const TlMat rows = rows_of(g);
   j->b = tl_kept_note(&rows, tl_split_at(s, 1) * g->k, s->batch->count * g->k, g->n);
-  return j->b && (j->b->bytes || j->b->seen >= OFTEN);
+  return j->b && (j->b->bytes || seen(j->b, OFTEN));
 }
 
 static bool order_batch(Job *j, const Reads *r) {

@@ -10,6 +10,10 @@
  * elements are read once, memory decides, and a multiplication takes so many times as long. PACK: packing an element
  * takes as long as so many multiplications. */
 enum { SMALL = 5 << 18, FINE = 1 << 24, THIN = 4, PACK = 16 };
+enum {
+  SUMS = 8192
+}; /* products that are deeper, or of one row, are made of others; workers have memory for so many
+    * of their sums at least */
 
 TlGemm tl_split_piece(const TlSplit *s, int part) {
   const int64_t size = tl_gemm_kinds[s->type].size, from = tl_split_at(s, part), to = tl_split_at(s, part + 1),
@@ -139,7 +143,8 @@ int tl_gemm_i64(const TlGemm *g) { return gemm(TL_GEMM_I64, g); }
 int tl_gemm_batch(TlGemmType type, const TlGemm *g, const TlBatch *batch) {
   const int threads = tl_threads();
   const int64_t each = g->m * g->n * g->k, count = batch->count;
-  if (threads > 1 && count > 1 && each * count >= 2 * SMALL && (each < 4 * SMALL || count >= 4 * threads)) {
+  const bool apart = each < 4 * SMALL || (count >= 4 * threads && (g->m * g->n <= SUMS || (g->m > 1 && g->k <= SUMS)));
+  if (threads > 1 && count > 1 && each * count >= 2 * SMALL && apart) {
     TlSplit s = {.type = type, .g = *g, .batch = batch, .cut = TL_BATCHES, .units = count, .step = 1};
     s.parts = (int)tl_clamp(each * count / SMALL, 1, threads < count ? threads : count);
     return tl_split_all(&s);

@@ -11,7 +11,7 @@ enum { OVERDUE = 2, LATE = 32, OFTEN = 100 };
 
 static TlKept *table;
 static int first = NONE; /* the copy with the lowest address */
-static uint32_t clock_, base_, room_;
+static uint32_t clock_, base_, room_, serials;
 static int memory_number;
 static TlKept *fresh[4]; /* reserved, not copied yet */
 static int nfresh;
@@ -54,35 +54,42 @@ uint32_t tl_page_copies(void) {
   return bytes;
 }
 
-static TlKept *find(const TlMat *m, int64_t k) {
+static TlKept *find(const TlMat *m, TlStorage *s, int64_t k) {
   const uint32_t hash = ((uint32_t)(uintptr_t)m->p >> 2) * 0x9E3779B1u + (uint32_t)(m->is + 31 * m->ks) * 0x85EBCA77u;
   TlKept *set = table + (hash >> 16) % SETS * WAYS, *oldest = set;
   for (TlKept *e = set; e < set + WAYS; e++) {
-    if (e->storage == m->of && e->p == m->p && e->is == m->is && e->ks == m->ks && e->k == k) return e;
-    if (clock_ - e->used > clock_ - oldest->used) oldest = e;
+    if (e->serial == s->serial && e->p == m->p && e->is == m->is && e->ks == m->ks && e->k == k) return e;
+    if (!e->bytes == !oldest->bytes ? clock_ - e->used > clock_ - oldest->used : !e->bytes) oldest = e;
   }
   drop(oldest);
-  *oldest = (TlKept){.storage = m->of, .p = m->p, .is = m->is, .ks = m->ks, .at = INT64_MAX, .k = k};
+  *oldest = (TlKept){s, s->serial, m->p, m->is, m->ks, .at = INT64_MAX, .k = k};
   return oldest;
 }
 
 TlKept *tl_kept_note(const TlMat *m, int64_t at, int64_t n, int64_t k) {
-  const TlStorage *s = m->of;
+  TlStorage *s = (TlStorage *)m->of;
   TlDense d;
   if (!table && !(table = PyMem_Calloc(SETS * WAYS, sizeof *table))) return PyErr_Clear(), NULL;
   if (!s || s->borrowed || s->device || s->fixed || s->addressed || s->exports) return NULL;
   at -= at % GRAIN;
   if (!tl_dense(m, at, n, k, &d)) return NULL;
-  TlKept *e = find(m, k);
+  if (!s->serial) s->serial = ++serials;
+  TlKept *e = find(m, s, k);
   if (e->writes != s->writes || e->at > at || e->n < n) {
+    if (e->bytes) e->wait = e->reused ? 0 : 2 * e->seen;
     drop(e);
+    e->reused = false;
     const bool wider = e->seen && e->writes == s->writes;
     e->at = wider && e->at < at ? e->at : at;
     e->n = wider && e->n > n ? e->n : n;
     e->writes = s->writes;
     e->seen = 0;
-    if (!tl_dense(m, e->at, e->n, k, &e->dense)) return NULL;
+    if (!tl_dense(m, e->at, e->n, k, &e->dense)) {
+      e->at = INT64_MAX;
+      return NULL;
+    }
   }
+  e->reused |= e->bytes != 0;
   clock_++;
   e->gap = e->seen ? clock_ - e->used : 0;
   if (e->seen < OFTEN) e->seen++;
@@ -117,7 +124,7 @@ bool tl_kept_make(TlKept *e, TlPageCopy *c) {
     e->to = at;
     e->bytes = (uint32_t)bytes;
     fresh[nfresh++] = e;
-    ((TlStorage *)e->storage)->kept = 1;
+    e->storage->kept = 1;
     const TlMat m = {.p = e->p, .is = e->is, .ks = e->ks};
     *c = tl_dense_copy(&m, e->at, &e->dense, at);
     return true;

@@ -23,12 +23,15 @@ bool tl_dense(const TlMat *m, int64_t at, int64_t n, int64_t k, TlDense *d);
 TlPageCopy tl_dense_copy(const TlMat *m, int64_t at, const TlDense *d, uint32_t to);
 
 typedef struct {
-  const TlStorage *storage;
+  TlStorage *storage;
+  uint32_t serial; /* of it: another may come to lie where it was */
   const char *p;
   int64_t is, ks, at, n, k; /* rows (or columns) from `at` to n */
   uint32_t writes;          /* to the storage, when it was last seen */
   uint32_t seen, used, gap; /* how often since it was written; when last; time between the last two uses */
   uint32_t to, bytes;       /* the copy; 0 bytes: there is none */
+  uint32_t wait;            /* as `seen`, before a copy is made again: those before were not used */
+  bool reused;
   TlDense dense;
   int next; /* copy, by address */
 } TlKept;

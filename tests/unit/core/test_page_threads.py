@@ -1,5 +1,6 @@
 """The workers that large products run on inside Pyodide: started, used, missing, dead."""
 
+import contextlib
 import os
 import sys
 
@@ -265,6 +266,21 @@ def write_by_optimizer(w):
     w.requires_grad_(False)
 
 
+@contextlib.contextmanager
+def interrupt():
+    """One of the next fifty looks for signals finds SIGINT: those of a kernel's loop, after each of its pieces."""
+    import js
+    import pyodide_js
+
+    buffer = js.Uint8Array.new(1)
+    pyodide_js.setInterruptBuffer(buffer)
+    buffer[0] = 2
+    try:
+        yield
+    finally:
+        pyodide_js.setInterruptBuffer(None)
+
+
 WRITES = {
     "in place": lambda w: w.mul_(2),
     "a view": lambda w: w[-1].add_(1),
@@ -294,6 +310,90 @@ def test_no_copy_outlives_a_write(write):
         for _ in range(2):
             WRITES[write](w)
             check()
+
+
+# memory for Pyodide's interrupts, and a thread that sends one a while after it is told to
+LATER = """() => {
+    const { Worker } = process.getBuiltinModule("node:worker_threads");
+    const memory = new Int32Array(new SharedArrayBuffer(8));
+    const send = (memory) => {
+        for (;;) {
+            Atomics.wait(memory, 1, 0);
+            const end = performance.now() + Atomics.exchange(memory, 1, 0);
+            while (performance.now() < end) {}
+            Atomics.store(memory, 0, 2);
+        }
+    };
+    const text = `(${send})(require("node:worker_threads").workerData)`;
+    const worker = new Worker(text, { eval: true, workerData: memory });
+    worker.unref();
+    const tell = (ms) => (Atomics.store(memory, 1, ms), Atomics.notify(memory, 1));
+    return { memory, tell, end: () => worker.terminate() };
+}"""
+
+
+def test_no_copy_outlives_an_interrupted_write():
+    import js
+    import pyodide_js
+
+    if not hasattr(js, "process"):
+        pytest.skip("a thread that interrupts: node's")
+    started()
+    w, check = repeated((1, 3000, 3000))
+    check()
+    later = js.eval(LATER)()
+    pyodide_js.setInterruptBuffer(later.memory)
+    try:
+        for _ in range(50):
+            before, version = w.clone(), w._version
+            with pytest.raises(KeyboardInterrupt):
+                later.tell(3)
+                while True:
+                    w.tanh_()
+                    w.normal_()
+            if w._version == version and not torch.equal(w, before):
+                return check()
+    finally:
+        pyodide_js.setInterruptBuffer(None)
+        later.end()
+    raise AssertionError("never in the middle of a write")
+
+
+def test_no_copies_of_temporaries():
+    started()
+    x, w = torch.randn(1, 1500, dtype=torch.bfloat16), torch.randn(1500, 1500, dtype=torch.bfloat16)
+    held = torch._C.page_copies()
+    for _ in range(8):
+        F.linear(x, w)  # each converts w to float32, where the one before did
+        x.float() @ (w.float() * 2)
+    assert torch._C.page_copies() == held
+
+
+def test_no_copies_that_writes_make_useless():
+    started()
+    x, w = torch.randn(1, 1500), torch.randn(1500, 1500)
+    held = torch._C.page_copies()
+    for _ in range(3):
+        for _ in range(3):
+            x @ w
+        kept = torch._C.page_copies()
+        w[0, 0] += 1
+    assert kept == held
+
+
+def test_the_number_of_threads_cannot_change_during_a_product():
+    import signal
+
+    started()
+    a = torch.randn(1200, 1200)
+    before = signal.signal(signal.SIGINT, lambda *_: torch.set_num_threads(1))
+    try:
+        with pytest.raises(RuntimeError, match="cannot change while a product runs"), interrupt():
+            a @ a
+    finally:
+        signal.signal(signal.SIGINT, before)
+    product()
+    assert torch.get_num_threads() == 2
 
 
 def test_copies_make_way_for_those_in_use():

@@ -56,6 +56,11 @@ def numbers(*shape, dtype=torch.float32):
 SIZES = [(300, 290, 70), (900, 60, 90), (61, 963, 91), (3, 2100, 700), (1, 3100, 1700), (7, 1500, 600), (1700, 1, 1900)]
 
 
+def test_a_part_of_one_column():
+    a, b = torch.randn(1, 400001, dtype=torch.float64), torch.randn(5, 400001, dtype=torch.float64)
+    check(lambda: a @ b.t())
+
+
 @pytest.mark.parametrize("size", [*SIZES, (37, 41, 9001)], ids=str)
 def test_products(size):
     torch.manual_seed(0)
