@@ -26,8 +26,8 @@ typedef struct {
   int64_t images, rows, columns, image, row, column;
   char *results; /* where they are copied to: c itself, or memory from which exchange() puts them into c */
   uint32_t at;   /* in the workers' memory */
-  bool in_place; /* `results` is in c, in rows so many bytes from each other, or without gaps (0) */
-  uint32_t step;
+  bool in_place; /* `results` is in c */
+  uint32_t step; /* bytes from one row of `results` to the next; 0: the rows have no gaps */
 } Block;
 
 typedef struct {

@@ -10,10 +10,9 @@
  * elements are read once, memory decides, and a multiplication takes so many times as long. PACK: packing an element
  * takes as long as so many multiplications. */
 enum { SMALL = 5 << 18, FINE = 1 << 24, THIN = 4, PACK = 16 };
-enum {
-  SUMS = 8192
-}; /* products that are deeper, or of one row, are made of others; workers have memory for so many
-    * of their sums at least */
+/* A product deeper than this, or one of a single row, is the sum of others. Workers have memory for at least so many of
+ * its sums. */
+enum { SUMS = 8192 };
 
 TlGemm tl_split_piece(const TlSplit *s, int part) {
   const int64_t size = tl_gemm_kinds[s->type].size, from = tl_split_at(s, part), to = tl_split_at(s, part + 1),

@@ -3,9 +3,10 @@
 #include "products/page_kept.h"
 #include "core/parallel.h"
 
-/* SETS x WAYS operands are remembered, of each set those that were used last. MOST: bytes of all copies. GRAIN: copies
- * begin at such rows, so that products cut at slightly different places share one. OVERDUE, LATE: times of the usual
- * time between two uses, and what is added. OFTEN: nobody counts further. */
+/* The table remembers SETS x WAYS operands; each set keeps those that were used last. MOST: bytes of all copies
+ * together, and at most the workers' memory / SHARE. GRAIN: copies begin at a multiple of so many rows, so that
+ * products cut at slightly different places share one. A copy is overdue if it has not been used for OVERDUE times its
+ * usual interval, plus LATE. OFTEN: uses are not counted beyond this. */
 enum { SETS = 128, WAYS = 8, MOST = 1 << 28, SHARE = 2, GRAIN = 64, ALIGN = 64, ELEMENT = 4, NONE = -1 };
 enum { OVERDUE = 2, LATE = 32, OFTEN = 100 };
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 import torchlite as torch
+from page_workers import PATIENT
 
 F = torch.nn.functional
 pytestmark = pytest.mark.skipif(sys.platform != "emscripten", reason="a page's workers")
@@ -72,18 +73,6 @@ def test_many_workers():
     assert torch.equal(product(), want)
 
 
-# the caller comes back when workers have done all parts but its own
-PATIENT = """(debug) => {
-    const start = debug.calls[0];
-    debug.calls[0] = (order) => {
-        const started = start(order);
-        const end = performance.now() + 5000;
-        while (started && !debug.exports.finished(0) && performance.now() < end) {}
-        return started;
-    };
-}"""
-
-
 def convolution(x, w, **options):
     """The result and all gradients."""
     x, w, bias = torch.randn(x), torch.randn(w), torch.randn(w[0])
@@ -120,7 +109,7 @@ def test_all_that_workers_compute():
 
     started()
     debug = page._pool.debug
-    js.eval(PATIENT)(debug)
+    js.eval(PATIENT)(debug, 5000)
     torch.manual_seed(0)
     for name, run in cases():
         torch._C.set_threads(1)
@@ -221,7 +210,7 @@ def test_a_copy_is_kept_and_used(shape):
     import js
 
     started()
-    js.eval(PATIENT)(page._pool.debug)
+    js.eval(PATIENT)(page._pool.debug, 5000)
     w, check = repeated(shape)
     check()
     held = torch._C.page_copies()

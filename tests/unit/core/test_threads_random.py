@@ -5,20 +5,10 @@ import sys
 
 import pytest
 import torchlite as torch
+from page_workers import PATIENT
 
 F = torch.nn.functional
 PAGE = sys.platform == "emscripten"
-
-# the caller comes back when workers have done all parts but its own, or after a while
-PATIENT = """(debug) => {
-    const start = debug.calls[0];
-    debug.calls[0] = (order) => {
-        const started = start(order);
-        const end = performance.now() + 500;
-        while (started && !debug.exports.finished(0) && performance.now() < end) {}
-        return started;
-    };
-}"""
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -33,7 +23,7 @@ def threads():
         large @ large
         if page._pool is None:
             pytest.skip("no workers here: " + (page.problem or "Python cannot wait for them"))
-        js.eval(PATIENT)(page._pool.debug)
+        js.eval(PATIENT)(page._pool.debug, 500)
     yield
     torch.set_num_threads(before)
 
