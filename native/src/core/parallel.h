@@ -1,7 +1,7 @@
 /* parallel.h: work in parts that several threads run at the same time.
  *
  * Parts never touch Python: memory comes from tl_part_malloc, and long loops ask tl_part_stopped. No part writes what
- * another one reads or writes, and no sum is cut, so results do not depend on the number of threads. */
+ * another one reads or writes, and where a sum is cut does not depend on the number of threads; so results do not. */
 #ifndef TL_PARALLEL_H
 #define TL_PARALLEL_H
 #include <stdbool.h>

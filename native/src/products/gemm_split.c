@@ -1,6 +1,6 @@
-/* gemm_split.c: products on several threads. A product is cut into ranges of its batch, of rows, or of columns, never
- * along the sums, and each range is computed in the way that was chosen for the whole. So every number is the one that
- * a single thread gives. */
+/* gemm_split.c: products on several threads. A product is cut into ranges of its batch, of rows, or of columns, and
+ * each range is computed in the way that was chosen for the whole. The sums of a TL_WAY_ROW are cut at places that do
+ * not depend on the number of threads; no others are cut. So every number is the one that a single thread gives. */
 #include "core/tl.h"
 #include "core/parallel.h"
 #include "products/gemm_split.h"
