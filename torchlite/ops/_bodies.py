@@ -33,6 +33,14 @@ def diag_embed(self, offset, dim1, dim2):
 
 
 # ---- indexing --------------------------------------------------------------------------------------------------------
+def into_zeros(g, shape, put, dim, index):
+    """Zeros of `shape` that the op `put` (scatter_add, index_add) puts g into, in their own memory where nobody follows
+    the ops."""
+    zeros = g.new_zeros(shape)
+    plain = type(g) is type(index) is torch.Tensor and not torch.is_grad_enabled()
+    return getattr(zeros, put + "_" if plain else put)(dim, index, g)
+
+
 def put_along(x, dim, index, src):
     """x with src[i][j] at x[index[i][j]][j] (for dim 0)."""
     if not x.dim() or not index.dim():
@@ -103,7 +111,7 @@ def padded(x, padding, source):
 
 def summed(g, padding, size, last, source):
     for d, at in sources(size, padding, source, g.device):
-        g = g.new_zeros((*g.shape[:d], size[d], *g.shape[d + 1 :])).index_add(d, at, g)
+        g = into_zeros(g, (*g.shape[:d], size[d], *g.shape[d + 1 :]), "index_add", d, at)
     return in_format(g, last)
 
 

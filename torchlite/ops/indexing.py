@@ -80,7 +80,7 @@ def _slices(x, dim, index):
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
     kernel="gather",
     out=Out(EXACT, "apart"),
-    grad={"self": lambda c, g: g.new_zeros(c.self_shape).scatter_add(c.dim, c.index, g)},
+    grad={"self": lambda c, g: bodies.into_zeros(g, c.self_shape, "scatter_add", c.dim, c.index)},
     samples=lambda t: [(t(3, 4), 1, torch.tensor([[0, 0], [3, 1]])), (t(3), 0, torch.tensor([2, 0]))],
     tags="reference",
 )
@@ -217,7 +217,7 @@ def scatter_reduce(self, dim, index, src, reduce, include_self=True):
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
     kernel="index_select",
     out=Out(SELF_AND_RESULT, "apart whole"),
-    grad={"self": lambda c, g: g.new_zeros(c.self_shape).index_add(c.dim, c.index, g)},
+    grad={"self": lambda c, g: bodies.into_zeros(g, c.self_shape, "index_add", c.dim, c.index)},
     samples=lambda t: [(t(3, 4), 0, torch.tensor([2, 0, 2])), (t(3, 4), -1, torch.tensor([1]))],
 )
 def index_select(self, dim, index):

@@ -49,7 +49,7 @@ def _select_grad(g, shape, dim, keepdim, index):
         return g.clone()  # a tensor of its own, as for other shapes
     if not keepdim:
         g, index = g.unsqueeze(dim), index.unsqueeze(dim)
-    return g.new_zeros(shape).scatter(dim, index, g)
+    return bodies.into_zeros(g, shape, "scatter", dim, index)
 
 
 def _share(g, x, result, dim, keepdim):

@@ -4,7 +4,7 @@ import torchlite as torch
 from .. import _C
 from .._core.errors import repeated_dim
 from .._core.dispatch_modes import all_examples
-from ._declare import op, python, reference
+from ._declare import bodies, op, python, reference
 from ._out import EXACT, Out
 
 _SCALAR_TYPE = "expected scalar_type {r} but found {o}"
@@ -104,7 +104,7 @@ def cummin(self, dim):
 def _collect(g, shape, dim, index):
     """Adds each gradient to the element its value came from; 16-bit types add up in float32."""
     wide = g.float() if g.dtype in (torch.float16, torch.bfloat16) else g
-    return wide.new_zeros(shape).scatter_add(dim, index, wide).to(g.dtype) if shape else g.clone()
+    return bodies.into_zeros(wide, shape, "scatter_add", dim, index).to(g.dtype) if shape else g.clone()
 
 
 def _logcumsumexp_grad(g, x, result, dim):

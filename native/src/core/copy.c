@@ -188,11 +188,16 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
 }
 
 /* ---- copy ------------------------------------------------------------------------------------------------------- */
+#if defined(__clang__) /* also where files are compiled for size */
+#define TL_VECTORS _Pragma("clang loop vectorize(enable) interleave_count(4)")
+#else
+#define TL_VECTORS
+#endif
 #define MOVE(T) \
   for (intptr_t i = 0; i < (intptr_t)n; i++) *(T *)(d + i * ds) = *(const T *)(p + i * ss)
 #define FILL(T) do { \
     T v = *(const T *)p, *o = (T *)d; \
-    for (intptr_t i = 0; i < (intptr_t)n; i++) o[i] = v; \
+    TL_VECTORS for (intptr_t i = 0; i < (intptr_t)n; i++) o[i] = v; \
   } while (0)
 
 void tl_copy_long(char *d, const char *s, int64_t n) {
@@ -204,10 +209,11 @@ void tl_copy_long(char *d, const char *s, int64_t n) {
 
 typedef float v4f_4 __attribute__((vector_size(16), aligned(4), may_alias));
 
-static void move_reversed(char *d, const char *p, int64_t n) { /* of 4 bytes, p is the last in memory */
-  for (; n >= 4; n -= 4, d += 16, p -= 16) {
-    v4f_4 v = *(const v4f_4 *)(p - 12);
+static inline void move_reversed(char *d, const char *p, intptr_t n) { /* of 4 bytes, p is the last in memory */
+  for (; n >= 8; n -= 8, d += 32, p -= 32) {
+    const v4f_4 v = *(const v4f_4 *)(p - 12), w = *(const v4f_4 *)(p - 28);
     *(v4f_4 *)d = __builtin_shufflevector(v, v, 3, 2, 1, 0);
+    *(v4f_4 *)(d + 16) = __builtin_shufflevector(w, w, 3, 2, 1, 0);
   }
   for (; n > 0; n--, d += 4, p -= 4) memcpy(d, p, 4);
 }
@@ -223,7 +229,7 @@ void tl_move(char *d, intptr_t ds, const char *p, intptr_t ss, int64_t n, int si
   case 2: MOVE(uint16_t); break;
   case 4:
     if (fill) FILL(uint32_t);
-    else if (ds == 4 && ss == -4) move_reversed(d, p, n);
+    else if (ds == 4 && ss == -4) move_reversed(d, p, (intptr_t)n);
     else MOVE(uint32_t);
     break;
   case 8:
@@ -330,22 +336,26 @@ static int plane_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   return 0;
 }
 
-/* Short rows that lie side by side in both: a call for each would cost more than its copy. */
+/* Short rows that lie side by side in dst, and so, in reverse or as one element in src: a call through the iterator for
+ * each would cost more than its copy. */
 static bool rows_of(const TlIter *it, const CopyCtx *dtypes) {
-  const intptr_t size = tl_itemsize[dtypes->to];
-  return dtypes->to == dtypes->from && it->ndim > 1 && it->strides[0][0] == size && it->strides[1][0] == size &&
-         it->shape[0] * size <= 512;
+  const intptr_t size = tl_itemsize[dtypes->to], from = it->strides[1][0];
+  return dtypes->to == dtypes->from && it->ndim > 1 && it->strides[0][0] == size &&
+         (from == size || from == -size || !from) && it->shape[0] * size <= 512;
 }
 static int rows_loop(void *ctx, char **ptrs, const intptr_t *st, int64_t n) {
   Plane *q = ctx;
   const size_t bytes = (size_t)(q->n[0] * q->size);
+  const bool alike = q->s[0] == q->size;
   for (int64_t k = 0; k < n; k++) {
     char *d = ptrs[0] + k * st[0];
     const char *p = ptrs[1] + k * st[1];
     if (TL_TICK(q->work, q->n[0] * (q->n[1] & 63))) return -1; /* rows beyond the 64s below */
     for (int64_t j = 0; j < q->n[1]; j++, d += q->d[1], p += q->s[1]) {
       if ((j & 63) == 63 && TL_TICK(q->work, q->n[0] << 6)) return -1;
-      tl_copy_row(d, p, bytes);
+      if (alike) tl_copy_row(d, p, bytes);
+      else if (q->s[0] == -4 && q->size == 4) move_reversed(d, p, (intptr_t)q->n[0]);
+      else tl_move(d, q->d[0], p, q->s[0], q->n[0], q->size);
     }
   }
   return 0;

@@ -21,6 +21,7 @@ static void sweep_init(sweep *w, const TlTensor *self, int dim, const TlTensor *
     w->sa[d] = self->ndim ? self->strides[d] : 0;
     w->sb[d] = other && other->ndim ? other->strides[d] : 0;
   }
+  while (w->nd > 1 && index->shape[w->nd - 1] == 1) w->nd--; /* no rows of one element */
 }
 
 static int check_range(const TlTensor *ix, int dim, int64_t size) {
@@ -34,11 +35,16 @@ static int check_range(const TlTensor *ix, int dim, int64_t size) {
 static int64_t dim_size(const TlTensor *t, int dim) { return t->ndim ? t->shape[dim] : 1; }
 
 /* one row of elements of a size */
-#define GATHER(T) TL_LOOP(i, n) ((T *)pb)[i] = ((const T *)pa)[i * la + v[i] * sd]
+#define GATHER(T)                                   \
+  TL_LOOP(i, n) {                                   \
+    at = v[i * lv];                                 \
+    if ((uint64_t)at >= (uint64_t)size) goto range; \
+    ((T *)pb)[i] = ((const T *)pa)[i * la + at * sd]; \
+  }
 
 PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *index = (TlTensor *)a[2], *ix = NULL, *r = NULL;
-  int64_t d64, pos[TL_MAX_DIMS] = {0}, isz = tl_itemsize[self->dtype], n, la, sd;
+  int64_t d64, pos[TL_MAX_DIMS] = {0}, isz = tl_itemsize[self->dtype], n, la, lv, sd, size, at;
   const int64_t *v;
   const char *pa;
   char *pb;
@@ -49,7 +55,8 @@ PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
   (void)out;
   if (tl_int(a[1], &d64) < 0 || tl_wrap_dim(d64, self->ndim, &dim) < 0) return NULL;
   if (!index->numel) return (PyObject *)tl_empty(self->dtype, index->ndim, index->shape);
-  if (!(ix = tl_index_i64(index))) {
+  /* read as it lies: often it is one column, expanded */
+  if (!(ix = index->dtype == TL_I64 ? TL_INC(index) : tl_index_i64(index))) {
     if (!PyErr_Occurred()) PyErr_SetString(PyExc_RuntimeError, "gather(): Expected dtype int32/int64 for index");
     return NULL;
   }
@@ -66,17 +73,18 @@ PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
       goto fail;
     }
   }
-  if (check_range(ix, dim, dim_size(self, dim)) < 0 || !(r = tl_empty(self->dtype, index->ndim, index->shape)))
-    goto fail;
+  if (!(r = tl_empty(self->dtype, index->ndim, index->shape))) goto fail;
   if (tl_meta) goto fail; /* done */
-  sweep_init(&w, self, dim, ix, r);
+  sweep_init(&w, self, dim, ix, ix);
+  size = dim_size(self, dim);
   v = (const int64_t *)tl_data(ix);
   pa = tl_data(self);
   pb = tl_data(r);
   n = w.shape[w.nd - 1];
   sd = w.sa[dim];
   la = dim == w.nd - 1 ? 0 : w.sa[w.nd - 1];
-  for (int64_t rows = ix->numel / n, work = 0; rows > 0 && !TL_TICK_INLINE(work, n); rows--, v += n, pb += n * isz) {
+  lv = w.sb[w.nd - 1];
+  for (int64_t rows = ix->numel / n, work = 0; rows > 0 && !TL_TICK_INLINE(work, n); rows--, pb += n * isz) {
     switch (isz) {
     case 1: GATHER(uint8_t); break;
     case 2: GATHER(uint16_t); break;
@@ -87,11 +95,17 @@ PyObject *tl_k_gather(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTe
     for (int d = w.nd - 2; d >= 0; d--) {
       int64_t st = d == dim ? 0 : w.sa[d] * isz;
       pa += st;
+      v += w.sb[d];
       if (++pos[d] < w.shape[d]) break;
       pa -= st * w.shape[d];
+      v -= w.sb[d] * w.shape[d];
       pos[d] = 0;
     }
   }
+  goto fail; /* done */
+range:
+  TL_CLEAR(r);
+  tl_index_error(PyExc_RuntimeError, at, dim, size);
 fail:
   TL_DEC(ix);
   return (PyObject *)r;

@@ -31,7 +31,10 @@
 #define HARDSHRINK(T) ((a >= -(T)p->x) & (a <= (T)p->x)) ? 0 : a
 REALS1(a_relu, RELU)
 REALS1(a_threshold, THRESHOLD)
-REALS1(a_hardtanh, HARDTANH)
+PW_L1(a_hardtanh_i32, int32_t, int32_t, HARDTANH(int32_t))
+PW_L1(a_hardtanh_i64, int64_t, int64_t, HARDTANH(int64_t))
+PW_V1(a_hardtanh_f32, v4_at_most(v4_at_least(a, VX), VY))
+PW_L1(a_hardtanh_f64, double, double, HARDTANH(double))
 F1(a_leaky_relu, LEAKY)
 F1(a_hardswish, HARDSWISH)
 F1(a_hardsigmoid, HARDSIGMOID)

@@ -557,6 +557,7 @@ PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
   return pw_run(k->data, NULL, 3, args, lone ? -1 : (int)d, out);
 }
 
+static bool is_bound(PyObject *o) { return o == Py_None || PyFloat_CheckExact(o) || PyLong_CheckExact(o); }
 /* clamp(self, min=None, max=None) */
 PyObject *pw_clamp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   PyObject *lo = nargs > 1 ? args[1] : Py_None, *hi = nargs > 2 ? args[2] : Py_None;
@@ -570,16 +571,14 @@ PyObject *pw_clamp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
     tl_dtype d;
     if (tl_result_type(3, some, &d) || check_room(all, 3, d)) return NULL;
   }
-  if (lo != Py_None && hi != Py_None) {
-    const TlTensor *x = (const TlTensor *)args[0];
-    if (x->dtype >= TL_F32 && x->dtype <= TL_F64 && (PyFloat_CheckExact(lo) || PyLong_CheckExact(lo)) &&
-        (PyFloat_CheckExact(hi) || PyLong_CheckExact(hi))) { /* ordered bounds: the faster loop */
-      PwParams p = {.x = PyFloat_AsDouble(lo), .y = PyFloat_AsDouble(hi)};
-      if (PyErr_Occurred()) return NULL;
-      if (p.x <= p.y) return pw_run(&pw_row_hardtanh, &p, 1, args, -1, out);
-    }
-    return pw_run(k->data, NULL, 3, all, -1, out);
+  const TlTensor *x = (const TlTensor *)args[0];
+  if (x->dtype >= TL_F32 && x->dtype <= TL_F64 && is_bound(lo) && is_bound(hi)) { /* ordered bounds: the faster loop */
+    PwParams p = {.x = lo == Py_None ? -Py_HUGE_VAL : PyFloat_AsDouble(lo),
+                  .y = hi == Py_None ? Py_HUGE_VAL : PyFloat_AsDouble(hi)};
+    if (PyErr_Occurred()) return NULL;
+    if (p.x <= p.y) return pw_run(&pw_row_hardtanh, &p, 1, args, -1, out);
   }
+  if (lo != Py_None && hi != Py_None) return pw_run(k->data, NULL, 3, all, -1, out);
   PyObject *two[2] = {args[0], lo != Py_None ? lo : hi};
   return pw_run(lo != Py_None ? &clamp_min_row : &clamp_max_row, NULL, 2, two, -1, out);
 }

@@ -229,45 +229,11 @@ static PyObject *k_cat(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlT
 }
 
 /* ---- flip, roll, repeat ----------------------------------------------------------------------------------------- */
-/* dst (dense, any order of dims) from src with any strides, negative ones included, in dst's order */
-static void copy_rows(TlTensor *dst, const char *s, const int64_t *from) {
-  intptr_t isz = tl_itemsize[dst->dtype], step[TL_MAX_DIMS] = {0};
-  tl_row_fn copy = tl_row_op(TL_ROW_ASSIGN, dst->dtype);
-  int64_t pos[TL_MAX_DIMS] = {0}, shape[TL_MAX_DIMS];
-  int order[TL_MAX_DIMS], keep[TL_MAX_DIMS], n = 0, m;
-  char *d = tl_data(dst);
-  int64_t work = 0;
-  if (!dst->numel) return;
-  for (int e = dst->ndim - 1; e >= 0; e--)
-    if (dst->shape[e] != 1) order[n++] = e;
-  tl_sort_dims(n, order, dst->strides, false);
-  m = tl_coalesce(n, order, dst->shape, 1, &from, NULL, shape, keep);
-  for (int i = 0; i < m; i++) step[i] = (intptr_t)from[keep[i]] * isz;
-  if (!m) shape[0] = 1;
-  for (int64_t rows = dst->numel / shape[0]; rows > 0; rows--, d += shape[0] * isz) {
-    int64_t at = 0;
-    for (; shape[0] - at > TL_PIECE; at += TL_PIECE) {
-      if (tl_work(TL_PIECE) < 0) return;
-      copy(d + at * isz, isz, s + at * step[0], step[0], TL_PIECE);
-    }
-    copy(d + at * isz, isz, s + at * step[0], step[0], shape[0] - at);
-    if (TL_TICK(work, shape[0])) return;
-    for (int e = 1; e < m; e++) {
-      s += step[e];
-      if (++pos[e] < shape[e]) break;
-      s -= step[e] * (intptr_t)shape[e];
-      pos[e] = 0;
-    }
-  }
-}
-
 static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, TlTensor *out) {
   TlTensor *self = (TlTensor *)a[0], *r;
-  int64_t dims[TL_MAX_DIMS];
-  int64_t strides[TL_MAX_DIMS];
+  int64_t dims[TL_MAX_DIMS], strides[TL_MAX_DIMS], offset = self->offset;
   uint8_t seen[TL_MAX_DIMS] = {0};
   int n;
-  const char *s = tl_data(self);
   (void)k;
   (void)n_;
   (void)out;
@@ -281,9 +247,11 @@ static PyObject *k_flip(const TlKernel *k, PyObject *const *a, Py_ssize_t n_, Tl
   if (!(r = tl_empty_preserved(TL_CPU, self, self->dtype)) || !r->numel) return (PyObject *)r;
   for (int d = 0; d < self->ndim; d++) {
     strides[d] = seen[d] ? -self->strides[d] : self->strides[d];
-    if (seen[d]) s += self->strides[d] * (self->shape[d] - 1) * tl_itemsize[self->dtype];
+    if (seen[d]) offset += self->strides[d] * (self->shape[d] - 1);
   }
-  copy_rows(r, s, strides);
+  TlTensor *turned = tl_alias(self, self->ndim, self->shape, strides, offset, false);
+  if (!turned || tl_copy(r, turned) < 0) TL_CLEAR(r);
+  Py_XDECREF(turned);
   return (PyObject *)r;
 }
 

@@ -1,5 +1,7 @@
 """Copies, conversions and broadcasts of sizes at which tiles, squares of four and padded ends of vectors meet."""
 
+import functools
+import itertools
 import math
 import struct
 
@@ -27,10 +29,39 @@ def test_every_order_of_dims(shape, dtype):
         assert torch.equal(into.copy_(x), x)
 
 
-@pytest.mark.parametrize("n", [1, 3, 4, 7, 64, 131])
-def test_reversed_rows(n):
-    x = numbers(5, n)
+@pytest.mark.parametrize("dtype", [torch.int8, torch.float16, torch.int32, torch.float64, torch.complex128])
+@pytest.mark.parametrize("n", [1, 3, 4, 7, 9, 64, 131])
+def test_rows_reversed_and_filled(n, dtype):
+    x = (numbers(70, n) % 100).to(dtype)
     assert x.flip(1).tolist() == [row[::-1] for row in x.tolist()]
+    assert x.flip(0, 1).tolist() == [row[::-1] for row in x.tolist()[::-1]]
+    assert x.t().flip(0).t().tolist() == x.flip(1).tolist()
+    assert x[:, :1].expand(70, n).contiguous().tolist() == [row[:1] * n for row in x.tolist()]
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("shape", [(4, 3, 5), (4, 1, 5), (4, 3, 1)], ids=str)
+def test_gather_of_any_index(shape, dim):
+    """The index may be expanded, transposed or a part of another, as may what is taken from."""
+    size = 6
+    whole = [size if d == dim else s for d, s in enumerate(shape)]
+    x = numbers(*whole)
+    whole_numbers = functools.partial(numbers, dtype=torch.int64)
+    for index in (
+        whole_numbers(*shape) * 7 % size,
+        (whole_numbers(*reversed(shape)) * 5 % size).permute(2, 1, 0),
+        (whole_numbers(*shape, 2) * 7 % size)[..., 1],
+        (whole_numbers(shape[0], 1, 1) % size).expand(shape),
+        (whole_numbers(1, *shape[1:]) % size).expand(shape),
+    ):
+        want = [
+            x[tuple(index[at].item() if d == dim else a for d, a in enumerate(at))].item()
+            for at in itertools.product(*map(range, shape))
+        ]
+        assert x.gather(dim, index).flatten().tolist() == want
+        assert x.permute(2, 0, 1).contiguous().permute(1, 2, 0).gather(dim, index).flatten().tolist() == want
+        with pytest.raises(RuntimeError, match="out of bounds"):
+            x.gather(dim, index + size)
 
 
 @pytest.mark.parametrize("mode", ["reflect", "replicate", "circular"])

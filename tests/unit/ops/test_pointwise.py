@@ -345,3 +345,15 @@ def test_number_first(name):
     torch.testing.assert_close(theirs(got.detach()), want.detach())
     torch.testing.assert_close(theirs(q.grad), p.grad)
     assert getattr(tl, name)(3, 2).item() == getattr(torch, name)(3, 2).item()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_bounds(dtype):
+    """Zeros keep their signs, NaN stays or comes from a bound, and of bounds in the wrong order the upper one wins."""
+    nan, inf = float("nan"), float("inf")
+    x = torch.tensor([nan, inf, -inf, -0.0, 0.0, 1.0, -2.0, 5.0, 0.5], dtype=getattr(torch, dtype))
+    for low, high in itertools.product([None, -1.0, 0.0, -0.0, nan, inf, -inf, 2, -3], repeat=2):
+        if low is not None or high is not None:
+            want, got = x.clamp(low, high), theirs(ours(x).clamp(low, high))
+            torch.testing.assert_close(got, want, equal_nan=True, rtol=0, atol=0)
+            assert torch.equal(torch.signbit(got), torch.signbit(want)), (low, high)
