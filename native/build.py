@@ -122,7 +122,13 @@ SMALL = {
     "sort/sort_ties.c",
 }
 # in WASM only, for the size of the wheel
-SMALL_IN_WASM = {"reduce/reduce_stat.c"}
+SMALL_IN_WASM = {
+    "conv/conv_exact.c",
+    "conv/conv_last.c",
+    "conv/conv_run.c",
+    "conv/depthwise.c",
+    "reduce/reduce_stat.c",
+}
 
 # how wasm-ld links; without --compress-relocations it leaves every address five bytes wide, 5 % of the file
 LINKED_SMALL = ["--no-entry", "--gc-sections", "--strip-all", "-O2", "--compress-relocations"]

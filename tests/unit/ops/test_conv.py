@@ -187,3 +187,30 @@ def test_weights_that_are_not_finite_meet_no_zeros_from_outside(name, options, g
         assert found[0] == found[1]
     finally:
         torch.set_num_threads(threads)
+
+
+@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("stride", [1, 2, 3, (1, 2), (2, 1)], ids=str)
+@pytest.mark.parametrize("kernel", [1, 3, 5, (7, 2)], ids=str)
+def test_one_channel_for_each_group(kernel, stride, dilation):
+    """Blocks of rows and of columns and what is left over, forward and both gradients, and as a transposed one."""
+    for size in ((1, 17, 23), (2, 8, 33), (1, 14, 14), (2, 29, 7), (1, 13, 3)):
+        for outputs in (1, 2):
+            torch.manual_seed(sum(size))
+            channels, k = 3, (kernel, kernel) if isinstance(kernel, int) else kernel
+            if any(s + 2 < dilation * (n - 1) + 1 for s, n in zip(size[1:], k)):
+                continue
+            x, w = torch.randn(size[0], channels, *size[1:]), torch.randn(channels * outputs, 1, *k)
+            args = (None, stride, 1, dilation, channels)
+            y = torch.nn.functional.conv2d(x.double(), w.double(), *args).shape
+            g = torch.randn(y)
+            results = []
+            for module, dtype in ((torch, torch.float64), (torchlite, torchlite.float32)):
+                a, b, up = (module.tensor(t.tolist(), dtype=dtype) for t in (x, w, g))
+                a, b = a.requires_grad_(), b.requires_grad_()
+                result = module.nn.functional.conv2d(a, b, *args)
+                gradients = module.autograd.grad(result, (a, b), up)
+                turned = module.nn.functional.conv_transpose2d(up, b, None, stride, 1, 0, len(b), dilation)
+                results.append([torch.tensor(t.tolist()).float() for t in (result, *gradients, turned)])
+            for want, got in zip(*results):
+                torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
