@@ -127,6 +127,15 @@ SMALL_IN_WASM = {
     "conv/conv_last.c",
     "conv/conv_run.c",
     "conv/depthwise.c",
+    "core/errors.c",
+    "core/graph.c",
+    "core/newer.c",
+    "core/size.c",
+    "core/tensor.c",
+    "core/whole.c",
+    "nn/nn_module.c",
+    "nn/norm.c",
+    "shape/view.c",
     "reduce/reduce_stat.c",
 }
 

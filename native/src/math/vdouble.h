@@ -48,19 +48,29 @@ static inline v2d vd_split(v2d x, v2d *m) {
   return (v2d)((u >> 52) ^ (v2ul){0x4330000000000800u, 0x4330000000000800u}) - v2_set1(4503599627372544.0);
 }
 
+/* log2 of m 2^e from s = (m - 1) / (m + 1) */
+static inline v4d vd_log2(v4d s, v4d e) {
+  const v4d z = {s.a * s.a, s.b * s.b};
+  VD_POLY(l, z, 0.34073006957131624, 0.41167272094982726, 0.57708358493495415, 0.96179667334192698, 2.8853900817900859);
+  return vd_madd(l, s, e);
+}
+/* 2^t; t is cut to what floats have room for */
+static inline v4d vd_exp2(v4d t) {
+  const v2d low = v2_set1(-200.0), high = v2_set1(200.0), round = v2_set1(6755399441055744.0);
+  t = (v4d){v2_clamp(t.a, low, high), v2_clamp(t.b, low, high)};
+  const v4d n = {t.a + round, t.b + round}, r = {t.a - (n.a - round), t.b - (n.b - round)};
+  VD_POLY(q, r, 0.00015345771469526325, 0.0013399957487041292, 0.0096184893094977998, 0.055503287122418955,
+          0.24022646885478152, 0.69314720576686883, 1.0);
+  return (v4d){(v2d)((v2ul)q.a + ((v2ul)n.a << 52)), (v2d)((v2ul)q.b + ((v2ul)n.b << 52))};
+}
+
 /* x^y for positive finite x and finite y */
 static inline v4f vd_pow(v4f x4, v4f y4) {
   const v4d x = vd_wide(x4), y = vd_wide(y4);
   v4d m, e = {vd_split(x.a, &m.a), vd_split(x.b, &m.b)};
-  const v4d s = {(m.a - 1.0) / (m.a + 1.0), (m.b - 1.0) / (m.b + 1.0)}, z = {s.a * s.a, s.b * s.b};
-  VD_POLY(l, z, 0.34073006957131624, 0.41167272094982726, 0.57708358493495415, 0.96179667334192698, 2.8853900817900859);
-  l = vd_madd(l, s, e); /* log2 of x */
-  const v2d low = v2_set1(-200.0), high = v2_set1(200.0), round = v2_set1(6755399441055744.0);
-  const v4d t = {v2_clamp(y.a * l.a, low, high), v2_clamp(y.b * l.b, low, high)};
-  const v4d n = {t.a + round, t.b + round}, r = {t.a - (n.a - round), t.b - (n.b - round)};
-  VD_POLY(q, r, 0.00015345771469526325, 0.0013399957487041292, 0.0096184893094977998, 0.055503287122418955,
-          0.24022646885478152, 0.69314720576686883, 1.0);
-  return vd_narrow((v2d)((v2ul)q.a + ((v2ul)n.a << 52)), (v2d)((v2ul)q.b + ((v2ul)n.b << 52)));
+  const v4d l = vd_log2((v4d){(m.a - 1.0) / (m.a + 1.0), (m.b - 1.0) / (m.b + 1.0)}, e);
+  const v4d r = vd_exp2((v4d){y.a * l.a, y.b * l.b});
+  return vd_narrow(r.a, r.b);
 }
 
 /* the sign of x^y for x < 0, and NaN for y that are not whole */
@@ -134,6 +144,97 @@ static inline v4f vm_tan(v4f x) {
     for (int i = 0; i < 4; i++)
       if (odd[i]) y[i] = tanf(x[i]);
   return y;
+}
+
+/* ---- arcs -------------------------------------------------------------------------------------------------------- */
+/* asin of s, which is |x| up to 1/2; beyond it is the sine of half the angle between |x| and 1, whose square is
+ * (1 - |x|) / 2 */
+static inline v4d vd_asin(v4d x, v4d *part) {
+  const v2l sign = (v2l)v2_set1(-0.0), aa = (v2l)x.a & ~sign, ab = (v2l)x.b & ~sign;
+  const v2l fa = (v2l)((v2d)aa > 0.5), fb = (v2l)((v2d)ab > 0.5);
+  const v4d z = {v2_select(fa, 0.5 - 0.5 * (v2d)aa, x.a * x.a), v2_select(fb, 0.5 - 0.5 * (v2d)ab, x.b * x.b)};
+  VD_POLY(p, z, 0.037885331539604786, 0.014139680182896318, 0.031900751034285697, 0.044503093503054522,
+          0.075006040581771308, 0.16666656945739211, 1.0000000002545708);
+  p.a *= v2_select(fa, __builtin_elementwise_sqrt(z.a), (v2d)aa);
+  p.b *= v2_select(fb, __builtin_elementwise_sqrt(z.b), (v2d)ab);
+  *part = p;
+  const double half = 1.57079632679489661923;
+  return (v4d){(v2d)((v2l)v2_select(fa, half - (p.a + p.a), p.a) | ((v2l)x.a & sign)),
+               (v2d)((v2l)v2_select(fb, half - (p.b + p.b), p.b) | ((v2l)x.b & sign))};
+}
+static inline v4f vm_asin(v4f x) {
+  v4d part, r = vd_asin(vd_wide(x), &part);
+  return vd_narrow(r.a, r.b);
+}
+static inline v4f vm_acos(v4f x) { /* near 1 without the difference */
+  const v4d u = vd_wide(x);
+  const double half = 1.57079632679489661923;
+  v4d part, r = vd_asin(u, &part);
+  return vd_narrow(v2_select((v2l)(u.a > 0.5), part.a + part.a, half - r.a),
+                   v2_select((v2l)(u.b > 0.5), part.b + part.b, half - r.b));
+}
+/* half the logarithm of (1 + x) / (1 - x); where that is near 1, s of vd_log2 is x itself */
+static inline v4f vm_atanh(v4f x) {
+  const v4f y = vm_abs(x);
+  const v4i odd = ~(v4i)(y < v4_const(1.0f));
+  const v4d a = vd_wide(y);
+  v4d m, e = {vd_split((1.0 + a.a) / (1.0 - a.a), &m.a), vd_split((1.0 + a.b) / (1.0 - a.b), &m.b)};
+  const v4d l = vd_log2((v4d){v2_select((v2l)(e.a == 0.0), a.a, (m.a - 1.0) / (m.a + 1.0)),
+                              v2_select((v2l)(e.b == 0.0), a.b, (m.b - 1.0) / (m.b + 1.0))},
+                        e);
+  const double half = 0.34657359027997265471; /* of ln 2 */
+  v4f r = vm_copysign(vd_narrow(l.a * half, l.b * half), x);
+  if (v4_any(odd))
+    for (int i = 0; i < 4; i++)
+      if (odd[i]) r[i] = atanhf(x[i]);
+  return r;
+}
+
+/* exp(x^2) erfc(x) / t is a polynomial in t = 1 / (1 + x / 2) */
+static inline v4f vm_erfc(v4f x) {
+  const v4d a = vd_wide(v4_at_most(vm_abs(x), v4_const(11.0f)));
+  const v4d t = {1.0 / (1.0 + 0.5 * a.a), 1.0 / (1.0 + 0.5 * a.b)};
+  VD_POLY(q, t, -0.028023619732189146, 0.21228886047334408, -0.68303372395191386, 1.1806648829208801,
+          -1.1285222087492994, 0.57408556492649265, -0.2563976980234221, 0.1530892924133517, 0.16337184008983374,
+          0.24839332897074312, 0.28198530467290872, 0.28209817637130286);
+  const double minus_log2_e = -1.44269504088896340736;
+  const v4d e = vd_exp2((v4d){a.a * a.a * minus_log2_e, a.b * a.b * minus_log2_e});
+  const v4i minus = (v4i)(x < v4_const(0.0f));
+  q = (v4d){q.a * t.a * e.a, q.b * t.b * e.b};
+  return vd_narrow(v2_select(vd_mask_low(minus), 2.0 - q.a, q.a), v2_select(vd_mask_high(minus), 2.0 - q.b, q.b));
+}
+
+/* x times a polynomial in w = -log(1 - x^2), near 1 in its root (after Giles, Approximating the erfinv function, 2010);
+ * |x| < 1 */
+static inline v4f vm_erfinv(v4f x) {
+  const v4d u = vd_wide(x);
+  v4d m, e = {vd_split(1.0 - u.a * u.a, &m.a), vd_split(1.0 - u.b * u.b, &m.b)};
+  const v4d l = vd_log2((v4d){(m.a - 1.0) / (m.a + 1.0), (m.b - 1.0) / (m.b + 1.0)}, e);
+  const double ln2 = 0.69314718055994530942;
+  const v4d w = {l.a * -ln2 - 2.5, l.b * -ln2 - 2.5};
+  VD_POLY(p, w, 1.3286048107109285e-10, 4.3702962640841367e-10, -1.1023239534859824e-08, 1.6457253680084951e-08,
+          4.7969901049572375e-07, -3.4260122889825798e-06, -4.9987601919892951e-06, 0.00021826355776443301,
+          -0.001252704876396483, -0.0041773246364129532, 0.24664027578548964, 1.5014093516925349);
+  const v2l fa = (v2l)(w.a > 2.5), fb = (v2l)(w.b > 2.5);
+  if (v4_any((v4i)(fa | fb))) {
+    const v4d s = {__builtin_elementwise_sqrt(w.a + 2.5) - 3.0, __builtin_elementwise_sqrt(w.b + 2.5) - 3.0};
+    VD_POLY(q, s, -2.922198965217508e-05, 0.00016034297795154443, -0.00027800945041851646, -0.00011976322711288274,
+            0.0014754489953090716, -0.0035672094723923631, 0.0056876048024161229, -0.0076427481275291188,
+            0.0094453124148868341, 1.0016752362372654, 2.8329768013164554);
+    p = (v4d){v2_select(fa, q.a, p.a), v2_select(fb, q.b, p.b)};
+  }
+  return vd_narrow(u.a * p.a, u.b * p.b);
+}
+
+/* the logarithm to base 2 of 2^x + 2^y; no two infinities */
+static inline v4f vm_logaddexp2(v4f x, v4f y) {
+  const v4d a = vd_wide(v4_select((v4i)(x > y), x, y)), b = vd_wide(v4_select((v4i)(x > y), y, x));
+  const v4d t = vd_exp2((v4d){b.a - a.a, b.b - a.b}); /* of 1 + t that, or half of it, is near 1 */
+  const v2l fa = (v2l)(t.a > 0.41421356237309505), fb = (v2l)(t.b > 0.41421356237309505), one = (v2l)v2_set1(1.0);
+  const v4d s = {v2_select(fa, t.a - 1.0, t.a) / v2_select(fa, t.a + 3.0, t.a + 2.0),
+                 v2_select(fb, t.b - 1.0, t.b) / v2_select(fb, t.b + 3.0, t.b + 2.0)};
+  const v4d l = vd_log2(s, (v4d){(v2d)(fa & one), (v2d)(fb & one)});
+  return vd_narrow(a.a + l.a, a.b + l.b);
 }
 
 /* a - b trunc(a / b) of quotients below 2^28, which is exact: so is each step, and a quotient that is not whole is

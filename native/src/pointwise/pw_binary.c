@@ -154,7 +154,12 @@ FLOATS(b_fmax, a != a || b > a ? b : a, a != a || b > a ? b : a)
 INTS(b_fmin, a < b ? a : b)
 FLOATS(b_fmin, a != a || b < a ? b : a, a != a || b < a ? b : a)
 FLOAT4_AND_DOUBLE(b_atan2, vm_atan2(a, b), atan2(a, b))
-FLOATS(b_hypot, hypotf(a, b), hypot(a, b))
+/* squares of floats have room in double */
+static inline float hypot_f32(float a, float b) {
+  const float s = (float)sqrt((double)a * a + (double)b * b), x = fabsf(a), y = fabsf(b), inf = INFINITY;
+  return ((x == inf) | (y == inf)) ? inf : s;
+}
+FLOATS(b_hypot, hypot_f32(a, b), hypot(a, b))
 FLOATS(b_copysign, copysignf(a, b), copysign(a, b))
 FLOATS(b_nextafter, nextafterf(a, b), nextafter(a, b))
 #define UNLESS_0(a, value) ((a) == 0 ? 0 : (value))
@@ -165,13 +170,15 @@ static double logadd(double a, double b, bool two) {
   double m = a > b ? a : b, d = -fabs(a - b);
   return two ? m + log1p(exp2(d)) * 1.4426950408889634074 : m + log1p(exp(d));
 }
-static inline v4f logadd4(v4f a, v4f b) {
+
+static inline v4f logadd4(v4f a, v4f b, bool two) {
   const v4f d = -vm_abs(a - b), m = v4_select((v4i)(a > b), a, b);
-  return v4_select((v4i)(d == d), m + vm_log1p_unit(vm_exp(d)), a + b); /* equal infinities; NaN */
+  const v4f r = two ? vm_logaddexp2(a, b) : m + vm_log1p_unit(vm_exp(d));
+  return v4_select((v4i)(d == d), r, a + b); /* equal infinities; NaN */
 }
-FLOAT4_AND_DOUBLE(b_logaddexp, logadd4(a, b), logadd(a, b, false))
+FLOAT4_AND_DOUBLE(b_logaddexp, logadd4(a, b, false), logadd(a, b, false))
 CZ(b_logaddexp, cz_log_add(a, b))
-DBL(b_logaddexp2, logadd(a, b, true))
+FLOAT4_AND_DOUBLE(b_logaddexp2, logadd4(a, b, true), logadd(a, b, true))
 REALS(b_heaviside, a == 0 ? b : a > 0, a == 0 ? b : a > 0, a == 0 ? b : a > 0)
 INTS(b_bitwise_and, a &b)
 INTS(b_bitwise_or, a | b)
@@ -450,6 +457,7 @@ PyObject *pw_pow(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlT
     if (a.c.im == 0 && (tl_is_float(d) || tl_is_complex(d))) {
       double v = a.c.re;
       if (v == 2) row = &pw_row_square;
+      else if (v == 1 && tl_is_float(d)) row = &pw_row_conj_physical;
       else if (v == 0.5 && d != TL_F16) row = &pw_row_sqrt;
       else if (v == -1) row = &pw_row_reciprocal;
       else if (v == -0.5 && tl_is_float(d)) row = &pw_row_rsqrt;

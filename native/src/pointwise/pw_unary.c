@@ -73,11 +73,11 @@ static void u_atan_f32(const PwParams *p, void *out, const void *const *in, int6
 DBL(u_atan, atan(a))
 CZ(u_atan, cz_atan(a))
 LIBMU(sqrt)
-LIBMU(asin)
-LIBMU(acos)
+MATHU(asin)
+MATHU(acos)
 LIBMU(asinh)
 LIBMU(acosh)
-LIBMU(atanh)
+MATHU(atanh)
 PW_V1(u_exp2_f32, vm_exp2(a))
 DBL(u_exp2, exp2(a))
 CZ(u_exp2, cz_exp(cz_scale(a, 0.69314718055994530942)))
@@ -96,7 +96,17 @@ DBL(u_sigmoid, 1.0 / (1.0 + exp(-a)))
 CZ(u_sigmoid, cz_sigmoid(a))
 PW_V1(u_erf_f32, vm_erf(a))
 DBL(u_erf, erf(a))
+PW_V1(u_erfc_f32, vm_erfc(a))
 DBL(u_erfc, erfc(a))
+static inline v4f erfinv4(v4f a) {
+  const v4i odd = ~(v4i)(vm_abs(a) < v4_const(1.0f));
+  v4f r = vm_erfinv(a);
+  if (v4_any(odd))
+    for (int i = 0; i < 4; i++)
+      if (odd[i]) r[i] = (float)sp_erfinv(a[i]);
+  return r;
+}
+PW_V1(u_erfinv_f32, erfinv4(a))
 DBL(u_erfinv, sp_erfinv(a))
 DBL(u_lgamma, lgamma(a))
 DBL(u_digamma, sp_digamma(a))
