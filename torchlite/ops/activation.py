@@ -334,6 +334,7 @@ def _prelu_kernel_backward(grad_output, self, weight):
 
 @op(
     "_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+    kernel="prelu",
     module="aten",
     tags="pointwise",
     save=("self", "weight"),

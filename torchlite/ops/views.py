@@ -1,5 +1,6 @@
 """Ops that change geometry only: their results share memory with the input."""
 
+import math
 import torchlite as torch
 
 from .. import _C
@@ -586,10 +587,8 @@ def flatten(self, start_dim, end_dim):
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     if s == e:
         return self
-    size = 1
-    for d in range(s, e + 1):
-        size *= self.size(d)
-    return self.reshape((*self.shape[:s], size, *self.shape[e + 1 :]))
+    shape = tuple(self.shape)
+    return self.reshape((*shape[:s], math.prod(shape[s : e + 1]), *shape[e + 1 :]))
 
 
 @op("ravel(Tensor(a) self) -> Tensor(a)", samples=lambda t: [(t(2, 3),)])

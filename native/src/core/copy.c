@@ -278,7 +278,7 @@ typedef struct {
   CopyCtx dtypes;
   int64_t work;
 } Plane;
-enum { TILE = 32 }; /* elements a side: they fit the first cache level */
+enum { TILE = 32, FEW = 8 }; /* TILE: elements a side: they fit the first cache level */
 
 /* four rows of four elements of 4 bytes become columns */
 static inline void turn_4x4(char *d, intptr_t row, const char *p, intptr_t column) {
@@ -372,7 +372,8 @@ static bool take_plane(TlIter *it, const CopyCtx *dtypes, Plane *q) {
     least = s;
     dim = d;
   }
-  if (!dim && rows_of(it, dtypes)) dim = 1;
+  const bool few = it->ndim > 1 && it->shape[0] < FEW && dtypes->to == dtypes->from; /* rows are columns then */
+  if (!dim && (few || rows_of(it, dtypes))) dim = 1;
   /* a row of dst that is long, of elements that are near to each other, is read well as it is */
   else if (!dim || it->shape[dim] < 4 || (it->shape[0] >= 16 && (first < 0 ? -first : first) <= 128)) return false;
   if (dtypes->to != dtypes->from && it->strides[1][dim] != tl_itemsize[dtypes->from]) return false;
@@ -553,9 +554,11 @@ int tl_copy(TlTensor *dst, TlTensor *src) {
   TlTensor *ops[2] = {dst, src};
   tl_iter_init(&it, 2, ops, dst->ndim, dst->shape);
   Plane plane;
-  const bool rows = rows_of(&it, &ctx);
-  if (take_plane(&it, &ctx, &plane)) rc = tl_iter_run(&it, rows ? rows_loop : plane_loop, &plane);
-  else rc = tl_iter_run(&it, copy_loop, &ctx);
+  bool rows = rows_of(&it, &ctx);
+  if (take_plane(&it, &ctx, &plane)) {
+    rows = rows && (plane.s[0] == plane.size || plane.n[0] >= FEW);
+    rc = tl_iter_run(&it, rows ? rows_loop : plane_loop, &plane);
+  } else rc = tl_iter_run(&it, copy_loop, &ctx);
 done:
   Py_XDECREF((PyObject *)tmp);
   return rc;

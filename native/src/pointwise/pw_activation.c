@@ -36,6 +36,8 @@ PW_L1(a_hardtanh_i64, int64_t, int64_t, HARDTANH(int64_t))
 PW_V1(a_hardtanh_f32, v4_at_most(v4_at_least(a, VX), VY))
 PW_L1(a_hardtanh_f64, double, double, HARDTANH(double))
 F1(a_leaky_relu, LEAKY)
+#define PRELU(T) a > 0 ? a : a * b
+F2(a_prelu, PRELU)
 F1(a_hardswish, HARDSWISH)
 F1(a_hardsigmoid, HARDSIGMOID)
 F1(a_softshrink, SOFTSHRINK)
