@@ -29,9 +29,13 @@ double sp_digamma(double x) {
 double sp_trigamma(double x) {
   if (x < 0.5) {
     double s = sin(PI * x);
-    return PI * PI / (s * s) - sp_zeta(2, 1 - x);
+    return PI * PI / (s * s) - sp_trigamma(1 - x);
   }
-  return sp_zeta(2, x);
+  double r = 0;
+  for (; x < 10; x += 1) r += 1 / (x * x);
+  double z = 1 / (x * x), s = 1, w = z;
+  for (int k = 0; k < 7; k++, w *= z) s += bernoulli_over[k] * (2 * k + 2) * w;
+  return r + s / x + z / 2;
 }
 
 /* sum over k >= 0 of (q + k)^-s: direct terms, then the Euler-Maclaurin formula */
