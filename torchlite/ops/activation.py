@@ -343,6 +343,8 @@ def _prelu_kernel_backward(grad_output, self, weight):
 )
 def _prelu_kernel(self, weight):
     """x where x > 0, else weight * x, for a weight that broadcasts."""
+    if self.dtype != weight.dtype:
+        raise RuntimeError(f"Found dtype {weight.dtype._scalar_type} but expected {self.dtype._scalar_type}")
     if not self.is_floating_point():
         raise not_implemented("prelu_cpu", self.dtype)
     return torch.where(self > 0, self, weight * self)

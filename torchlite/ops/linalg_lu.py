@@ -278,11 +278,21 @@ def _is_vector(A, B):
     return B.dim() == 1 or (B.dim() == A.dim() - 1 and A.shape[:-1] == B.shape)
 
 
+def _solve_adjoint(LU, pivots, B):
+    """X with A^H X = B from the factors of A, without a graph: each solver reads its triangle only."""
+    order = _permutation(pivots, LU.shape[-1]).expand(B.shape[:-1])
+    x = _triangular(LU.mH, _triangular(LU.mH, B, False, False), True, True)
+    return _columns(_take_rows(x, order.argsort(-1)) if x.numel() else x)
+
+
 def _solve_any_grad(c, g):
     x, y, vector = c.result0, g[0], _is_vector(c.A, c.result0)
     if vector:
         x, y = x.unsqueeze(-1), y.unsqueeze(-1)
-    y = _solve_of(c.A.mH, y, c.left)[0]
+    if torch.is_grad_enabled():
+        y = _solve_of(c.A.mH, y, c.left)[0]
+    else:
+        y = _solve_adjoint(c.result1, c.result2, y) if c.left else _solve_adjoint(c.result1, c.result2, y.mT).mT
     found = {"B": y.squeeze(-1) if vector else y}
     if c.needs_A:
         found["A"] = -(y.matmul(x.mH) if c.left else x.mH.matmul(y))
@@ -290,25 +300,26 @@ def _solve_any_grad(c, g):
 
 
 @_hidden(
-    "_linalg_solve_of(Tensor A, Tensor B, bool left) -> (Tensor, Tensor)",
+    "_linalg_solve_of(Tensor A, Tensor B, bool left) -> (Tensor, Tensor, Tensor, Tensor)",
     grad=_solve_any_grad,
-    nondiff=(1,),
+    nondiff=(1, 2, 3),
     node="LinalgSolveExBackward0",
     tags="own",
 )
 def _solve_of(A, B, left):
-    """X with A X = B, or X A = B, and info; B may hold vectors. One node for all forms, as in PyTorch."""
+    """X with A X = B, or X A = B; LU and pivots of A, or of its transpose for X A = B; info. B may hold vectors. One
+    node for all forms, as in PyTorch."""
     vector = _is_vector(A, B)
     a, b = _expand_batch(A, B.unsqueeze(-1) if vector else B)
     if left:
-        x, _, _, info = _solve(a, b)
+        x, *others = _solve(a, b)
     else:
-        x, _, _, info = _solve(a.mT, b.mT)
+        x, *others = _solve(a.mT, b.mT)
         x = x.mT
     if vector:
         x = x.squeeze(-1)
-        return (_columns(x) if x.dim() > 1 else x), info  # a batch of vectors counts as one matrix
-    return x, info
+        x = _columns(x) if x.dim() > 1 else x  # a batch of vectors counts as one matrix
+    return x, *others
 
 
 def _solve_any(name, A, B, left):
@@ -323,7 +334,8 @@ def _solve_any(name, A, B, left):
             "In this case linalg.solve is equivalent to B / A.squeeze(-1)"
         )
     _no_half("lu_cpu", A)
-    return _solve_of(A, B, left)
+    x, _, _, info = _solve_of(A, B, left)
+    return x, info
 
 
 @_linalg(

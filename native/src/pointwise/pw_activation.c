@@ -276,3 +276,9 @@ PyObject *pw_hardtanh(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs
   if (!(lo <= hi)) return TL_FALLBACK(); /* clamp's: the upper bound, or NaN */
   return pw_act(k, args, nargs, out);
 }
+
+/* of one dtype: the body has the error for two */
+PyObject *pw_prelu(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
+  if (((TlTensor *)args[0])->dtype != ((TlTensor *)args[1])->dtype) return TL_FALLBACK();
+  return pw_binary(k, args, nargs, out);
+}
