@@ -243,8 +243,10 @@ done:
   }
 #define MSE d * d
 #define L1 m
-#define SMOOTH (m < p ? (T)0.5 * d * d / p : m - (T)0.5 * p)
-#define HUBER (m < p ? (T)0.5 * d * d : p * (m - (T)0.5 * p))
+/* with k = min(m, p), without a branch, which random differences would often mispredict */
+#define LOWER(m, p) ((m) < (p) ? (m) : (p))
+#define SMOOTH (p > 0 ? LOWER(m, p) / p * (m - (T)0.5 * LOWER(m, p)) : m)
+#define HUBER (LOWER(m, p) * (m - (T)0.5 * LOWER(m, p)))
 PAIR(mse_f, float, MSE)
 PAIR(mse_d, double, MSE)
 PAIR(l1_f, float, L1)

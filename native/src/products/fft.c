@@ -8,7 +8,7 @@
 #include "math/simd.h"
 #include <math.h>
 
-enum { MAX_RADIX = 31, BLOCK = 8, KEPT = 4, KEPT_MOST = 1 << 15 };
+enum { MAX_RADIX = 97, BLOCK = 8, KEPT = 4, KEPT_MOST = 1 << 15 };
 
 typedef struct Plan {
   int64_t n, m; /* m: length of the convolution, 0 when n has small factors only */
