@@ -64,6 +64,8 @@ int pw_arg(PyObject *o, PwArg *a);
 int pw_class(tl_dtype d); /* PW_I32 ... of a dtype */
 PyObject *pw_not_implemented(const char *msg, tl_dtype d);
 /* Runs the row over args (tensors or numbers). common < 0: by promotion. out may be NULL. */
+/* the loop for bools, bytes or 16-bit integers in their own width; NULL: that of int32 serves */
+pw_loop pw_narrow(const PwRow *row, tl_dtype d);
 PyObject *pw_run(const PwRow *row, const PwParams *p, int nin, PyObject *const *args, int common, TlTensor *out);
 /* The dtype that pw_run's result has by promotion; false if the row refuses these operands. */
 bool pw_result(const PwRow *row, int nin, PyObject *const *args, tl_dtype *result);

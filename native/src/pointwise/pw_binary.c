@@ -295,6 +295,37 @@ static const PwRow clamp_max_row = {PW_SAME, PW_PARAM, 2, "clamp_max|clamp is no
 #include "pointwise/pw_binary.inc"
 #undef ROW
 
+/* Narrow integers in their own width: through int32 they take ten times as long. A bool is any byte but 0. */
+PW_L2(n_and, uint8_t, uint8_t, (a != 0) & (b != 0))
+PW_L2(n_or, uint8_t, uint8_t, (a | b) != 0)
+PW_L2(n_ne, uint8_t, uint8_t, (a != 0) != (b != 0))
+PW_L2(n_eq, uint8_t, uint8_t, (a != 0) == (b != 0))
+PW_L1(n_not, uint8_t, uint8_t, a == 0)
+PW_L2(n_bits_and, uint8_t, uint8_t, a &b)
+PW_L2(n_bits_or, uint8_t, uint8_t, a | b)
+PW_L2(n_bits_xor, uint8_t, uint8_t, a ^ b)
+#define NARROW(T, S) \
+  PW_L2(n_add_##S, T, T, (T)(a + b)) PW_L2(n_sub_##S, T, T, (T)(a - b)) PW_L2(n_mul_##S, T, T, (T)((uint32_t)a * b))
+NARROW(uint8_t, 1)
+NARROW(uint16_t, 2)
+
+pw_loop pw_narrow(const PwRow *row, tl_dtype d) {
+  if (d == TL_BOOL) {
+    if (row == &pw_row_bitwise_and || row == &pw_row_logical_and) return n_and;
+    if (row == &pw_row_bitwise_or || row == &pw_row_logical_or) return n_or;
+    if (row == &pw_row_bitwise_xor || row == &pw_row_logical_xor || row == &pw_row_ne) return n_ne;
+    if (row == &pw_row_eq) return n_eq;
+    return row == &pw_row_logical_not ? n_not : NULL;
+  }
+  const bool byte = tl_itemsize[d] == 1;
+  if (row == &pw_row_add) return byte ? n_add_1 : n_add_2;
+  if (row == &pw_row_sub) return byte ? n_sub_1 : n_sub_2;
+  if (row == &pw_row_mul) return byte ? n_mul_1 : n_mul_2;
+  if (byte && row == &pw_row_bitwise_and) return n_bits_and;
+  if (byte && row == &pw_row_bitwise_or) return n_bits_or;
+  return byte && row == &pw_row_bitwise_xor ? n_bits_xor : NULL;
+}
+
 /* ---- kernels with more than a row ---- */
 static int check_room(PyObject *const *args, int n, tl_dtype d) {
   for (int i = 0; i < n; i++)

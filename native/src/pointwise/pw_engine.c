@@ -630,11 +630,13 @@ PyObject *pw_run(const PwRow *row, const PwParams *params, int nin, PyObject *co
   }
   int cls = pw_class(d);
   pw_loop loop = find_loop(row, &cls);
+  const pw_loop narrow = tl_is_integral(d) && tl_itemsize[d] < 4 ? pw_narrow(row, d) : NULL;
+  if (narrow) loop = narrow;
   p.bits = tl_itemsize[d] * 8;
   in[nin - 1].leads = row->flags & PW_LEADS;
   for (int k = 0; k < nin; k++) {
     in[k].param = row->flags & PW_PARAM;
-    it[k] = class_dtype[cls];
+    it[k] = narrow ? d : class_dtype[cls];
     bool lone = !in[k].t || in[k].t->ndim == 0;
     via[k] = row->flags & PW_WIDE && k == nin - 1 && lone && (d == TL_F16 || d == TL_BF16) ? it[k] : d;
   }

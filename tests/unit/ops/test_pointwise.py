@@ -357,3 +357,37 @@ def test_bounds(dtype):
             want, got = x.clamp(low, high), theirs(ours(x).clamp(low, high))
             torch.testing.assert_close(got, want, equal_nan=True, rtol=0, atol=0)
             assert torch.equal(torch.signbit(got), torch.signbit(want)), (low, high)
+
+
+@pytest.mark.parametrize("first", ["bool", "uint8", "int8", "int16"])
+@pytest.mark.parametrize("second", ["bool", "uint8", "int8", "int16", "int32", 2, 300, True])
+def test_narrow_integers(first, second):
+    """They wrap around, alone and with others, broadcast and in place; a bool is any byte but 0."""
+    torch.manual_seed(0)
+
+    def make(dtype, *shape):
+        t = torch.randint(-300, 300, shape)
+        return t > 0 if dtype == "bool" else t.to(getattr(torch, dtype))
+
+    operators = "add sub mul __and__ __or__ __xor__ eq ne logical_and logical_or logical_xor".split()
+    for a_shape, b_shape in (((67,), (67,)), ((5, 33), (33,)), ((5, 1), (1, 33))):
+        a = make(first, *a_shape)
+        b = make(second, *b_shape) if isinstance(second, str) else second
+        for name in operators:
+            try:
+                want = getattr(a, name)(b)
+            except (RuntimeError, TypeError, AttributeError):
+                continue
+            got = getattr(ours(a), name)(ours(b) if isinstance(second, str) else b)
+            assert str(got.dtype).endswith(str(want.dtype)[5:]), name
+            assert got.tolist() == want.tolist(), name
+    assert (~ours(a)).tolist() == (~a).tolist()
+    assert ours(a).logical_not().tolist() == a.logical_not().tolist()
+
+
+def test_bools_of_any_byte():
+    x, y = torch.tensor([[0, 1, 2, 255, 128], [3, 0, 1, 4, 0]], dtype=torch.uint8).view(torch.bool)
+    a, b = tl.tensor([[0, 1, 2, 255, 128], [3, 0, 1, 4, 0]], dtype=tl.uint8).view(tl.bool)
+    for name in ("__and__", "__or__", "__xor__", "logical_and", "logical_xor"):
+        assert getattr(a, name)(b).tolist() == getattr(x, name)(y).tolist(), name
+    assert (~a).tolist() == (~x).tolist()
