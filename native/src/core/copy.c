@@ -32,6 +32,7 @@ LOOP(load_u8, int32_t, uint8_t, x)
 LOOP(load_bool, int32_t, uint8_t, x != 0) /* any byte but 0 is True */
 LOOP(bool_8, uint8_t, uint8_t, x != 0)
 LOOP(load_i8, int32_t, int8_t, x)
+LOOP(u8_f32, float, uint8_t, (float)x) /* images */
 LOOP(load_i16, int32_t, int16_t, x)
 LOOP(load_bf16, float, uint16_t, tl_bf16_to_float(x))
 LOOP(load_u16, int32_t, uint16_t, x)
@@ -171,6 +172,10 @@ void tl_cast_contig(tl_dtype to, void *dst, tl_dtype from, const void *src, int6
   }
   if (from == TL_BOOL && (to == TL_U8 || to == TL_I8)) {
     bool_8(dst, src, n);
+    return;
+  }
+  if (from == TL_U8 && to == TL_F32) {
+    u8_f32(dst, src, n);
     return;
   }
   if ((from == TL_C64 && to == TL_C128) || (from == TL_C128 && to == TL_C64)) { /* pairs of reals */
