@@ -71,7 +71,11 @@ def _slope(d, end, inner, outer):
 
 def _smooth_slope(c, g):
     d = _difference(c.self, c.target).contiguous()
-    slope = _slope(d, c.beta, lambda x: x / c.beta if c.beta > 0 else x, d.sgn())
+    if 0 < c.beta < math.inf and not torch.is_grad_enabled():
+        slope = d.clamp(-c.beta, c.beta)
+        slope = slope if c.beta == 1 else slope / c.beta
+    else:
+        slope = _slope(d, c.beta, lambda x: x / c.beta if c.beta > 0 else x, d.sgn())
     return _scaled(g, c.self, c.target, c.reduction) * slope
 
 
@@ -97,7 +101,11 @@ def smooth_l1_loss(self, target, reduction=1, beta=1.0):
 
 def _huber_slope(c, g):
     d = _difference(c.self, c.target).contiguous()
-    return _scaled(g, c.self, c.target, c.reduction) * _slope(d, c.delta, lambda x: x, d.sgn() * c.delta)
+    if torch.is_grad_enabled():
+        slope = _slope(d, c.delta, lambda x: x, d.sgn() * c.delta)
+    else:
+        slope = d.clamp(-c.delta, c.delta)
+    return _scaled(g, c.self, c.target, c.reduction) * slope
 
 
 @op(
