@@ -135,16 +135,17 @@ done:
  * Positions of x in one phase of the stride see a fixed set of taps: each phase is a convolution of the padded y
  * without strides, and phases of a row are put together at the end. */
 typedef struct {
-  int64_t yp[3], lead[3], plane, most; /* most: columns of a phase */
-  float *buf, *w, *rows;               /* padded y; a group's weights, phase by phase; what phases of rows give */
-  int32_t *off, *tap;                  /* of w */
+  int64_t yp[3], lead[3], f[3], plane, most; /* f: phases of each dim; most: columns of one */
+  float *buf, *w, *rows;                     /* padded y; a group's weights, phase by phase; what phases of rows give */
+  int32_t *off, *tap;                        /* of w */
 } DataPlan;
 
 static int plan_data(DataPlan *q, const TlConv *c) {
   const int64_t all = c->yc * vol(c->k), x1 = (c->x[1] + c->s[1] - 1) / c->s[1];
+  for (int i = 0; i < 3; i++) q->f[i] = tl_clamp(c->s[i], 1, c->x[i]);
   q->plane = vol(q->yp);
   q->most = (c->x[2] + c->s[2] - 1) / c->s[2];
-  const int64_t planes = c->yc * q->plane + 16, rows = c->s[2] > 1 ? c->s[2] * x1 * q->most : 0;
+  const int64_t planes = c->yc * q->plane + 16, rows = c->s[2] > 1 ? q->f[2] * x1 * q->most : 0;
   q->buf = tl_malloc((uint64_t)(planes + 3 * all + rows) * sizeof(float));
   if (!q->buf) return -1;
   memset(q->buf, 0, (size_t)planes * sizeof(float));
@@ -174,7 +175,7 @@ static void phase_rows(const DataPlan *q, const TlConv *c, int64_t a, int64_t b,
                  s = (intptr_t)c->s[2], most = (intptr_t)q->most;
   const float *src = q->buf + z * q->yp[1] * q->yp[2];
   x += ((a + z * c->s[0]) * c->x[1] + b) * width;
-  for (intptr_t i = 0; i < s && i < width; first += used[i++]) {
+  for (intptr_t i = 0; i < q->f[2]; first += used[i++]) {
     const intptr_t n = (width - i + s - 1) / s;
     rows_of_1(s > 1 ? q->rows + i * count * most : x, s > 1 ? most : (intptr_t)c->s[1] * width, n, count, src,
               (intptr_t)q->yp[2], q->w + first, q->off + first, (intptr_t)used[i], bias);
@@ -184,16 +185,18 @@ static void phase_rows(const DataPlan *q, const TlConv *c, int64_t a, int64_t b,
 }
 
 int tl_depthwise_data(const TlConv *c, const float *y, const float *w, const float *bias, float *x) {
-  const int64_t taps = vol(c->k), all = c->yc * taps, phases = vol(c->s);
-  DataPlan q;
+  const int64_t taps = vol(c->k), all = c->yc * taps;
+  DataPlan q = {.buf = NULL};
   if (tl_conv_reach(c, q.lead, q.yp) && tl_conv_not_finite(TL_F32, w, c->groups * all))
     return tl_conv_exact(c, TL_F32, true, false, x, w, (void *)y, bias);
-  int64_t *used = tl_malloc((uint64_t)phases * sizeof *used);
+  int64_t *used = NULL;
   int rc = -1;
-  if (!used || plan_data(&q, c)) goto done;
-  for (int64_t i = 0, first = 0; i < phases; first += used[i++]) {
-    const int64_t phase[3] = {i / (c->s[1] * c->s[2]), i / c->s[2] % c->s[1], i % c->s[2]};
-    int32_t *off = q.off + first, *tap = q.tap + first;
+  if (plan_data(&q, c) || !(used = tl_array(vol(q.f), sizeof *used))) goto done;
+  const int64_t phases = vol(q.f), f1 = q.f[1], f2 = q.f[2];
+  int64_t total = 0; /* taps that reach a position of x */
+  for (int64_t i = 0; i < phases; total += used[i++]) {
+    const int64_t phase[3] = {i / (f1 * f2), i / f2 % f1, i % f2};
+    int32_t *off = q.off + total, *tap = q.tap + total;
     const int64_t n = used[i] = tl_conv_taps(c, phase, q.lead, q.yp, off, tap);
     for (int64_t k = n; k < c->yc * n; k++) {
       off[k] = off[k - n] + (int32_t)q.plane;
@@ -204,19 +207,19 @@ int tl_depthwise_data(const TlConv *c, const float *y, const float *w, const flo
   for (int64_t n = 0; n < c->n; n++)
     for (int64_t g = 0; g < c->groups; g++, x += vol(c->x)) {
       for (int64_t o = 0; o < c->yc; o++, y += vol(c->y)) load_plane(q.buf + o * q.plane, q.yp, q.lead, c->y, y);
-      for (int64_t i = 0; i < all; i++) q.w[i] = w[g * all + q.tap[i]];
+      for (int64_t i = 0; i < total; i++) q.w[i] = w[g * all + q.tap[i]];
       int64_t first = 0;
-      for (int64_t i = 0; i < phases; i += c->s[2]) {
-        const int64_t a = i / (c->s[1] * c->s[2]), b = i / c->s[2] % c->s[1];
+      for (int64_t i = 0; i < phases; i += f2) {
+        const int64_t a = i / (f1 * f2), b = i / f2 % f1;
         for (int64_t z = 0; a + z * c->s[0] < c->x[0]; z++)
           phase_rows(&q, c, a, b, z, first, used + i, bias ? bias[g] : 0, x);
-        for (int64_t k = 0; k < c->s[2]; k++) first += used[i + k];
+        for (int64_t k = 0; k < f2; k++) first += used[i + k];
       }
       if (tl_check_interrupt()) goto done;
     }
   rc = 0;
 done:
-  if (used) tl_free(q.buf);
+  tl_free(q.buf);
   tl_free(used);
   return rc;
 }

@@ -65,6 +65,7 @@ static inline v4f v4_at_most(v4f x, v4f high) { return (v4f)__builtin_wasm_pmin_
 static inline v2d v2_clamp(v2d x, v2d low, v2d high) {
   return __builtin_wasm_pmin_f64x2(__builtin_wasm_pmax_f64x2(x, low), high);
 }
+static inline v2d v2_sqrt(v2d x) { return __builtin_wasm_sqrt_f64x2(x); }
 static inline bool v4_any(v4i mask) { return __builtin_wasm_any_true_v128(mask); }
 #elif defined(__SSE2__)
 #include <emmintrin.h>
@@ -73,6 +74,7 @@ static inline v4f v4_at_most(v4f x, v4f high) { return (v4f)_mm_min_ps((__m128)h
 static inline v2d v2_clamp(v2d x, v2d low, v2d high) {
   return (v2d)_mm_min_pd((__m128d)high, _mm_max_pd((__m128d)low, (__m128d)x));
 }
+static inline v2d v2_sqrt(v2d x) { return (v2d)_mm_sqrt_pd((__m128d)x); }
 static inline bool v4_any(v4i mask) { return _mm_movemask_ps((__m128)mask) != 0; }
 #else
 static inline v4f v4_at_least(v4f x, v4f low) {
@@ -87,6 +89,7 @@ static inline v2d v2_clamp(v2d x, v2d low, v2d high) {
   v2l under = (v2l)(x < low), over = (v2l)(x > high);
   return (v2d)((under & (v2l)low) | (over & (v2l)high) | (~(under | over) & (v2l)x));
 }
+static inline v2d v2_sqrt(v2d x) { return (v2d){__builtin_sqrt(x[0]), __builtin_sqrt(x[1])}; }
 static inline bool v4_any(v4i m) { return (m[0] | m[1] | m[2] | m[3]) != 0; }
 #endif
 

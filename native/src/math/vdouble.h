@@ -155,8 +155,8 @@ static inline v4d vd_asin(v4d x, v4d *part) {
   const v4d z = {v2_select(fa, 0.5 - 0.5 * (v2d)aa, x.a * x.a), v2_select(fb, 0.5 - 0.5 * (v2d)ab, x.b * x.b)};
   VD_POLY(p, z, 0.037885331539604786, 0.014139680182896318, 0.031900751034285697, 0.044503093503054522,
           0.075006040581771308, 0.16666656945739211, 1.0000000002545708);
-  p.a *= v2_select(fa, __builtin_elementwise_sqrt(z.a), (v2d)aa);
-  p.b *= v2_select(fb, __builtin_elementwise_sqrt(z.b), (v2d)ab);
+  p.a *= v2_select(fa, v2_sqrt(z.a), (v2d)aa);
+  p.b *= v2_select(fb, v2_sqrt(z.b), (v2d)ab);
   *part = p;
   const double half = 1.57079632679489661923;
   return (v4d){(v2d)((v2l)v2_select(fa, half - (p.a + p.a), p.a) | ((v2l)x.a & sign)),
@@ -217,7 +217,7 @@ static inline v4f vm_erfinv(v4f x) {
           -0.001252704876396483, -0.0041773246364129532, 0.24664027578548964, 1.5014093516925349);
   const v2l fa = (v2l)(w.a > 2.5), fb = (v2l)(w.b > 2.5);
   if (v4_any((v4i)(fa | fb))) {
-    const v4d s = {__builtin_elementwise_sqrt(w.a + 2.5) - 3.0, __builtin_elementwise_sqrt(w.b + 2.5) - 3.0};
+    const v4d s = {v2_sqrt(w.a + 2.5) - 3.0, v2_sqrt(w.b + 2.5) - 3.0};
     VD_POLY(q, s, -2.922198965217508e-05, 0.00016034297795154443, -0.00027800945041851646, -0.00011976322711288274,
             0.0014754489953090716, -0.0035672094723923631, 0.0056876048024161229, -0.0076427481275291188,
             0.0094453124148868341, 1.0016752362372654, 2.8329768013164554);
