@@ -15,7 +15,6 @@ import math
 import os
 import pathlib
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,11 +24,12 @@ from typing import Any, Callable, Iterator
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(HERE)]  # torchlite, fuzz, the program
+from steps import NARROW, measured
+
 PROGRAM = "tests/bench/declared_program.py"
 ELEMENTS = 1 << 16
 LONGEST = 0.3  # seconds of a call
 MEMORY = 8 << 30  # bytes of addresses, while calls are looked for: a product of sizes may be any
-NARROW = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 
 Shape = tuple[int, ...]
 Growth = Callable[[Shape, int], Shape]  # the larger shape of one, by a factor
@@ -142,12 +142,6 @@ def calls(only: str) -> list[dict[str, Any]]:
             print(f"no larger call of {op.name}", file=sys.stderr)
     resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     return out
-
-
-def measured(command: list[str], env: dict[str, str]) -> dict[str, float]:
-    done = subprocess.run([sys.executable, *command], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=True)
-    rows = [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 1]
-    return {name: float(us) for name, us in rows}
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ NARROW = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "MKL_ENAB
 
 
 def measured(command: list[str], env: dict[str, str]) -> dict[str, float]:
-    """What the program prints: name -> microseconds."""
+    """What a program prints in lines "name<TAB>microseconds"."""
     done = subprocess.run([sys.executable, *command], cwd=ROOT, env=env, stdout=subprocess.PIPE, text=True, check=True)
     rows = [line.split("\t") for line in done.stdout.splitlines() if line.count("\t") == 1]
     return {name: float(us) for name, us in rows}
