@@ -377,7 +377,7 @@ static bool take_plane(TlIter *it, const CopyCtx *dtypes, Plane *q) {
     least = s;
     dim = d;
   }
-  const bool few = it->ndim > 1 && it->shape[0] < FEW && dtypes->to == dtypes->from; /* rows are columns then */
+  const bool few = it->ndim > 1 && it->shape[0] < FEW && dtypes->to == dtypes->from; /* short rows: by columns */
   if (!dim && (few || rows_of(it, dtypes))) dim = 1;
   /* a row of dst that is long, of elements that are near to each other, is read well as it is */
   else if (!dim || it->shape[dim] < 4 || (it->shape[0] >= 16 && (first < 0 ? -first : first) <= 128)) return false;

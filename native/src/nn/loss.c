@@ -243,7 +243,7 @@ done:
   }
 #define MSE d * d
 #define L1 m
-/* with k = min(m, p), without a branch, which random differences would often mispredict */
+/* both by min(m, p) instead of a branch, which random differences would often mispredict */
 #define LOWER(m, p) ((m) < (p) ? (m) : (p))
 #define SMOOTH (p > 0 ? LOWER(m, p) / p * (m - (T)0.5 * LOWER(m, p)) : m)
 #define HUBER (LOWER(m, p) * (m - (T)0.5 * LOWER(m, p)))
