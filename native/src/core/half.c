@@ -15,12 +15,17 @@ static inline v4u select_u(v4u mask, v4u a, v4u b) { return (mask & a) | (~mask 
 static inline v4u max_u(v4u a, v4u b) { return (v4u)wasm_u32x4_max((v128_t)a, (v128_t)b); }
 static inline v8h join(v4u a, v4u b) { return (v8h)wasm_u16x8_narrow_i32x4((v128_t)a, (v128_t)b); }
 static inline v8h over_h(v8h a, v8h b) { return (v8h)wasm_u16x8_sub_sat((v128_t)a, (v128_t)b); }
+static inline v8h max_h(v8h a, v8h b) { return (v8h)wasm_i16x8_max((v128_t)a, (v128_t)b); } /* of numbers below 2^15 */
 static inline v4i wide_mask(v8h mask) { return (v4i)mask; }
 static inline v4u low(v8h h) { return (v4u)wasm_u32x4_extend_low_u16x8((v128_t)h); }
 static inline v4u high(v8h h) { return (v4u)wasm_u32x4_extend_high_u16x8((v128_t)h); }
 #else /* little-endian */
 static inline v4u max_u(v4u a, v4u b) { return select_u((v4u)(a > b), a, b); }
-static inline v8h over_h(v8h a, v8h b) { return (v8h)(a > b) & (a - b); }     /* a - b, or 0 */
+static inline v8h over_h(v8h a, v8h b) { return (v8h)(a > b) & (a - b); } /* a - b, or 0 */
+static inline v8h max_h(v8h a, v8h b) {
+  v8h m = (v8h)((v8i)a > (v8i)b);
+  return (m & a) | (~m & b);
+}
 static inline v4i wide_mask(v8h mask) { return (v4i)mask | (v4i)mask << 16; } /* v4_any looks at signs */
 static inline v8h join(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 0, 2, 4, 6, 8, 10, 12, 14); }
 static inline v4u low(v8h h) { return (v4u)__builtin_shufflevector(h, (v8h){0}, 0, 8, 1, 8, 2, 8, 3, 8); }
@@ -53,10 +58,6 @@ static inline v4u to_bfloat(v4u u) {
 }
 
 static inline v8h h8(uint16_t x) { return (v8h)v4i_const((int32_t)(x * 0x10001u)); }
-static inline v8h max_h(v8h a, v8h b) {
-  v8h m = (v8h)((v8i)a > (v8i)b); /* of numbers below 2^15 */
-  return (m & a) | (~m & b);
-}
 /* upper halves of the lanes; lanes of which these are the upper and lower ones (little-endian) */
 static inline v8h uppers(v4u a, v4u b) { return __builtin_shufflevector((v8h)a, (v8h)b, 1, 3, 5, 7, 9, 11, 13, 15); }
 static inline v4u lanes_low(v8h lo, v8h up) { return (v4u)__builtin_shufflevector(lo, up, 0, 8, 1, 9, 2, 10, 3, 11); }

@@ -20,7 +20,10 @@ typedef struct {
 } PwParams;
 
 typedef void (*pw_loop)(const PwParams *p, void *out, const void *const *in, int64_t n);
-pw_loop pw_with_one(pw_loop loop, int k); /* for one element as operand k, which it takes as the last; NULL: none */
+/* rows of n elements, `step` bytes apart, and one element of the other operand for each, `next` bytes apart */
+typedef void (*pw_rows)(void *out, const char *a, intptr_t step, const char *one, intptr_t next, intptr_t rows,
+                        intptr_t n);
+pw_rows pw_with_one(pw_loop loop, int k); /* where one element is operand k; NULL: none */
 enum { PW_I32, PW_I64, PW_F32, PW_F64, PW_C64, PW_C128, PW_NUM };
 
 /* PwRow.kind, bits: dtypes of operands and result */
@@ -114,24 +117,30 @@ PyObject *pw_parts(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
 #define PW_SET_DC(f) {NULL, NULL, NULL, f##_f64, NULL, f##_c128}
 
 /* ---- loops ---- */
+/* PW_RUNS: for what memory limits. Four vectors of each input are read before the next input: 10 % faster in WASM,
+ * where the compiler would take one. */
 #if defined(__clang__)
 #define PW_VEC _Pragma("clang loop vectorize(assume_safety)")
+#define PW_RUNS _Pragma("clang loop vectorize(assume_safety) interleave_count(4)")
 #else
 #define PW_VEC _Pragma("GCC ivdep")
+#define PW_RUNS PW_VEC
 #endif
 /* the parameters in a local, so that reading one is no memory access that keeps a loop from becoming vectors */
 #define PW_LOCAL const PwParams p_ = *p; p = &p_; (void)p
 /* out may be exactly one of the inputs: each element is read before it is written */
-#define PW_L1(fn, TO, T, EXPR) \
+#define PW_LOOP1(HOW, fn, TO, T, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
     TO *o = out; const T *A = in[0]; PW_LOCAL; \
-    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) { T a = A[i]; o[i] = (EXPR); } \
+    HOW for (intptr_t i = 0; i < (intptr_t)n; i++) { T a = A[i]; o[i] = (EXPR); } \
   }
-#define PW_L2(fn, TO, T, EXPR) \
+#define PW_LOOP2(HOW, fn, TO, T, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
     TO *o = out; const T *A = in[0], *B = in[1]; PW_LOCAL; \
-    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) { T a = A[i], b = B[i]; o[i] = (EXPR); } \
+    HOW for (intptr_t i = 0; i < (intptr_t)n; i++) { T a = A[i], b = B[i]; o[i] = (EXPR); } \
   }
+#define PW_L1(fn, TO, T, EXPR) PW_LOOP1(PW_VEC, fn, TO, T, EXPR)
+#define PW_L2(fn, TO, T, EXPR) PW_LOOP2(PW_VEC, fn, TO, T, EXPR)
 #define PW_L3(fn, TO, T, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
     TO *o = out; const T *A = in[0], *B = in[1], *C = in[2]; PW_LOCAL; \

@@ -52,9 +52,8 @@ static inline v4f tanh_arg4(v4f a) { return V((float)SQRT_2_PI) * v4_madd(a * a 
 static inline double tanh_arg1(double a) { return SQRT_2_PI * (a + 0.044715 * a * a * a); }
 /* x or 0, less |x| times the distribution function from the nearer side; that of -infinity is NaN, as in PyTorch */
 static inline v4f gelu4(v4f x) {
-  v4f b = v4_at_least(-x, v4_at_most(x, V(1e4f))), u = vm_normal_body(v4_at_most(b, V(1e4f)));
-  v4f t = b * vm_normal_exp(x), half = v4_madd(V(-0.5f), t, v4_at_least(x, V(0.0f)));
-  return vm_copysign(v4_madd(t, u, half), x);
+  v4f b = v4_at_least(-x, v4_at_most(x, V(VM_NORMAL_END))), a = v4_at_most(b, V(VM_NORMAL_END));
+  return v4_madd(b * vm_normal_exp(a), vm_normal_body(a) - V(0.5f), v4_at_least(x, V(-0.0f)));
 }
 PW_V1(a_gelu_f32, gelu4(a))
 PW_L1(a_gelu_f64, double, double, a *cdf1(a))
@@ -62,10 +61,9 @@ PW_L1(a_gelu_f64, double, double, a *cdf1(a))
 PW_V1(a_gelu_tanh_f32, a *vm_sigmoid(V(2.0f) * tanh_arg4(a)))
 PW_L1(a_gelu_tanh_f64, double, double, 0.5 * a * (1 + tanh(tanh_arg1(a))))
 static inline v4f gelu_grad4(v4f x) { /* 1 + g for positive x, else 0 - g */
-  v4f a = vm_abs(x), u = vm_normal_body(v4_at_most(a, V(1e4f)));
-  v4f g = vm_normal_exp(x) * v4_madd(V((float)INV_SQRT_2PI), a, u - V(0.5f));
-  v4i positive = (v4i)(x > V(0.0f));
-  return (v4f)(positive & (v4i)V(1.0f)) + SEL(positive, g, -g);
+  v4f b = vm_abs(x), a = v4_at_most(b, V(VM_NORMAL_END));
+  v4f g = vm_normal_exp(a) * v4_madd(V((float)INV_SQRT_2PI), b, vm_normal_body(a) - V(0.5f));
+  return (v4f)(~((v4i)x >> 31) & (v4i)V(1.0f)) + (v4f)((v4i)g ^ vm_sign(x));
 }
 PW_V2(a_gelu_backward_f32, a *gelu_grad4(b))
 PW_L2(a_gelu_backward_f64, double, double, a *(cdf1(b) + b * INV_SQRT_2PI * exp(-0.5 * b * b)))

@@ -10,6 +10,7 @@
 #define UINTS(f, E) PW_L2(f##_i32, uint32_t, uint32_t, E) PW_L2(f##_i64, uint64_t, uint64_t, E)
 #define INTS(f, E) PW_L2(f##_i32, int32_t, int32_t, E) PW_L2(f##_i64, int64_t, int64_t, E)
 #define FLOATS(f, EF, ED) PW_L2(f##_f32, float, float, EF) PW_L2(f##_f64, double, double, ED)
+#define FLOAT_RUNS(f, E) PW_LOOP2(PW_RUNS, f##_f32, float, float, E) PW_L2(f##_f64, double, double, E)
 #define CPLX(f, RE, IM) \
   PW_L2(f##_c64, tl_c64, tl_c64, ((tl_c64){RE, IM})) PW_L2(f##_c128, tl_c128, tl_c128, ((tl_c128){RE, IM}))
 #define CZ(f, E) TL_SMALL PW_L2(f##_c128, tl_c128, tl_c128, E)
@@ -21,31 +22,34 @@
 #define TEST(f, E, EC) TEST_REAL(f, E) PW_L2(f##_c64, uint8_t, tl_c64, EC) PW_L2(f##_c128, uint8_t, tl_c128, EC)
 
 UINTS(b_add, a + b)
-FLOATS(b_add, a + b, a + b)
+FLOAT_RUNS(b_add, a + b)
 /* The sum is self + alpha * other with a complex product, as in PyTorch: 0 times an infinite part is NaN. */
 CPLX(b_add, a.re + (b.re - 0 * b.im), a.im + (b.im + 0 * b.re))
 UINTS(b_sub, a - b)
-FLOATS(b_sub, a - b, a - b)
+FLOAT_RUNS(b_sub, a - b)
 CPLX(b_sub, a.re + (-b.re - 0 * b.im), a.im + (-b.im + 0 * b.re))
 UINTS(b_rsub, b - a)
 FLOATS(b_rsub, b - a, b - a)
 CPLX(b_rsub, b.re + (-a.re - 0 * a.im), b.im + (-a.im + 0 * a.re))
 UINTS(b_mul, a *b)
-FLOATS(b_mul, a *b, a *b)
+FLOAT_RUNS(b_mul, a *b)
 CPLX(b_mul, a.re *b.re - a.im * b.im, a.re *b.im + a.im * b.re)
 FLOATS(b_div, a / b, a / b)
 CZ(b_div, cz_div(a, b))
-/* the same of many elements a and of one, whichever operand it is */
+/* the same of rows of elements a, and of one element for each row, whichever operand that is */
 #define WITH_ONE(f, E) \
-  static void f(const PwParams *p, void *out, const void *const *in, int64_t n) { \
-    float *o = out; const float *A = in[0], one = *(const float *)in[1]; \
-    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) { float a = A[i]; o[i] = E; } \
+  static void f(void *out, const char *A, intptr_t step, const char *B, intptr_t next, intptr_t rows, intptr_t n) { \
+    float *o = out; \
+    for (; rows > 0; rows--, o += n, A += step, B += next) { \
+      const float *row = (const float *)A, one = *(const float *)B; \
+      PW_RUNS for (intptr_t i = 0; i < n; i++) { float a = row[i]; o[i] = E; } \
+    } \
   }
 WITH_ONE(add_one, a + one)
 WITH_ONE(less_one, a - one)
 WITH_ONE(from_one, one - a)
 WITH_ONE(times_one, a *one)
-pw_loop pw_with_one(pw_loop loop, int k) {
+pw_rows pw_with_one(pw_loop loop, int k) {
   if (loop == b_add_f32) return add_one;
   if (loop == b_mul_f32) return times_one;
   if (loop == b_sub_f32) return k ? less_one : from_one;

@@ -383,6 +383,31 @@ static bool is_one_element(const TlTensor *t) { /* as expand makes it of one, to
   return true;
 }
 
+/* Whether rows of an operand, in place, are as long as those of c. */
+static bool rows_alike(const Operand *op, const Cursor *c, const TlTensor *t, tl_dtype type, tl_dtype via) {
+  if (op->constant || t->dtype != type || via != type || c->nd < 2) return false;
+  return op->direct || (op->cur.s[0] == op->cur.size && op->cur.n[0] == c->n[0] && op->cur.nd > 1);
+}
+
+/* rows of an operand, each with one element of `one` */
+static int run_rows(pw_rows rows, Operand *op, Cursor *one, char *out, int size, int64_t n) {
+  Cursor *c = &op->cur;
+  const int64_t row = one->n[0];
+  int count = 0;
+  for (int64_t left = n / row, m; left; left -= m, out += m * row * size) {
+    m = one->n[1] - one->at[1];
+    if (!op->direct && c->n[1] - c->at[1] < m) m = c->n[1] - c->at[1];
+    if (m > DIRECT_CHUNK / row) m = DIRECT_CHUNK / row;
+    const intptr_t step = op->direct ? row * c->size : c->s[1];
+    rows(out, op->direct ? op->ptr : c->base, step, one->base, one->s[1], m, row);
+    if (op->direct) op->ptr += m * step;
+    else cursor_advance(c, 1, m);
+    cursor_advance(one, 1, m);
+    if ((++count & 15) == 0 && tl_check_interrupt()) return -1;
+  }
+  return 0;
+}
+
 static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in, const tl_dtype *it,
                       const tl_dtype *via, tl_dtype lo, TlTensor *out, const int *order) {
   _Alignas(16) char buf[PW_MAX_IN][CHUNK_BYTES], obuf[CHUNK_BYTES];
@@ -419,14 +444,16 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
     op[k].filled = NULL;
     op[k].ptr = op[k].cur.base;
   }
+  const bool plain = cursor_linear(&oc) && od == lo;
   int one = -1; /* the operand of which an element serves a whole row */
+  pw_rows with_one = NULL;
   for (int k = 0; k < nin && nin == 2 && one < 0; k++) {
     const Cursor *c = &op[k].cur;
-    if (!op[k].constant && (c->s[0] || c->n[0] < 64 || in[k].t->dtype != it[k] || via[k] != it[k])) continue;
-    const pw_loop with_one = pw_with_one(loop, k);
-    if (!with_one) continue;
-    loop = with_one;
-    one = k;
+    if (!op[k].constant && (c->s[0] || c->n[0] < 8 || in[k].t->dtype != it[k] || via[k] != it[k])) continue;
+    if (!(with_one = pw_with_one(loop, k))) continue;
+    const bool rows = !op[k].constant && plain && rows_alike(&op[1 - k], c, in[1 - k].t, it[1 - k], via[1 - k]);
+    if (rows && c->n[0] <= chunk) return run_rows(with_one, &op[1 - k], &op[k].cur, oc.base, tl_itemsize[lo], n);
+    if (op[k].constant || c->n[0] >= 64) one = k;
   }
   bool olinear = cursor_linear(&oc);
   char *optr = oc.base;
@@ -446,14 +473,10 @@ static int run_chunks(pw_loop loop, const PwParams *p, int nin, const PwArg *in,
         cursor_advance(&op[k].cur, 0, m);
       } else q[k] = next_elements(&op[k], (tl_dtype)in[k].t->dtype, via[k], it[k], m, buf[k], &scratch);
     }
-    if (one == 0) {
-      const void *first = q[0];
-      q[0] = q[1];
-      q[1] = first;
-    }
     bool same = od == lo;
     char *dst = olinear && same ? optr : obuf;
-    loop(p, dst, q, m);
+    if (one >= 0) with_one(dst, q[1 - one], 0, q[one], 0, 1, (intptr_t)m);
+    else loop(p, dst, q, m);
     if (!same) {
       char *cast = olinear ? optr : scratch.tmp;
       tl_cast_contig(od, cast, lo, obuf, m);
