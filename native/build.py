@@ -101,6 +101,7 @@ SMALL = {
     "conv/pool.c",
     "index/index_plan.c",
     "index/scatter.c",
+    "math/bessel.c",
     "math/cmath.c",
     "math/special.c",
     "nn/pad.c",

@@ -1,5 +1,6 @@
 /* module.c: the extension module torchlite._C. */
 #include "core/core.h"
+#include "math/special.h"
 
 static PyObject *result_type(PyObject *m, PyObject *const *args, Py_ssize_t n) {
   (void)m;
@@ -90,6 +91,7 @@ PyMODINIT_FUNC PyInit__C(void) {
                                              tl_kernels_index, tl_kernels_shape,     tl_kernels_matmul, tl_kernels_conv,
                                              tl_kernels_pool,  tl_kernels_norm,      tl_kernels_random, tl_kernels_sort,
                                              tl_kernels_optim, tl_kernels_linalg,    tl_kernels_fft};
+  sp_prepare();
   if (tl_graph_init(m) < 0 || tl_engine_init(m) < 0 || tl_grad_mode_init(m) < 0 || tl_size_init(m) < 0 ||
       tl_module_type_init(m) < 0 || tl_storage_init(m) < 0 || tl_tensor_init(m) < 0 || tl_geometry_init(m) < 0 ||
       tl_op_init(m) < 0 || tl_profile_init(m) < 0 || tl_override_init(m) < 0 || tl_parallel_init() < 0 ||

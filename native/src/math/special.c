@@ -1,5 +1,5 @@
-/* special.c: special functions in double precision, by series, continued fractions, asymptotic expansions, the
- * trapezoidal rule where it converges exponentially, and Newton steps for inverses. */
+/* special.c: special functions in double precision, by series, continued fractions, asymptotic expansions, and Newton
+ * steps for inverses. */
 #include <float.h>
 #include <math.h>
 #include "math/special.h"
@@ -133,153 +133,6 @@ double sp_log_ndtr(double x) {
   return x < -1 ? log(sp_erfcx(-t) / 2) - t * t : log1p(-erfc(t) / 2);
 }
 
-/* ---- modified Bessel functions ---- */
-/* e^-|x| I_order(x): power series (no cancellation), then the asymptotic one */
-static double bessel_i_scaled(int order, double x) {
-  double a = fabs(x), s = 1, t = 1, r;
-  if (isnan(x)) return x;
-  if (isinf(a)) return order ? copysign(0, x) : 0;
-  if (a <= 30) {
-    double z = a * a / 4;
-    for (int k = 1; k < 200 && t > s * 1e-17; k++) {
-      t *= z / (k * (k + order));
-      s += t;
-    }
-    r = s * exp(-a) * (order ? a / 2 : 1);
-  } else {
-    double mu = 4.0 * order * order;
-    for (int k = 1; k < 60; k++) {
-      double u = t * -(mu - (2.0 * k - 1) * (2 * k - 1)) / (8 * k * a);
-      if (fabs(u) < 1e-17 || fabs(u) > fabs(t)) break;
-      s += t = u;
-    }
-    r = s / sqrt(2 * PI * a);
-  }
-  return order && x < 0 ? -r : r;
-}
-double sp_i0e(double x) { return bessel_i_scaled(0, x); }
-double sp_i1e(double x) { return bessel_i_scaled(1, x); }
-/* e^|x| in two halves: I is finite a little beyond the overflow of exp. NaN at infinity, as in PyTorch */
-double sp_i0(double x) {
-  double h = exp(fabs(x) / 2);
-  return isinf(x) ? NAN : bessel_i_scaled(0, x) * h * h;
-}
-double sp_i1(double x) {
-  double h = exp(fabs(x) / 2);
-  return isinf(x) ? NAN : bessel_i_scaled(1, x) * h * h;
-}
-
-/* e^x K_nu(x) = integral over t > 0 of exp(-x (cosh t - 1)) cosh(nu t) */
-static double bessel_k_scaled(double nu, double x) {
-  double h = 0.1 / (1 + 0.15 * sqrt(x)), s = 0.5;
-  for (int k = 1; k < 20000; k++) {
-    double t = k * h, q = sinh(t / 2), e = 2 * x * q * q;
-    double v = exp(nu * t - e) / 2 + exp(-nu * t - e) / 2;
-    s += v;
-    if (v < s * 1e-18 && e > 1) break;
-  }
-  return s * h;
-}
-double sp_bessel_k(int order, double x, bool scaled) {
-  if (x == 0) return INFINITY;
-  if (!(x > 0)) return NAN;
-  if (isinf(x)) return 0;
-  double k = bessel_k_scaled(order, x);
-  return scaled ? k : k * exp(-x);
-}
-
-/* ---- Bessel functions ---- */
-enum { MILLER = 100, SPLIT = 25 };
-/* J_0 ... J_MILLER of |x| <= SPLIT by downward recurrence */
-static void bessel_j_all(double x, double *j) {
-  double s = 0, scale;
-  j[MILLER] = 0;
-  j[MILLER - 1] = 1e-300;
-  for (int k = MILLER - 1; k > 0; k--) {
-    j[k - 1] = 2 * k / x * j[k] - j[k + 1];
-    if (fabs(j[k - 1]) > 1e250)
-      for (int i = k - 1; i <= MILLER; i++) j[i] *= 1e-250;
-  }
-  for (int k = 2; k < MILLER; k += 2) s += j[k];
-  scale = 1 / (j[0] + 2 * s);
-  for (int k = 0; k <= MILLER; k++) j[k] *= scale;
-}
-
-/* Hankel's expansion for x > SPLIT: J and Y of order 0 or 1 */
-static double bessel_far(int order, double x, bool y) {
-  double mu = 4.0 * order, p = 1, q = 0, t = 1, chi = x - (order ? 0.75 : 0.25) * PI;
-  for (int k = 1; k < 50; k++) {
-    double u = t * (mu - (2.0 * k - 1) * (2 * k - 1)) / (8 * k * x);
-    if (fabs(u) < 1e-18 || fabs(u) > fabs(t)) break;
-    t = u;
-    if (k % 2) q += k % 4 == 1 ? t : -t;
-    else p += k % 4 == 0 ? t : -t;
-  }
-  double a = sqrt(2 / (PI * x));
-  return a * (y ? p * sin(chi) + q * cos(chi) : p * cos(chi) - q * sin(chi));
-}
-
-double sp_j(int order, double x) {
-  double a = fabs(x), j[MILLER + 1], r;
-  if (isnan(x)) return x;
-  if (isinf(a)) return 0;
-  if (a < 1e-5) return order ? x / 2 : 1 - a * a / 4;
-  if (a > SPLIT) r = bessel_far(order, a, false);
-  else {
-    bessel_j_all(a, j);
-    r = j[order];
-  }
-  return order && x < 0 ? -r : r;
-}
-
-/* Neumann's series over J of all orders */
-double sp_y(int order, double x) {
-  double j[MILLER + 1], s = 0, sign = -1;
-  if (x == 0) return -INFINITY;
-  if (!(x > 0)) return NAN;
-  if (isinf(x)) return 0;
-  if (x > SPLIT) return bessel_far(order, x, true);
-  if (x < 1e-5) return order ? -2 / (PI * x) : 2 / PI * (log(x / 2) + EULER);
-  bessel_j_all(x, j);
-  double l = log(x / 2) + EULER;
-  if (order == 0) {
-    for (int k = 1; 2 * k < MILLER; k++, sign = -sign) s += sign * j[2 * k] / k;
-    return 2 / PI * (l * j[0] - 2 * s);
-  }
-  for (int k = 1; 2 * k + 1 < MILLER; k++, sign = -sign) s += sign * j[2 * k + 1] * (2 * k + 1) / ((double)k * (k + 1));
-  return -2 / (PI * x) * j[0] + 2 / PI * (l - 1) * j[1] - 2 / PI * s;
-}
-
-double sp_airy_ai(double x) {
-  if (isnan(x)) return x;
-  if (isinf(x)) return 0;
-  if (x > 1) {
-    double z = 2.0 / 3 * x * sqrt(x);
-    if (z > 760) return 0;
-    return sqrt(x / 3) / PI * bessel_k_scaled(1.0 / 3, z) * exp(-z);
-  }
-  if (x >= -8) { /* Maclaurin: Ai(0) f(x) + Ai'(0) g(x) */
-    double z = x * x * x, f = 1, g = x, s = 1, t = x;
-    for (int k = 1; k < 200; k++) {
-      f *= z / ((3.0 * k - 1) * (3 * k));
-      g *= z / ((3.0 * k) * (3 * k + 1));
-      s += f;
-      t += g;
-      if (fabs(f) + fabs(g) < 1e-18) break;
-    }
-    return 0.35502805388781723926 * s - 0.25881940379280679840 * t;
-  }
-  double z = -x, zeta = 2.0 / 3 * z * sqrt(z), u = 1, p = 1, q = 0;
-  for (int k = 1; k < 40; k++) {
-    double v = u * (6.0 * k - 5) * (6 * k - 3) * (6 * k - 1) / (216.0 * k * (2 * k - 1) * zeta);
-    if (fabs(v) < 1e-18 || fabs(v) > fabs(u)) break;
-    u = v;
-    if (k % 2) q += k % 4 == 1 ? u : -u;
-    else p += k % 4 == 0 ? u : -u;
-  }
-  return (cos(zeta - PI / 4) * p + sin(zeta - PI / 4) * q) / (sqrt(PI) * sqrt(sqrt(z)));
-}
-
 /* ---- incomplete gamma functions ---- */
 /* m - log(1 + m) */
 static double log1p_gap(double m) {
@@ -352,29 +205,35 @@ double sp_igammac(double a, double x) {
   return x < a + 1 ? 1 - gamma_series(a, x) : gamma_fraction(a, x);
 }
 
-/* ---- orthogonal polynomials by recurrence ---- */
-double sp_poly(int kind, double x, int64_t n) {
-  if (n < 0) return 0;
-  if (n == 0) return 1;
-  if (kind == SP_CHEBYSHEV_T && n > 6 && fabs(x) < 1) return cos((double)n * acos(x));
-  if ((kind == SP_HERMITE_H || kind == SP_HERMITE_HE) && n > 512) return NAN;
-  double odd = n & 1 ? -1 : 1, all = 2 * (double)n + 1, angle = acos(x);
-  if (fabs(x) == 1) switch (kind) { /* closed forms: degrees have no bound */
+/* ---- orthogonal polynomials ---- */
+/* The closed form of a high degree; false: none. */
+static bool poly_closed(int kind, double x, int64_t n, double *r) {
+  const double odd = n & 1 ? -1 : 1, all = 2 * (double)n + 1, a = fabs(x);
+  if (kind == SP_CHEBYSHEV_T && a < 1) return *r = cos((double)n * acos(x)), true;
+  if ((kind == SP_HERMITE_H || kind == SP_HERMITE_HE) && n > 512) return *r = NAN, true;
+  const bool chebyshev = kind <= SP_CHEBYSHEV_W;
+  if (a == 1) switch (kind) { /* degrees have no bound */
     case SP_CHEBYSHEV_T:
-    case SP_LEGENDRE_P: return x > 0 ? 1 : odd;
-    case SP_CHEBYSHEV_U: return ((double)n + 1) * (x > 0 ? 1 : odd);
-    case SP_CHEBYSHEV_V: return x > 0 ? 1 : all * odd;
-    case SP_CHEBYSHEV_W: return x > 0 ? all : odd;
+    case SP_LEGENDRE_P: return *r = x > 0 ? 1 : odd, true;
+    case SP_CHEBYSHEV_U: return *r = ((double)n + 1) * (x > 0 ? 1 : odd), true;
+    case SP_CHEBYSHEV_V: return *r = x > 0 ? 1 : all * odd, true;
+    case SP_CHEBYSHEV_W: return *r = x > 0 ? all : odd, true;
     }
-  if (fabs(x) < 1 && n > 8) switch (kind) {
-    case SP_CHEBYSHEV_U: return sin(((double)n + 1) * angle) / sin(angle);
-    case SP_CHEBYSHEV_V: return cos(((double)n + 0.5) * angle) / cos(angle / 2);
-    case SP_CHEBYSHEV_W: return sin(((double)n + 0.5) * angle) / sin(angle / 2);
+  if (a < 1 && n > 8 && chebyshev) {
+    const double angle = acos(x);
+    switch (kind) {
+    case SP_CHEBYSHEV_U: return *r = sin(((double)n + 1) * angle) / sin(angle), true;
+    case SP_CHEBYSHEV_V: return *r = cos(((double)n + 0.5) * angle) / cos(angle / 2), true;
+    case SP_CHEBYSHEV_W: return *r = sin(((double)n + 0.5) * angle) / sin(angle / 2), true;
     }
-  if (n > 10000000 && kind != SP_CHEBYSHEV_U && kind != SP_CHEBYSHEV_V && kind != SP_CHEBYSHEV_W &&
-      kind != SP_CHEBYSHEV_T)
-    return NAN; /* the recurrence has no correct digit left */
-  double p = 1, q;
+  }
+  return n > 10000000 && !chebyshev ? *r = NAN, true : false; /* the recurrence has no correct digit left */
+}
+
+double sp_poly(int kind, double x, int64_t n) {
+  double p = 1, q, r, d = 1;
+  if (n <= 0) return n == 0;
+  if (n > 6 && poly_closed(kind, x, n, &r)) return r;
   switch (kind) {
   case SP_CHEBYSHEV_U:
   case SP_HERMITE_H: q = 2 * x; break;
@@ -383,17 +242,15 @@ double sp_poly(int kind, double x, int64_t n) {
   case SP_LAGUERRE_L: q = 1 - x; break;
   default: q = x;
   }
-  for (int64_t k = 1; k < n && !isnan(q); k++) { /* after an overflow the recurrence ends in NaN, as in PyTorch */
-    double r, d = (double)k;
-    switch (kind) {
-    case SP_HERMITE_H: r = 2 * x * q - 2 * d * p; break;
-    case SP_HERMITE_HE: r = x * q - d * p; break;
-    case SP_LAGUERRE_L: r = ((2 * d + 1 - x) * q - d * p) / (d + 1); break;
-    case SP_LEGENDRE_P: r = ((2 * d + 1) * x * q - d * p) / (d + 1); break;
-    default: r = 2 * x * q - p;
-    }
-    p = q;
-    q = r;
+  /* after an overflow the recurrence ends in NaN, as in PyTorch */
+#define RECUR(NEXT) for (; d < (double)n && !isnan(q); d++, p = q, q = r) r = (NEXT)
+  switch (kind) {
+  case SP_HERMITE_H: RECUR(2 * x * q - 2 * d * p); break;
+  case SP_HERMITE_HE: RECUR(x * q - d * p); break;
+  case SP_LAGUERRE_L: RECUR(((2 * d + 1 - x) * q - d * p) / (d + 1)); break;
+  case SP_LEGENDRE_P: RECUR(((2 * d + 1) * x * q - d * p) / (d + 1)); break;
+  default: RECUR(2 * x * q - p);
   }
+#undef RECUR
   return q;
 }

@@ -190,24 +190,38 @@ static inline v4f vm_atanh(v4f x) {
   return r;
 }
 
-/* exp(x^2) erfc(x) / t is a polynomial in t = 1 / (1 + x / 2) */
-static inline v4f vm_erfc(v4f x) {
-  const v4d a = vd_wide(v4_at_most(vm_abs(x), v4_const(11.0f)));
+/* exp(a^2) erfc(a) of 0 <= a <= 11, by a polynomial in 1 / (1 + a / 2) */
+static inline v4d vd_erfcx(v4d a) {
   const v4d t = {1.0 / (1.0 + 0.5 * a.a), 1.0 / (1.0 + 0.5 * a.b)};
   VD_POLY(q, t, -0.028023619732189146, 0.21228886047334408, -0.68303372395191386, 1.1806648829208801,
           -1.1285222087492994, 0.57408556492649265, -0.2563976980234221, 0.1530892924133517, 0.16337184008983374,
           0.24839332897074312, 0.28198530467290872, 0.28209817637130286);
-  const double minus_log2_e = -1.44269504088896340736;
-  const v4d e = vd_exp2((v4d){a.a * a.a * minus_log2_e, a.b * a.b * minus_log2_e});
+  return (v4d){q.a * t.a, q.b * t.b};
+}
+static inline v4d vd_exp_square(v4d a, double factor) { /* exp(factor a^2) */
+  const double per = factor * 1.44269504088896340736;
+  return vd_exp2((v4d){a.a * a.a * per, a.b * a.b * per});
+}
+static inline v4f vm_erfc(v4f x) {
+  const v4d a = vd_wide(v4_at_most(vm_abs(x), v4_const(11.0f))), e = vd_exp_square(a, -1);
   const v4i minus = (v4i)(x < v4_const(0.0f));
-  q = (v4d){q.a * t.a * e.a, q.b * t.b * e.b};
+  v4d q = vd_erfcx(a);
+  q = (v4d){q.a * e.a, q.b * e.b};
   return vd_narrow(v2_select(vd_mask_low(minus), 2.0 - q.a, q.a), v2_select(vd_mask_high(minus), 2.0 - q.b, q.b));
+}
+/* of x from -9 to 11 */
+static inline v4f vm_erfcx(v4f x) {
+  const v4d a = vd_wide(vm_abs(x)), q = vd_erfcx(a);
+  const v4i minus = (v4i)(x < v4_const(0.0f));
+  if (!v4_any(minus)) return vd_narrow(q.a, q.b);
+  const v4d e = vd_exp_square(a, 1);
+  return vd_narrow(v2_select(vd_mask_low(minus), 2.0 * e.a - q.a, q.a),
+                   v2_select(vd_mask_high(minus), 2.0 * e.b - q.b, q.b));
 }
 
 /* x times a polynomial in w = -log(1 - x^2), near 1 in its root (after Giles, Approximating the erfinv function, 2010);
- * |x| < 1 */
-static inline v4f vm_erfinv(v4f x) {
-  const v4d u = vd_wide(x);
+ * |x| <= 1 - 2^-24 */
+static inline v4d vd_erfinv(v4d u) {
   v4d m, e = {vd_split(1.0 - u.a * u.a, &m.a), vd_split(1.0 - u.b * u.b, &m.b)};
   const v4d l = vd_log2((v4d){(m.a - 1.0) / (m.a + 1.0), (m.b - 1.0) / (m.b + 1.0)}, e);
   const double ln2 = 0.69314718055994530942;
@@ -223,7 +237,24 @@ static inline v4f vm_erfinv(v4f x) {
             0.0094453124148868341, 1.0016752362372654, 2.8329768013164554);
     p = (v4d){v2_select(fa, q.a, p.a), v2_select(fb, q.b, p.b)};
   }
-  return vd_narrow(u.a * p.a, u.b * p.b);
+  return (v4d){u.a * p.a, u.b * p.b};
+}
+static inline v4f vm_erfinv(v4f x) {
+  const v4d r = vd_erfinv(vd_wide(x));
+  return vd_narrow(r.a, r.b);
+}
+/* for p from 2^-24 on */
+static inline v4f vm_ndtri(v4f p) {
+  const v4d u = vd_wide(p), r = vd_erfinv((v4d){2.0 * u.a - 1.0, 2.0 * u.b - 1.0});
+  return vd_narrow(r.a * 1.41421356237309504880, r.b * 1.41421356237309504880);
+}
+
+/* a power series in z */
+static inline v4d vd_series(const double *c, int n, v4d z) {
+  v2d first = v2_set1(c[n - 1]);
+  v4d s = {first, first};
+  for (int k = n - 2; k >= 0; k--) s = vd_madd1(s, z, v2_set1(c[k]));
+  return s;
 }
 
 /* the logarithm to base 2 of 2^x + 2^y; no two infinities */

@@ -122,9 +122,11 @@ PyObject *pw_parts(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
 #if defined(__clang__)
 #define PW_VEC _Pragma("clang loop vectorize(assume_safety)")
 #define PW_RUNS _Pragma("clang loop vectorize(assume_safety) interleave_count(4)")
+#define PW_EACH _Pragma("clang loop vectorize(disable)") /* where lanes have no instruction, as shifts in WASM */
 #else
 #define PW_VEC _Pragma("GCC ivdep")
 #define PW_RUNS PW_VEC
+#define PW_EACH
 #endif
 /* the parameters in a local, so that reading one is no memory access that keeps a loop from becoming vectors */
 #define PW_LOCAL const PwParams p_ = *p; p = &p_; (void)p

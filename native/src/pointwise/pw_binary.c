@@ -165,7 +165,18 @@ static inline float hypot_f32(float a, float b) {
 }
 FLOATS(b_hypot, hypot_f32(a, b), hypot(a, b))
 FLOATS(b_copysign, copysignf(a, b), copysign(a, b))
-FLOATS(b_nextafter, nextafterf(a, b), nextafter(a, b))
+/* the neighbour of a towards b: its bits are those of an integer one away */
+static inline float next_f32(float a, float b) {
+  int32_t u;
+  float r;
+  memcpy(&u, &a, 4);
+  u += (b > a) ^ (u < 0) ? 1 : -1;
+  memcpy(&r, &u, 4);
+  r = a == 0 ? copysignf(0x1p-149f, b) : r;
+  r = a == b ? b : r;
+  return ((a != a) | (b != b)) ? a + b : r;
+}
+FLOATS(b_nextafter, next_f32(a, b), nextafter(a, b))
 #define UNLESS_0(a, value) ((a) == 0 ? 0 : (value))
 DBL(b_xlogy, isnan(b) ? NAN : UNLESS_0(a, a *log(b)))
 DBL(b_special_xlog1py, isnan(b) ? NAN : UNLESS_0(a, a *log1p(b)))
@@ -187,10 +198,12 @@ REALS(b_heaviside, a == 0 ? b : a > 0, a == 0 ? b : a > 0, a == 0 ? b : a > 0)
 INTS(b_bitwise_and, a &b)
 INTS(b_bitwise_or, a | b)
 INTS(b_bitwise_xor, a ^ b)
-PW_L2(b_bitwise_left_shift_i32, int32_t, int32_t, b < 0 || b >= p->bits ? 0 : (int32_t)((uint32_t)a << b))
-PW_L2(b_bitwise_left_shift_i64, int64_t, int64_t, b < 0 || b >= 64 ? 0 : (int64_t)((uint64_t)a << b))
-PW_L2(b_bitwise_right_shift_i32, int32_t, int32_t, a >> (b < 0 || b >= p->bits ? 31 : b))
-PW_L2(b_bitwise_right_shift_i64, int64_t, int64_t, a >> (b < 0 || b >= 64 ? 63 : b))
+/* without branches: every second one of mixed distances would be a surprise */
+#define SHIFTS(S, T, U, BITS) \
+  PW_LOOP2(PW_EACH, b_bitwise_left_shift_##S, T, T, (T)(((U)a << (b & (BITS - 1))) & -(U)((U)b < (U)p->bits))) \
+  PW_LOOP2(PW_EACH, b_bitwise_right_shift_##S, T, T, a >> ((U)b < (U)p->bits ? b : BITS - 1))
+SHIFTS(i32, int32_t, uint32_t, 32)
+SHIFTS(i64, int64_t, uint64_t, 64)
 TEST(b_eq, a == b, a.re == b.re && a.im == b.im)
 TEST(b_ne, a != b, a.re != b.re || a.im != b.im)
 TEST_REAL(b_lt, a < b)

@@ -98,13 +98,16 @@ PW_V1(u_erf_f32, vm_erf(a))
 DBL(u_erf, erf(a))
 PW_V1(u_erfc_f32, vm_erfc(a))
 DBL(u_erfc, erfc(a))
+/* r, but for lanes of the mask the function in double */
+static __attribute__((noinline)) v4f by_lanes(double (*f)(double), v4f a, v4i mask, v4f r) {
+  for (int i = 0; i < 4; i++)
+    if (mask[i]) r[i] = (float)f(a[i]);
+  return r;
+}
 static inline v4f erfinv4(v4f a) {
   const v4i odd = ~(v4i)(vm_abs(a) < v4_const(1.0f));
   v4f r = vm_erfinv(a);
-  if (v4_any(odd))
-    for (int i = 0; i < 4; i++)
-      if (odd[i]) r[i] = (float)sp_erfinv(a[i]);
-  return r;
+  return v4_any(odd) ? by_lanes(sp_erfinv, a, odd, r) : r;
 }
 PW_V1(u_erfinv_f32, erfinv4(a))
 DBL(u_erfinv, sp_erfinv(a))
@@ -113,12 +116,53 @@ DBL(u_digamma, sp_digamma(a))
 PW_V1(u_sinc_f32, vm_sinc(a))
 DBL(u_sinc, a == 0 ? 1.0 : sin(TL_PI * a) / (TL_PI * a))
 CZ(u_sinc, a.re == 0 && a.im == 0 ? cz_of(1, 0) : cz_div(cz_sin(cz_scale(a, TL_PI)), cz_scale(a, TL_PI)))
-DBL(u_i0, sp_i0(a))
-DBL(u_special_i0e, sp_i0e(a))
-DBL(u_special_i1, sp_i1(a))
-DBL(u_special_i1e, sp_i1e(a))
+static inline v4f ndtri4(v4f a) {
+  const v4i odd = ~((v4i)(a >= v4_const(0x1p-24f)) & (v4i)(a < v4_const(1.0f)));
+  v4f r = vm_ndtri(a);
+  return v4_any(odd) ? by_lanes(sp_ndtri, a, odd, r) : r;
+}
+PW_V1(u_special_ndtri_f32, ndtri4(a))
 DBL(u_special_ndtri, sp_ndtri(a))
+/* J, I and e^-|x| I of small numbers */
+static double j0_of(double x) { return sp_j(0, x); }
+static double j1_of(double x) { return sp_j(1, x); }
+static inline v4f bessel_j4(int order, v4f a) {
+  const v4i all = {-1, -1, -1, -1};
+  if (v4_any(~(v4i)(vm_abs(a) <= v4_const(5.0f)))) return by_lanes(order ? j1_of : j0_of, a, all, a);
+  const v4d u = vd_wide(a), s = vd_series(sp_series(order), sp_terms(6), (v4d){u.a * u.a * -0.25, u.b * u.b * -0.25});
+  return order ? vd_narrow(u.a * s.a * 0.5, u.b * s.b * 0.5) : vd_narrow(s.a, s.b);
+}
+static inline v4f bessel_i4(int order, bool scaled, v4f a, double (*each)(double)) {
+  const v4i all = {-1, -1, -1, -1};
+  const v4f b = vm_abs(a);
+  if (v4_any(~(v4i)(b <= v4_const(8.0f)))) return by_lanes(each, a, all, a);
+  const v4d u = vd_wide(a), v = vd_wide(b);
+  const int n = sp_terms(v4_any((v4i)(b > v4_const(2.0f))) ? 16 : 0);
+  v4d s = vd_series(sp_series(order), n, (v4d){u.a * u.a * 0.25, u.b * u.b * 0.25});
+  if (order) s = (v4d){u.a * s.a * 0.5, u.b * s.b * 0.5};
+  if (!scaled) return vd_narrow(s.a, s.b);
+  const v4d e = vd_exp2((v4d){v.a * -1.44269504088896340736, v.b * -1.44269504088896340736});
+  return vd_narrow(s.a * e.a, s.b * e.b);
+}
+PW_V1(u_i0_f32, bessel_i4(0, false, a, sp_i0))
+DBL(u_i0, sp_i0(a))
+PW_V1(u_special_i0e_f32, bessel_i4(0, true, a, sp_i0e))
+DBL(u_special_i0e, sp_i0e(a))
+PW_V1(u_special_i1_f32, bessel_i4(1, false, a, sp_i1))
+DBL(u_special_i1, sp_i1(a))
+PW_V1(u_special_i1e_f32, bessel_i4(1, true, a, sp_i1e))
+DBL(u_special_i1e, sp_i1e(a))
+#define u_special_modified_bessel_i0_f32 u_i0_f32
+#define u_special_modified_bessel_i0_f64 u_i0_f64
+#define u_special_modified_bessel_i1_f32 u_special_i1_f32
+#define u_special_modified_bessel_i1_f64 u_special_i1_f64
 DBL(u_special_log_ndtr, sp_log_ndtr(a))
+static inline v4f erfcx4(v4f a) {
+  const v4i odd = ~((v4i)(a >= v4_const(-9.0f)) & (v4i)(a <= v4_const(11.0f)));
+  v4f r = vm_erfcx(a);
+  return v4_any(odd) ? by_lanes(sp_erfcx, a, odd, r) : r;
+}
+PW_V1(u_special_erfcx_f32, erfcx4(a))
 DBL(u_special_erfcx, sp_erfcx(a))
 static inline double entr(double a) {
   if (a > 0) return -a * log(a);
@@ -126,12 +170,12 @@ static inline double entr(double a) {
   return isnan(a) ? a : -INFINITY;
 }
 DBL(u_special_entr, entr(a))
+PW_V1(u_special_bessel_j0_f32, bessel_j4(0, a))
 DBL(u_special_bessel_j0, sp_j(0, a))
+PW_V1(u_special_bessel_j1_f32, bessel_j4(1, a))
 DBL(u_special_bessel_j1, sp_j(1, a))
 DBL(u_special_bessel_y0, sp_y(0, a))
 DBL(u_special_bessel_y1, sp_y(1, a))
-DBL(u_special_modified_bessel_i0, sp_i0(a))
-DBL(u_special_modified_bessel_i1, sp_i1(a))
 DBL(u_special_modified_bessel_k0, sp_bessel_k(0, a, false))
 DBL(u_special_modified_bessel_k1, sp_bessel_k(1, a, false))
 DBL(u_special_scaled_modified_bessel_k0, sp_bessel_k(0, a, true))
@@ -269,20 +313,39 @@ static double frexp_mantissa(double a) {
   int e;
   return isfinite(a) ? frexp(a, &e) : a;
 }
-DBL(u_mantissa, frexp_mantissa(a))
+/* of floats by their bits; a small one is made normal first */
+static inline int32_t bits_f32(float a) {
+  int32_t u;
+  const float s = fabsf(a) < 0x1p-126f ? a * 0x1p25f : a;
+  memcpy(&u, &s, 4);
+  return u;
+}
+static inline int32_t exponent_f32(float a) {
+  const int32_t e = (bits_f32(a) >> 23 & 255) - (fabsf(a) < 0x1p-126f ? 151 : 126);
+  return ((a == 0) | !(fabsf(a) < INFINITY)) ? 0 : e;
+}
+static inline float mantissa_f32(float a) {
+  const int32_t u = (bits_f32(a) & (int32_t)0x807fffff) | 0x3f000000;
+  float m;
+  memcpy(&m, &u, 4);
+  return ((a == 0) | !(fabsf(a) < INFINITY)) ? a : m;
+}
+FLOATS(u_mantissa, mantissa_f32(a), frexp_mantissa(a))
+PW_L1(u_exponent_f32, int32_t, float, exponent_f32(a))
 PW_L1(u_exponent_f64, int32_t, double, frexp_exponent(a))
 
 PyObject *pw_frexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
-  static const PwRow mantissa_row = {PW_SAME, PW_NO_INT, 1, "frexp", PW_SET_D(u_mantissa)};
+  static const PwRow mantissa_row = {PW_SAME, PW_NO_INT, 1, "frexp", PW_SET_F(u_mantissa)};
   static const PwParams none;
-  tl_dtype d = dtype_of(args[0]), it = TL_F64;
+  tl_dtype d = dtype_of(args[0]), it = d == TL_F64 ? TL_F64 : TL_F32;
   if (!tl_is_float(d)) {
     PyErr_SetString(PyExc_RuntimeError, "torch.frexp() only supports floating-point dtypes");
     return NULL;
   }
   PwArg in;
   PyObject *m = pw_run(&mantissa_row, NULL, 1, args, -1, NULL), *e = NULL, *r = NULL;
-  if (m && !pw_arg(args[0], &in) && (e = pw_exec(u_exponent_f64, &none, 1, &in, &it, &d, TL_I32, TL_I32, NULL)))
+  if (m && !pw_arg(args[0], &in) &&
+      (e = pw_exec(it == TL_F64 ? u_exponent_f64 : u_exponent_f32, &none, 1, &in, &it, &d, TL_I32, TL_I32, NULL)))
     r = PyTuple_Pack(2, m, e);
   Py_XDECREF(m);
   Py_XDECREF(e);
