@@ -84,7 +84,7 @@ ALIAS_FORMS: dict[str, dict[str, str | None]] = {
 # names with a leading _ among torchlite's own ones (in a namespace) that PyTorch has in torch.ops.aten
 PRIVATE = frozenset(
     """_adaptive_avg_pool2d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d _cdist_forward
-    _local_scalar_dense _pdist_forward _prelu_kernel _prelu_kernel_backward _segment_reduce_backward
+    _local_scalar_dense _pdist_backward _pdist_forward _prelu_kernel _prelu_kernel_backward _segment_reduce_backward
     _to_copy _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_lanczos2d_aa _upsample_nearest_exact1d
     _upsample_nearest_exact2d _upsample_nearest_exact3d""".split()
 )

@@ -112,7 +112,49 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 python(cdist, method=False)
 
 
-@op("pdist(Tensor self, float p=2) -> Tensor", kernel="pdist", variants="function", samples=lambda t: [(t(4, 3),)])
+def _pairs(x):
+    return torch.triu_indices(x.size(0), x.size(0), 1, device=x.device)
+
+
+def _pdist_slope(g, x, p, r):
+    """The gradient of x from g, that of the distances r, where equal rows have 0."""
+    if p == 0 or not r.numel():
+        return g.new_zeros(x.shape)
+    a, b = _pairs(x)
+    d, zero = x[a] - x[b], r == 0
+    if p == 1:
+        slope = d.sgn()
+    elif p == math.inf:
+        slope = d.sgn() * (d.abs() == r.unsqueeze(-1))
+    else:
+        base = torch.where(d == 0, 1, d.abs()) if p < 2 else d.abs()  # a negative power of 0
+        slope = d * base ** (p - 2) * torch.where(zero, 1, r).pow(1 - p).masked_fill(zero, 0).unsqueeze(-1)
+    slope = slope * g.unsqueeze(-1)
+    return torch.zeros_like(x).index_add(0, a, slope).index_add(0, b, -slope)
+
+
+@op(
+    "_pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor",
+    kernel="pdist_backward",
+    module="aten",
+    samples=lambda t: [(t(6), t(4, 3), 2.0, t(6, lo=0.1, hi=2)), (t(3), t(3, 2), 1.5, t(3, lo=0.1, hi=2))],
+)
+def _pdist_backward(grad, self, p, pdist):
+    """Gradient of `pdist` for the points `self`, from that of their distances."""
+    return _pdist_slope(grad, self, p, pdist)
+
+
+def _pdist_grad(c, g):
+    return (_pdist_slope if torch.is_grad_enabled() else torch.ops.functions._pdist_backward)(g, c.self, c.p, c.result)
+
+
+@op(
+    "pdist(Tensor self, float p=2) -> Tensor",
+    kernel="pdist",
+    variants="function",
+    grad={"self": _pdist_grad},
+    samples=lambda t: [(t(4, 3),), (t(4, 3), 1.5)],
+)
 def pdist(self, p=2.0):
     """The p-norm distances of all pairs of rows i < j."""
     if self.dim() != 2:
@@ -121,11 +163,10 @@ def pdist(self, p=2.0):
         raise RuntimeError("pdist only supports floating-point dtypes")
     if not p >= 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    n = self.size(0)
-    if n > 1 and self.size(1) and self.dtype not in (torch.float32, torch.float64):
+    if self.size(0) > 1 and self.size(1) and self.dtype not in (torch.float32, torch.float64):
         raise not_implemented("pdist", self.dtype)
-    at = torch.triu_indices(n, n, 1, device=self.device)
-    return _norms(self[at[0]] - self[at[1]], p)
+    a, b = _pairs(self)
+    return _norms(self[a] - self[b], p)
 
 
 @op(

@@ -115,6 +115,7 @@ const TlKernel tl_kernels_reduce[] = {
   {"all", k_count, ALL, TL_K_META, NULL},
   {"count_nonzero", k_count, COUNT, TL_K_META, NULL},
   {"pdist", tl_k_pdist, 0, 0, NULL},
+  {"pdist_backward", tl_k_pdist_backward, 0, 0, NULL},
   {"max", tl_k_minmax_all, TL_MAX, TL_K_META, NULL}, /* (self) */
   {"min", tl_k_minmax_all, TL_MIN, TL_K_META, NULL},
   {"amax", tl_k_amax, TL_MAX, TL_K_META, NULL}, /* (self, dim, keepdim) */

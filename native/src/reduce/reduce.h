@@ -61,4 +61,5 @@ PyObject *tl_k_var(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
 PyObject *tl_k_vector_norm(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_logsumexp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_pdist(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
+PyObject *tl_k_pdist_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 #endif
