@@ -152,11 +152,15 @@ __attribute__((noinline, unused)) static v4f vm_log_any(v4f x) {
   v4f e, f = vm_split(x, &e);
   return vm_log_edges(x, vm_log_parts(e, f));
 }
-static inline v4f vm_log(v4f x) {
-  v4f e, f = vm_split_normal(x, &e);
-  v4u odd = (v4u)x - (v4u)v4i_const(0x00800000); /* but for positive normal x 0x7f000000 or more, without a sign */
-  return v4_any((v4i)(odd >= (v4u)v4i_const(0x7f000000))) ? vm_log_any(x) : vm_log_parts(e, f);
+/* all but positive normal x */
+static inline v4i vm_log_odd(v4f x) {
+  return (v4i)((v4u)x - (v4u)v4i_const(0x00800000) >= (v4u)v4i_const(0x7f000000));
 }
+static inline v4f vm_log_plain(v4f x) { /* of all others */
+  v4f e, f = vm_split_normal(x, &e);
+  return vm_log_parts(e, f);
+}
+static inline v4f vm_log(v4f x) { return v4_any(vm_log_odd(x)) ? vm_log_any(x) : vm_log_plain(x); }
 
 /* log(m) / log(base) with the constant in two parts, so that powers of the base come out exact or nearly so */
 static inline v4f vm_log_base(v4f x, float hi, float lo, float ehi, float elo) {
@@ -172,11 +176,17 @@ static inline v4f vm_log10(v4f x) {
   return vm_log_base(x, 0.434326171875f, -3.1689971e-5f, 0.30078125f, 2.48745664e-4f);
 }
 
-static inline v4f vm_log1p(v4f x) {
+static inline v4f vm_log1p_plain(v4f x) { /* 1 + x is normal; or NaN */
   v4f u = v4_const(1.0f) + x, d = x - (u - v4_const(1.0f));
-  v4f y = vm_log(u) + v4_select((v4i)(u < VM_INF) & (v4i)(u > v4_const(0.0f)), d / u, v4_const(0.0f));
+  return v4_select((v4i)(vm_abs(x) < v4_const(1e-7f)), x, vm_log_plain(u) + d / u);
+}
+__attribute__((noinline, unused)) static v4f vm_log1p_any(v4f x) {
+  v4f u = v4_const(1.0f) + x, d = x - (u - v4_const(1.0f)), zero = v4_const(0.0f);
+  v4f y = vm_log_any(u) + v4_select((v4i)(u < VM_INF) & (v4i)(u > zero), d / u, zero);
   return v4_select((v4i)(vm_abs(x) < v4_const(1e-7f)), x, y);
 }
+static inline v4i vm_log1p_odd(v4f x) { return vm_log_odd(v4_const(1.0f) + x); }
+static inline v4f vm_log1p(v4f x) { return v4_any(vm_log1p_odd(x)) ? vm_log1p_any(x) : vm_log1p_plain(x); }
 
 /* log(1 + e) for 0 <= e <= 1 */
 static inline v4f vm_log1p_unit(v4f e) {

@@ -116,7 +116,13 @@ PW_V2(a_elu_backward_f32, a *elu_grad4(p, b))
 PW_L2(a_elu_backward_f64, double, double, a *elu_grad1(p, b))
 
 /* x: beta, y: threshold */
-PW_V1(a_softplus_f32, SEL(a *VX > VY, a, vm_log1p(vm_exp(a *VX)) / VX))
+static inline v4f softplus4(const PwParams *p, v4f a) {
+  /* beyond 80 nothing is left of the 1; from where exp overflows on it is infinite, as in PyTorch */
+  const v4f t = a * VX, large = SEL(t > V(88.72284f), VM_INF, t);
+  const v4f r = SEL(t > V(80.0f), large, vm_log1p_plain(vm_exp(v4_at_most(t, V(80.0f)))));
+  return SEL(t > VY, a, r / VX);
+}
+PW_V1(a_softplus_f32, softplus4(p, a))
 PW_L1(a_softplus_f64, double, double, a * p->x > p->y ? a : log1p(exp(a * p->x)) / p->x)
 PW_V2(a_softplus_backward_f32, SEL(b *VX > VY, a, a *vm_sigmoid(b *VX)))
 PW_L2(a_softplus_backward_f64, double, double, b * p->x > p->y ? a : a * SIG1(b * p->x))

@@ -50,12 +50,14 @@ FLOATS(u_round_decimals, p->i < 0 ? rintf(a / (float)p->x) * (float)p->x : rintf
        p->i < 0 ? rint(a / p->x) * p->x : rint(a * p->x) / p->x)
 
 /* four lanes in float, libm in double, cmath.h in complex */
-#define MATHU(f) PW_V1(u_##f##_f32, vm_##f(a)) DBL(u_##f, f(a)) CZ(u_##f, cz_##f(a))
+#define BEYOND_FLOATS(f) DBL(u_##f, f(a)) CZ(u_##f, cz_##f(a))
+#define MATHU(f) PW_V1(u_##f##_f32, vm_##f(a)) BEYOND_FLOATS(f)
+#define LOGS(f) PW_V_LONG(u_##f##_f32, vm_##f##_odd(a), vm_##f##_plain(a), vm_##f(a)) BEYOND_FLOATS(f)
 #define LIBMU(g) FLOATS(u_##g, g##f(a), g(a)) CZ(u_##g, cz_##g(a))
 MATHU(exp)
 MATHU(expm1)
-MATHU(log)
-MATHU(log1p)
+LOGS(log)
+LOGS(log1p)
 MATHU(sin)
 MATHU(cos)
 MATHU(tanh)
