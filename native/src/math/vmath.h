@@ -153,9 +153,7 @@ __attribute__((noinline, unused)) static v4f vm_log_any(v4f x) {
   return vm_log_edges(x, vm_log_parts(e, f));
 }
 /* all but positive normal x */
-static inline v4i vm_log_odd(v4f x) {
-  return (v4i)((v4u)x - (v4u)v4i_const(0x00800000) >= (v4u)v4i_const(0x7f000000));
-}
+static inline v4i vm_log_odd(v4f x) { return (v4i)((v4u)x - (v4u)v4i_const(0x00800000) >= (v4u)v4i_const(0x7f000000)); }
 static inline v4f vm_log_plain(v4f x) { /* of all others */
   v4f e, f = vm_split_normal(x, &e);
   return vm_log_parts(e, f);
