@@ -128,13 +128,13 @@ DBL(u_special_ndtri, sp_ndtri(a))
 /* J, I and e^-|x| I of small numbers */
 static double j0_of(double x) { return sp_j(0, x); }
 static double j1_of(double x) { return sp_j(1, x); }
-static inline v4f bessel_j4(int order, v4f a) {
+static __attribute__((noinline)) v4f bessel_j4(int order, v4f a) {
   const v4i all = {-1, -1, -1, -1};
   if (v4_any(~(v4i)(vm_abs(a) <= v4_const(5.0f)))) return by_lanes(order ? j1_of : j0_of, a, all, a);
   const v4d u = vd_wide(a), s = vd_series(sp_series(order), sp_terms(6), (v4d){u.a * u.a * -0.25, u.b * u.b * -0.25});
   return order ? vd_narrow(u.a * s.a * 0.5, u.b * s.b * 0.5) : vd_narrow(s.a, s.b);
 }
-static inline v4f bessel_i4(int order, bool scaled, v4f a, double (*each)(double)) {
+static __attribute__((noinline)) v4f bessel_i4(int order, bool scaled, v4f a, double (*each)(double)) {
   const v4i all = {-1, -1, -1, -1};
   const v4f b = vm_abs(a);
   if (v4_any(~(v4i)(b <= v4_const(8.0f)))) return by_lanes(each, a, all, a);
