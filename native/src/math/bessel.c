@@ -228,7 +228,7 @@ static double unscaled_i(int order, double x) {
   const double a = fabs(x), z = a * a / 4, h = exp(a / 2);
   if (a == INFINITY) return NAN;
   if (a > 8) return scaled_i(order, x) * h * h;
-  return power_series(first[order], sp_terms(z), z) * (order ? x / 2 : 1);
+  return power_series(first[order], sp_terms(z), z) * (order ? x / 2 + 0.0 : 1); /* of -0 0, as in PyTorch */
 }
 double sp_i0(double x) { return unscaled_i(0, x); }
 double sp_i1(double x) { return unscaled_i(1, x); }

@@ -141,7 +141,7 @@ static __attribute__((noinline)) v4f bessel_i4(int order, bool scaled, v4f a, do
   const v4d u = vd_wide(a), v = vd_wide(b);
   const int n = sp_terms(v4_any((v4i)(b > v4_const(2.0f))) ? 16 : 0);
   v4d s = vd_series(sp_series(order), n, (v4d){u.a * u.a * 0.25, u.b * u.b * 0.25});
-  if (order) s = (v4d){u.a * s.a * 0.5, u.b * s.b * 0.5};
+  if (order) s = (v4d){u.a * s.a * 0.5 + 0.0, u.b * s.b * 0.5 + 0.0}; /* of -0 0, as in PyTorch */
   if (!scaled) return vd_narrow(s.a, s.b);
   const v4d e = vd_exp2((v4d){v.a * -1.44269504088896340736, v.b * -1.44269504088896340736});
   return vd_narrow(s.a * e.a, s.b * e.b);
