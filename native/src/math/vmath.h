@@ -226,7 +226,8 @@ static inline v4f vm_normal_body(v4f a) {
           8.233333230e-01f);
   return a * p / q;
 }
-/* exp(-a^2 / 2) as 2^n 2^-g; 0 where it would be subnormal, for which n may be -127. 0 <= a <= VM_NORMAL_END */
+/* exp(-a^2 / 2) = 2^(n - g) for 0 <= a <= VM_NORMAL_END. Where it would be subnormal n is -127, for which the bits of
+ * 2^n are those of 0. */
 #define VM_NORMAL_END 13.27f
 static inline v4f vm_normal_exp(v4f a) {
   const v4f s = a * a, t = v4_madd(s, v4_const(-0.7213475108146667f), v4_const(12582912.0f));

@@ -131,17 +131,16 @@ PyObject *pw_parts(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
 /* the parameters in a local, so that reading one is no memory access that keeps a loop from becoming vectors */
 #define PW_LOCAL const PwParams p_ = *p; p = &p_; (void)p
 /* out may be exactly one of the inputs: each element is read before it is written */
-#define PW_LOOP1(HOW, fn, TO, T, EXPR) \
+#define PW_L1(fn, TO, T, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
     TO *o = out; const T *A = in[0]; PW_LOCAL; \
-    HOW for (intptr_t i = 0; i < (intptr_t)n; i++) { T a = A[i]; o[i] = (EXPR); } \
+    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) { T a = A[i]; o[i] = (EXPR); } \
   }
 #define PW_LOOP2(HOW, fn, TO, T, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
     TO *o = out; const T *A = in[0], *B = in[1]; PW_LOCAL; \
     HOW for (intptr_t i = 0; i < (intptr_t)n; i++) { T a = A[i], b = B[i]; o[i] = (EXPR); } \
   }
-#define PW_L1(fn, TO, T, EXPR) PW_LOOP1(PW_VEC, fn, TO, T, EXPR)
 #define PW_L2(fn, TO, T, EXPR) PW_LOOP2(PW_VEC, fn, TO, T, EXPR)
 #define PW_L3(fn, TO, T, EXPR) \
   static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \

@@ -198,7 +198,7 @@ REALS(b_heaviside, a == 0 ? b : a > 0, a == 0 ? b : a > 0, a == 0 ? b : a > 0)
 INTS(b_bitwise_and, a &b)
 INTS(b_bitwise_or, a | b)
 INTS(b_bitwise_xor, a ^ b)
-/* without branches: every second one of mixed distances would be a surprise */
+/* Without branches: those of distances that vary would be mispredicted. */
 #define SHIFTS(S, T, U, BITS) \
   PW_LOOP2(PW_EACH, b_bitwise_left_shift_##S, T, T, (T)(((U)a << (b & (BITS - 1))) & -(U)((U)b < (U)p->bits))) \
   PW_LOOP2(PW_EACH, b_bitwise_right_shift_##S, T, T, a >> ((U)b < (U)p->bits ? b : BITS - 1))

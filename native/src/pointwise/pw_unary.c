@@ -125,7 +125,7 @@ static inline v4f ndtri4(v4f a) {
 }
 PW_V1(u_special_ndtri_f32, ndtri4(a))
 DBL(u_special_ndtri, sp_ndtri(a))
-/* J, I and e^-|x| I of small numbers */
+/* Four floats by the power series in double; each by itself if one is too large for that. */
 static double j0_of(double x) { return sp_j(0, x); }
 static double j1_of(double x) { return sp_j(1, x); }
 static __attribute__((noinline)) v4f bessel_j4(int order, v4f a) {

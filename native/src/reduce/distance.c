@@ -52,7 +52,7 @@ static void pull(float *restrict to, float *restrict from, const float *a, const
     from[i] -= d;
   }
 }
-/* _pdist_backward(grad, self, p, pdist), of the same: each pair pulls its two rows */
+/* _pdist_backward(grad, self, p, pdist), of float32 and the Euclidean norm: each pair adds to its two rows */
 PyObject *tl_k_pdist_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   TlTensor *g = (TlTensor *)args[0], *x = (TlTensor *)args[1], *d = (TlTensor *)args[3];
   double p;
