@@ -127,6 +127,7 @@ SMALL_IN_WASM = {
     "conv/conv_exact.c",
     "conv/conv_last.c",
     "conv/conv_run.c",
+    "conv/conv_scatter.c",
     "conv/depthwise.c",
     "core/errors.c",
     "core/graph.c",

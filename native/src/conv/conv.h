@@ -48,6 +48,11 @@ bool tl_conv_not_finite(tl_dtype dt, const void *p, int64_t n); /* true if one o
 int tl_conv_exact(const TlConv *c, tl_dtype dt, bool data, bool last, void *x, const void *w, void *y,
                   const void *bias);
 
+/* conv_scatter.c: x from y by adding up what each pixel of y gives, and whether that is faster than tl_conv_data's way.
+ * last: of channels-last memory */
+bool tl_conv_scatter_pays(const TlConv *c, tl_dtype dt);
+int tl_conv_scatter(const TlConv *c, bool last, const float *y, const float *w, const float *bias, float *x);
+
 /* depthwise float32 (xc == 1): direct loops */
 int tl_depthwise_forward(const TlConv *c, const float *x, const float *w, const float *bias, float *y);
 int tl_depthwise_data(const TlConv *c, const float *y, const float *w, const float *bias, float *x);

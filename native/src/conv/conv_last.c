@@ -118,6 +118,7 @@ done:
  * columns, since the pixels of a phase are not adjacent. */
 int tl_conv_last_data(const TlConv *c, tl_dtype dt, const void *y, const void *w, const void *bias, void *x) {
   if (dt == TL_F32 && c->xc == 1 && c->groups > 1) return tl_depthwise_last(c, true, y, w, bias, x);
+  if (tl_conv_scatter_pays(c, dt)) return tl_conv_scatter(c, true, y, w, bias, x);
   static const int64_t one[3] = {1, 1, 1};
   const size_t e = tl_itemsize[dt];
   const int64_t taps = vol(c->k), pix = vol(c->x), xt = c->groups * c->xc, yt = c->groups * c->yc, nphase = vol(c->s),

@@ -136,6 +136,7 @@ done:
  * convolution of y with stride 1 */
 int tl_conv_data(const TlConv *c, tl_dtype dt, const void *yv, const void *wv, const void *bias, void *xv) {
   if (dt == TL_F32 && c->xc == 1 && c->groups > 1) return tl_depthwise_data(c, yv, wv, bias, xv);
+  if (tl_conv_scatter_pays(c, dt)) return tl_conv_scatter(c, false, yv, wv, bias, xv);
   const size_t e = tl_itemsize[dt];
   const int64_t taps = vol(c->k), pix = vol(c->x), planes = c->groups * c->yc, ximg = c->groups * c->xc * pix;
   static const int64_t one[3] = {1, 1, 1};

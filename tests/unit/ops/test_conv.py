@@ -214,3 +214,39 @@ def test_one_channel_for_each_group(kernel, stride, dilation):
                 results.append([torch.tensor(t.tolist()).float() for t in (result, *gradients, turned)])
             for want, got in zip(*results):
                 torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
+
+
+LARGE_KERNELS = [  # of x and w, and options: one pixel, no overlap, rows cut at both ends, strides and dilation, volumes
+    ((5, 24, 1, 1), (24, 3, 4, 4), {}),
+    ((2, 24, 1, 1), (24, 3, 4, 5), {"padding": 1}),
+    ((2, 40, 3, 2), (40, 3, 5, 6), {"padding": (1, 2)}),
+    ((2, 40, 2, 3), (40, 5, 6, 6), {"stride": (1, 2), "dilation": (2, 1), "output_padding": (0, 1)}),
+    ((1, 48, 2, 2), (48, 2, 5, 5), {"groups": 2, "dilation": 2}),
+    ((2, 32, 2), (32, 4, 9), {"padding": 3}),
+    ((1, 40, 2, 3, 2), (40, 2, 4, 3, 5), {"padding": (1, 0, 2)}),
+]
+
+
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("x, w, options", LARGE_KERNELS, ids=str)
+def test_kernels_larger_than_the_image(x, w, options, bias):
+    torch.manual_seed(0)
+    name = f"conv_transpose{len(x) - 2}d"
+    images, weight, b = torch.randn(x), torch.randn(w), torch.randn(w[1] * options.get("groups", 1)) if bias else None
+
+    def run(t, x, w, b):
+        return getattr(t.nn.functional, name)(x, w, b, **options)
+
+    check(run, images, weight, b, tol=(1e-4, 1e-4))
+    if len(x) == 4:
+        check(run, images.contiguous(memory_format=torch.channels_last), weight, b, tol=(1e-4, 1e-4))
+
+
+def test_gradient_of_an_image_that_shrinks_to_a_pixel():
+    torch.manual_seed(0)
+    check(
+        lambda t, x, w: t.nn.functional.conv2d(x, w),
+        torch.randn(4, 6, 5, 5),
+        torch.randn(40, 6, 5, 5),
+        tol=(1e-4, 1e-4),
+    )
