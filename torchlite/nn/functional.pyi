@@ -12,7 +12,7 @@ from ..nn._attention import _in_projection_packed as _in_projection_packed
 from ..nn._losses import _legacy_reduction as _legacy_reduction
 from ..nn._attention import _mha_shape_check as _mha_shape_check
 from ..nn._attention import _none_or_dtype as _none_or_dtype
-from ..ops.vision import affine_grid as affine_grid
+from ..ops.grid_sample import affine_grid as affine_grid
 from ..nn._losses import binary_cross_entropy as binary_cross_entropy
 from ..nn._losses import binary_cross_entropy_with_logits as binary_cross_entropy_with_logits
 from ..nn._activations import celu as celu
@@ -23,7 +23,7 @@ from ..nn._activations import elu as elu
 from ..ops.vision import fold as fold
 from ..nn._losses import gaussian_nll_loss as gaussian_nll_loss
 from ..nn._activations import glu as glu
-from ..ops.vision import grid_sample as grid_sample
+from ..ops.grid_sample import grid_sample as grid_sample
 from ..nn._activations import gumbel_softmax as gumbel_softmax
 from ..nn._activations import hardsigmoid as hardsigmoid
 from ..nn._activations import hardswish as hardswish

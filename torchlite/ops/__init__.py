@@ -14,6 +14,7 @@ from . import (
     dropout,
     einsum,
     embedding,
+    grid_sample,
     indexing,
     joining,
     loss,

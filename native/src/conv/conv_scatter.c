@@ -65,8 +65,9 @@ static void add(const TlConv *c, const Span *span, const Step *l, float *x, cons
 
 /* n rows: of the bias of their channel, or (last) of all biases; zeros without a bias */
 static void fill(float *x, const float *bias, int64_t n, int64_t row, bool last) {
-  for (int64_t i = 0; i < n; i++)
-    for (int64_t j = 0; j < row; j++) *x++ = bias ? bias[last ? j : i] : 0;
+  if (!bias) memset(x, 0, (size_t)(n * row) * sizeof *x);
+  for (int64_t i = 0; i < n && bias; i++)
+    for (int64_t j = 0; j < row; j++) *x++ = bias[last ? j : i];
 }
 
 static void to_last(float *dst, const float *src, int64_t channels, int64_t pixels) {

@@ -46,11 +46,6 @@ static inline v4f load_step(const float *p, int64_t s) {
   return (v4f){p[0], p[s], p[2 * s], p[3 * s]};
 }
 
-#if defined(__clang__) /* also where files are compiled for size */
-#define UNROLLED _Pragma("unroll")
-#else
-#define UNROLLED
-#endif
 /* The first rows of y from x: `rows` times 4 `vecs` elements in registers, of which `left` columns exist. Four sums at
  * least go on side by side where they can, since one waits for the multiplication before it. */
 static inline __attribute__((always_inline)) void forward_block(float *y, intptr_t step, intptr_t left, const float *x,
@@ -58,15 +53,15 @@ static inline __attribute__((always_inline)) void forward_block(float *y, intptr
                                                                 const int32_t *off, intptr_t taps, float bias,
                                                                 const int rows, const int vecs) {
   v4f sum[8];
-  UNROLLED for (int i = 0; i < rows * vecs; i++) sum[i] = v4_set1(bias);
+  TL_UNROLLED for (int i = 0; i < rows * vecs; i++) sum[i] = v4_set1(bias);
   for (intptr_t t = 0; t < taps; t++) {
     const float *p = x + off[t];
     const v4f v = v4_set1(w[t]);
-    UNROLLED for (int r = 0; r < rows; r++) UNROLLED for (int k = 0; k < vecs; k++) sum[r * vecs + k] =
+    TL_UNROLLED for (int r = 0; r < rows; r++) TL_UNROLLED for (int k = 0; k < vecs; k++) sum[r * vecs + k] =
       v4_madd(v, load_step(p + r * next + 4 * k * s, s), sum[r * vecs + k]);
   }
-  UNROLLED for (int r = 0; r < rows; r++, y += step) {
-    if (left >= 4 * vecs) UNROLLED for (int k = 0; k < vecs; k++) v4_store(y + 4 * k, sum[r * vecs + k]);
+  TL_UNROLLED for (int r = 0; r < rows; r++, y += step) {
+    if (left >= 4 * vecs) TL_UNROLLED for (int k = 0; k < vecs; k++) v4_store(y + 4 * k, sum[r * vecs + k]);
     else
       for (int k = 0; k < left; k++) y[k] = sum[r][k];
   }
@@ -231,14 +226,14 @@ static inline __attribute__((always_inline)) void weight_taps(const Plan *q, con
   static const int32_t first[8] = {-1, -1, -1, -1};
   const intptr_t n = (intptr_t)c->y[2];
   v4f sum[8];
-  UNROLLED for (int t = 0; t < 8; t++) sum[t] = v4_set1(0);
+  TL_UNROLLED for (int t = 0; t < 8; t++) sum[t] = v4_set1(0);
   for (int64_t z = 0; z < c->y[0]; z++)
     for (int64_t r = 0; r < c->y[1]; r++, y += n) {
       const float *src = q->buf + (z * c->s[0] * q->xp[1] + r * c->s[1]) * q->xp[2];
       intptr_t i = 0;
       for (; i + 8 <= n; i += 8) {
         const v4f a = v4_load(y + i), b = v4_load(y + i + 4);
-        UNROLLED for (int t = 0; t < 4; t++) {
+        TL_UNROLLED for (int t = 0; t < 4; t++) {
           const float *p = src + off[t] + i * s;
           sum[t] = v4_madd(a, load_step(p, s), sum[t]);
           sum[4 + t] = v4_madd(b, load_step(p + 4 * s, s), sum[4 + t]);
@@ -249,11 +244,11 @@ static inline __attribute__((always_inline)) void weight_taps(const Plan *q, con
         v4f a = {0};
         for (int k = 0; k < m; k++) a[k] = y[i + k];
         const v4i mask = (v4i)v4_load((const float *)first + 4 - m);
-        UNROLLED for (int t = 0; t < 4; t++) sum[t] =
+        TL_UNROLLED for (int t = 0; t < 4; t++) sum[t] =
           v4_madd(a, (v4f)((v4i)load_step(src + off[t] + i * s, s) & mask), sum[t]);
       }
     }
-  UNROLLED for (int t = 0; t < 4; t++) if (t < many) w[t] += v4_hsum(sum[t] + sum[4 + t]);
+  TL_UNROLLED for (int t = 0; t < 4; t++) if (t < many) w[t] += v4_hsum(sum[t] + sum[4 + t]);
 }
 
 int tl_depthwise_weight(const TlConv *c, const float *x, const float *y, float *w) {

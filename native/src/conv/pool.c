@@ -528,5 +528,6 @@ const TlKernel tl_kernels_pool[] = {{"max_pool1d", k_max, 1},
                                     {"col2im", k_col2im, 0, TL_K_META},
                                     {"_upsample", tl_k_resample, TL_RESAMPLE, TL_K_META},
                                     {"grid_sampler", tl_k_grid_sampler},
+                                    {"grid_sampler_backward", tl_k_grid_sampler_backward},
                                     {"_upsample_backward", tl_k_resample, TL_RESAMPLE_BACKWARD, TL_K_META},
                                     {0}};

@@ -26,35 +26,52 @@ static inline int64_t F(taps)(const TlPool *c, int64_t *t0) {
 }
 
 #ifdef FOUR_MAXIMA
-/* The maxima of outputs i to end - 1 >= i + 3 of a row, four at a time, for windows that lie inside the row. z, r: the
- * first and last rows of the windows. The last four may overlap those before. */
-static void F(four_maxima)(const TlPool *c, const T *x, T *y, int32_t *at, const int64_t *z, const int64_t *r,
-                           int64_t i, int64_t end) {
+/* The maxima of outputs i to i + 4 n - 1 of a row, for windows that lie inside the row, and where they stand. Without
+ * `at` where[] tells NaN instead, so that a maximum is one instruction. z, r: the first and last rows of the windows.
+ */
+static inline __attribute__((always_inline)) void F(fours)(const TlPool *c, const T *x, T *y, int32_t *at,
+                                                           const int64_t *z, const int64_t *r, int64_t i, const int n) {
   const intptr_t s = (intptr_t)c->s[2], d = (intptr_t)c->d[2], taps = (intptr_t)c->k[2], line = (intptr_t)c->in[2];
-  const v4i four = {0, (int32_t)s, 2 * (int32_t)s, 3 * (int32_t)s};
-  for (;; i = i + 8 <= end ? i + 4 : end - 4) {
-    const intptr_t start = (intptr_t)(z[0] * c->in[1] + r[0]) * line + (intptr_t)i * s - (intptr_t)c->p[2];
-    v4f best = v4_set1(LOWEST);
-    v4i where = v4i_set1((int32_t)start) + four;
-    for (int64_t a = z[0]; a < z[1]; a += c->d[0])
-      for (int64_t b = r[0]; b < r[1]; b += c->d[1]) {
-        const intptr_t first = (intptr_t)(a * c->in[1] + b) * line + (intptr_t)i * s - (intptr_t)c->p[2];
-        const T *p = x + first;
-        v4i here = v4i_set1((int32_t)first) + four;
-        for (intptr_t t = 0; t < taps; t++, p += d, here += v4i_set1((int32_t)d)) {
+  const v4i four = {0, (int32_t)s, 2 * (int32_t)s, 3 * (int32_t)s}, next = v4i_set1(4 * (int32_t)s);
+  const intptr_t start = (intptr_t)(z[0] * c->in[1] + r[0]) * line + (intptr_t)i * s - (intptr_t)c->p[2];
+  v4f best[4];
+  v4i where[4];
+  TL_UNROLLED for (int j = 0; j < n; j++) {
+    best[j] = v4_set1(LOWEST);
+    where[j] = at ? v4i_set1((int32_t)start + 4 * j * (int32_t)s) + four : v4i_set1(0);
+  }
+  for (int64_t a = z[0]; a < z[1]; a += c->d[0])
+    for (int64_t b = r[0]; b < r[1]; b += c->d[1]) {
+      const intptr_t first = (intptr_t)(a * c->in[1] + b) * line + (intptr_t)i * s - (intptr_t)c->p[2];
+      const T *p = x + first;
+      v4i row = v4i_set1((int32_t)first) + four;
+      for (intptr_t t = 0; t < taps; t++, p += d, row += v4i_set1((int32_t)d)) {
+        v4i here = row;
+        TL_UNROLLED for (int j = 0; j < n; j++, here += next) {
+          const T *q = p + 4 * j * s;
           v4f v;
-          if (s == 2) v = __builtin_shufflevector(v4_load(p), v4_load(p + 3), 0, 2, 5, 7);
-          else if (s == 1) v = v4_load(p);
-          else v = (v4f){p[0], p[s], p[2 * s], p[3 * s]};
-          const v4i more = (v4i)(v > best) | (v4i)(v != v);
-          best = v4_select(more, v, best);
-          where = (v4i)v4_select(more, (v4f)here, (v4f)where);
+          if (s == 2) v = __builtin_shufflevector(v4_load(q), v4_load(q + 3), 0, 2, 5, 7);
+          else if (s == 1) v = v4_load(q);
+          else v = (v4f){q[0], q[s], q[2 * s], q[3 * s]};
+          const v4i nan = (v4i)(v != v), more = (v4i)(v > best[j]) | nan;
+          if (at) where[j] = (v4i)v4_select(more, (v4f)here, (v4f)where[j]);
+          else where[j] |= nan;
+          best[j] = at ? v4_select(more, v, best[j]) : v4_at_least(best[j], v);
         }
       }
-    v4_store(y + i, best);
-    memcpy(at + i, &where, sizeof where);
-    if (i + 4 == end) return;
+    }
+  TL_UNROLLED for (int j = 0; j < n; j++) {
+    v4_store(y + i + 4 * j, at ? best[j] : (v4f)(where[j] | (v4i)best[j])); /* all bits set: NaN */
+    if (at) memcpy(at + i + 4 * j, &where[j], sizeof where[j]);
   }
+}
+/* Of outputs i to end - 1 >= i + 3. The last four may overlap those before. */
+static void F(four_maxima)(const TlPool *c, const T *x, T *y, int32_t *at, const int64_t *z, const int64_t *r,
+                           int64_t i, int64_t end) {
+  for (; i + 16 <= end && !at; i += 16) F(fours)(c, x, y, NULL, z, r, i, 4);
+  for (; i < end; i = i + 8 <= end || i + 4 == end ? i + 4 : end - 4)
+    if (at) F(fours)(c, x, y, at, z, r, i, 1);
+    else F(fours)(c, x, y, NULL, z, r, i, 1);
 }
 #endif
 
@@ -109,7 +126,7 @@ static int F(max_pool)(const TlPool *c, const T *x, T *y, int64_t *idx) {
         z[0] = F(first)(c, 0, oz, &z[1]);
         r[0] = F(first)(c, 1, oy, &r[1]);
 #ifdef FOUR_MAXIMA
-        if (in0 < in1) F(four_maxima)(c, x, y, at, z, r, in0, in1);
+        if (in0 < in1) F(four_maxima)(c, x, y, idx ? at : NULL, z, r, in0, in1);
 #endif
         if (in0) F(maxima)(c, x, y, at, z, r, 0, in0, t0, t1);
         if (in1 < w) F(maxima)(c, x, y, at, z, r, in1, w, t0, t1);

@@ -2,11 +2,14 @@
  * host, SIMD128 in WASM and relaxed SIMD (fused multiply-add) when built with -mrelaxed-simd. */
 #ifndef TL_SIMD_H
 #define TL_SIMD_H
-/* what gains nothing by many instructions: loops of calls, forms of a loop that few programs use */
+/* TL_SMALL: what gains nothing by many instructions: loops of calls, forms of a loop that few programs use.
+ * TL_UNROLLED: a loop over vectors that registers hold, also where files are compiled for size. */
 #if defined(__clang__)
 #define TL_SMALL __attribute__((minsize))
+#define TL_UNROLLED _Pragma("unroll")
 #else
 #define TL_SMALL
+#define TL_UNROLLED
 #endif
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,4 +10,5 @@ PyObject *tl_k_pad_backward(const TlKernel *k, PyObject *const *a, Py_ssize_t n,
 enum { TL_RESAMPLE, TL_RESAMPLE_BACKWARD }; /* ids of tl_k_resample */
 PyObject *tl_k_resample(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 PyObject *tl_k_grid_sampler(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *unused);
+PyObject *tl_k_grid_sampler_backward(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *unused);
 #endif

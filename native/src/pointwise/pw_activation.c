@@ -40,7 +40,11 @@ F1(a_leaky_relu, LEAKY)
 F2(a_prelu, PRELU)
 F1(a_hardswish, HARDSWISH)
 F1(a_hardsigmoid, HARDSIGMOID)
-F1(a_softshrink, SOFTSHRINK)
+static inline v4f softshrink4(v4f a, v4f l) { /* at most one of the three is not 0 */
+  return (v4f)(((v4i)(a > l) & (v4i)(a - l)) | ((v4i)(a < -l) & (v4i)(a + l)) | ((v4i)(a != a) & (v4i)a));
+}
+PW_V1(a_softshrink_f32, softshrink4(a, VX))
+PW_L1(a_softshrink_f64, double, double, SOFTSHRINK(double))
 F1(a_hardshrink, HARDSHRINK)
 
 /* ---- gelu: x times the normal distribution function of x, or its approximation by tanh ---- */

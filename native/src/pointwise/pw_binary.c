@@ -198,10 +198,22 @@ REALS(b_heaviside, a == 0 ? b : a > 0, a == 0 ? b : a > 0, a == 0 ? b : a > 0)
 INTS(b_bitwise_and, a &b)
 INTS(b_bitwise_or, a | b)
 INTS(b_bitwise_xor, a ^ b)
-/* Without branches: those of distances that vary would be mispredicted. */
+/* Without branches: those of distances that vary would be mispredicted. WASM shifts all lanes by one distance, which is
+ * what most programs do. S: the distance by which b shifts; M: the bits that are kept. */
+#define SHIFT(fn, T, AS, U, OP, S, M) \
+  PW_LOOP2(PW_EACH, fn##_each, T, T, (T)((U)((AS)a OP (S)) & (M))) \
+  static void fn(const PwParams *p, void *out, const void *const *in, int64_t n) { \
+    const T *A = in[0], *B = in[1], b = n ? B[0] : 0; \
+    const U mask = (M), s = (U)(S); \
+    T *o = out; \
+    U differ = 0; \
+    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) differ |= (U)(B[i] ^ b); \
+    if (differ) { fn##_each(p, out, in, n); return; } \
+    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) o[i] = (T)((U)((AS)A[i] OP s) & mask); \
+  }
 #define SHIFTS(S, T, U, BITS) \
-  PW_LOOP2(PW_EACH, b_bitwise_left_shift_##S, T, T, (T)(((U)a << (b & (BITS - 1))) & -(U)((U)b < (U)p->bits))) \
-  PW_LOOP2(PW_EACH, b_bitwise_right_shift_##S, T, T, a >> ((U)b < (U)p->bits ? b : BITS - 1))
+  SHIFT(b_bitwise_left_shift_##S, T, U, U, <<, b & (BITS - 1), -(U)((U)b < (U)p->bits)) \
+  SHIFT(b_bitwise_right_shift_##S, T, T, U, >>, (U)b < (U)p->bits ? b : BITS - 1, (U)-1)
 SHIFTS(i32, int32_t, uint32_t, 32)
 SHIFTS(i64, int64_t, uint64_t, 64)
 TEST(b_eq, a == b, a.re == b.re && a.im == b.im)
@@ -685,7 +697,23 @@ PyObject *pw_where(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
   }
 PARTS(complex_f, tl_c64, float, a, b)
 PARTS(complex_d, tl_c128, double, a, b)
-PARTS(polar_f, tl_c64, float, (float)(a * cos(b)), (float)(a * sin(b)))
+static inline void polar4(float *o, v4f a, v4f b) {
+  const v4f re = a * vm_cos(b), im = a * vm_sin(b);
+  v4_store(o, __builtin_shufflevector(re, im, 0, 4, 1, 5));
+  v4_store(o + 4, __builtin_shufflevector(re, im, 2, 6, 3, 7));
+}
+static void polar_f(const PwParams *p, void *out, const void *const *in, int64_t n) {
+  const float *A = in[0], *B = in[1];
+  float *o = out, rest[16] = {0};
+  intptr_t i = 0;
+  (void)p;
+  for (; i + 4 <= n; i += 4) polar4(o + 2 * i, v4_load(A + i), v4_load(B + i));
+  const size_t size = (size_t)(n - i) * sizeof *A;
+  memcpy(rest, A + i, size);
+  memcpy(rest + 4, B + i, size);
+  polar4(rest + 8, v4_load(rest), v4_load(rest + 4));
+  memcpy(o + 2 * i, rest + 8, 2 * size);
+}
 PARTS(polar_d, tl_c128, double, a *cos(b), a *sin(b))
 PyObject *pw_parts(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
   static const pw_loop loops[2][2] = {{complex_f, complex_d}, {polar_f, polar_d}};

@@ -205,7 +205,8 @@ PW_V1(u_logit_f32, logit4(p, a))
 DBL(u_logit, logit1(p, a))
 DBL(u_polygamma, sp_polygamma(p->i, a))
 #define PI_BELOW_0(a, pi) ((a) < 0 ? (pi) : 0)
-FLOATS(u_angle, isnan(a) ? a : PI_BELOW_0(a, 3.14159265358979f), isnan(a) ? a : PI_BELOW_0(a, TL_PI))
+PW_V1(u_angle_f32, (v4f)(((v4i)(a < v4_const(0.0f)) & (v4i)v4_const(3.14159265358979f)) | ((v4i)(a != a) & (v4i)a)))
+PW_L1(u_angle_f64, double, double, isnan(a) ? a : PI_BELOW_0(a, TL_PI))
 PW_L1(u_angle_c128, double, tl_c128, atan2(a.im, a.re))
 INTS(u_conj_physical, a)
 FLOATS(u_conj_physical, a, a)
@@ -220,7 +221,7 @@ static inline v4f nan_to_num4(v4f a, const PwParams *p) {
   r = v4_select((v4i)(a == v4_const(-INFINITY)), v4_set1((float)p->z), r);
   return v4_select((v4i)(a == a), r, v4_set1((float)p->x));
 }
-PW_V1(u_nan_to_num_f32, nan_to_num4(a, p))
+PW_V_LONG(u_nan_to_num_f32, ~(v4i)(vm_abs(a) < VM_INF), a, nan_to_num4(a, p))
 PW_L1(u_nan_to_num_f64, double, double, NAN_TO_NUM(a, double))
 PW_L1(u_nan_to_num_c64, tl_c64, tl_c64, ((tl_c64){NAN_TO_NUM(a.re, float), NAN_TO_NUM(a.im, float)}))
 PW_L1(u_nan_to_num_c128, tl_c128, tl_c128, ((tl_c128){NAN_TO_NUM(a.re, double), NAN_TO_NUM(a.im, double)}))

@@ -216,7 +216,7 @@ def test_one_channel_for_each_group(kernel, stride, dilation):
                 torch.testing.assert_close(got, want, rtol=1e-4, atol=1e-4)
 
 
-LARGE_KERNELS = [  # of x and w, and options: one pixel, no overlap, rows cut at both ends, strides and dilation, volumes
+LARGE_KERNELS = [  # sizes of x and w, options: one pixel, rows cut at both ends, strides and dilation, groups, volumes
     ((5, 24, 1, 1), (24, 3, 4, 4), {}),
     ((2, 24, 1, 1), (24, 3, 4, 5), {"padding": 1}),
     ((2, 40, 3, 2), (40, 3, 5, 6), {"padding": (1, 2)}),
