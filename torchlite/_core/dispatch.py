@@ -200,7 +200,15 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
         raise _shared_memory()
     if name == "randn" and not outs[0].is_contiguous() and tuple(args[0]) == outs[0].shape and outs[0].is_cpu:
         return outs[0].normal_(generator=args[1])  # draws in another order than for a tensor without gaps
-    result = _C.call_overload(ov, _out.arguments(ov, args, outs))
+    return finish_out(ov, args, out, _C.call_overload(ov, _out.arguments(ov, args, outs)), copied, 4)
+
+
+def finish_out(ov: Any, args: tuple[Any, ...], out: Any, result: Any, copied: bool = False, stacklevel: int = 3) -> Any:
+    """The rest of a call with out=, whose result is known. The core itself writes a result that out has room for, where
+    the declaration asks for nothing else (F_PLAIN_OUT)."""
+    spec, tags = ov.spec, ov.spec.out.tags
+    name, ins, recorded = spec.name, tuple(_tensors(args)), _C.is_grad_enabled()
+    outs = tuple(out) if isinstance(out, (list, tuple)) else (out,)
     results = result if isinstance(result, tuple) else (result,)
     for o, r in zip(outs, results):
         if o.is_meta != r.is_meta and (ins or r.dim()):  # torch.mul(2.0, 3.0) is a number wherever it is written
@@ -235,7 +243,7 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
                     "You can explicitly reuse an out tensor t by resizing it, inplace, "
                     "to zero elements with t.resize_(0)." % (list(o.shape), list(r.shape)),
                     UserWarning,
-                    stacklevel=3,
+                    stacklevel=stacklevel,
                 )
             _C.resize(o, tuple(r.shape))  # where resize_ refuses what requires grad, an op under no_grad does not
             if o.stride() != r.stride() and "plain" not in tags:
@@ -243,7 +251,7 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
         if copied and (r.requires_grad or o.requires_grad):
             o.copy_(r)  # the result has the op's history
         else:
-            _C.copy(o, r, "uncounted" not in tags)
+            (_C.copy if any(r is t for t in ins) else _C.copy_result)(o, r, "uncounted" not in tags)
             if "twice" in tags:
                 o._bump_version()
             if recorded and spec.grad == {} and o.is_floating_point() and any(t.requires_grad for t in ins):
@@ -319,3 +327,4 @@ _C.register("dispatch_other", dispatch_other)
 _C.register("no_meta", _refuse_meta)
 _C.register("resolve", resolve)
 _C.register("call_out", call_out)
+_C.register("finish_out", finish_out)

@@ -172,6 +172,7 @@ def op(
             | (0 if differentiable else F_NODIFF)
             | (F_VIEW if view else 0)
             | (0 if out else F_NO_OUT)
+            | (_C.F_PLAIN_OUT if s.out is not None and s.out.simple else 0)
         )
         for tag in tags.split():
             flags |= _TAG_FLAGS.get(tag, 0)

@@ -57,7 +57,7 @@ class Out:
            repeats    factory whose out may be an expanded tensor
     """
 
-    __slots__ = ("text", "error", "by", "tags")
+    __slots__ = ("text", "error", "by", "tags", "simple")
 
     def __init__(
         self,
@@ -68,6 +68,8 @@ class Out:
     ) -> None:
         self.text, self.by, self.error = text, by, error
         self.tags = frozenset(tags.split())
+        # a result of out's shape and dtype is just written, if nothing shares memory or requires a gradient
+        self.simple = self.tags <= {"apart", "ordered", "whole", "loose", "plain", "any", "backwards"}
 
 
 EXACT = "Expected out tensor to have dtype {cr}, but got {co} instead"

@@ -197,6 +197,7 @@ static const struct {
   R(record_inplace),
   R(dispatch_other),
   R(call_out),
+  R(finish_out),
   R(bind_error),
   R(getitem),
   R(setitem),

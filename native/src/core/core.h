@@ -46,11 +46,11 @@ int tl_set_geometry(TlTensor *t, TlStorage *s, tl_dtype dtype, int ndim, const i
 typedef struct {
   PyObject *Tensor, *Size, *device, *dtype;
   PyObject *dtypes[TL_NUM_DTYPES], *devices[8];
-  PyObject *record, *record_inplace, *dispatch_other, *call_out, *bind_error, *getitem, *setitem, *compile_schema,
-    *set_grad, *get_grad_fn, *set_requires_grad, *host_copy, *resolve, *device_alloc, *device_resize, *device_copy,
-    *device_fill, *device_run, *torch_function, *torch_operator, *named_result, *unsupported_array, *limited, *forward,
-    *has_tangent, *torch_dispatch, *dispatch_alias, *dispatch_item, *no_meta, *dispatch_geometry, *autocast,
-    *autocast_function;
+  PyObject *record, *record_inplace, *dispatch_other, *call_out, *finish_out, *bind_error, *getitem, *setitem,
+    *compile_schema, *set_grad, *get_grad_fn, *set_requires_grad, *host_copy, *resolve, *device_alloc, *device_resize,
+    *device_copy, *device_fill, *device_run, *torch_function, *torch_operator, *named_result, *unsupported_array,
+    *limited, *forward, *has_tangent, *torch_dispatch, *dispatch_alias, *dispatch_item, *no_meta, *dispatch_geometry,
+    *autocast, *autocast_function;
 } TlRegistry;
 extern TlRegistry tl_reg;
 /* modes are per thread, as in PyTorch; WASM has one thread */

@@ -501,16 +501,42 @@ static int check_copy(const TlTensor *dst, const TlTensor *src) {
   }
   return 0;
 }
-static PyObject *py_copy(PyObject *m, PyObject *args) {
-  (void)m;
+/* Memory of n bytes whose address nobody has */
+static bool unseen(const TlStorage *s, uint64_t n) {
+  return !s->device && !s->borrowed && !s->owner && !s->fixed && !s->addressed && !s->serial && !s->exports &&
+         s->nbytes == n;
+}
+/* Whether dst and src, which nobody else reads, may exchange their memory. */
+static bool may_move(const TlTensor *dst, const TlTensor *src) {
+  const uint64_t n = (uint64_t)src->numel * (uint64_t)tl_itemsize[src->dtype];
+  return n >= 1 << 16 && dst->dtype == src->dtype && dst->numel == src->numel && !dst->offset && !src->offset &&
+         tl_is_contiguous(dst) && tl_is_contiguous(src) && !((dst->flags | src->flags) & TL_INDIRECT) &&
+         unseen(dst->storage, n) && unseen(src->storage, n) && Py_REFCNT((PyObject *)src->storage) == 1;
+}
+int tl_copy_result(TlTensor *dst, TlTensor *src) {
+  if (!may_move(dst, src)) return tl_copy(dst, src);
+  char *data = dst->storage->data;
+  dst->storage->data = src->storage->data;
+  src->storage->data = data;
+  return 0;
+}
+static PyObject *copied(PyObject *args, int (*how)(TlTensor *, TlTensor *)) {
   PyObject *dst, *src;
   int bump = 1;
   if (!PyArg_ParseTuple(args, "O!O!|p", tl_TensorBase, &dst, tl_TensorBase, &src, &bump) ||
       tl_check_inference((TlTensor *)dst) < 0 || tl_check_captured((TlTensor *)dst, NULL) < 0 ||
-      check_copy((TlTensor *)dst, (TlTensor *)src) < 0 || tl_copy((TlTensor *)dst, (TlTensor *)src) < 0)
+      check_copy((TlTensor *)dst, (TlTensor *)src) < 0 || how((TlTensor *)dst, (TlTensor *)src) < 0)
     return NULL;
   if (bump) tl_bump((TlTensor *)dst);
   return Py_NewRef(dst);
+}
+static PyObject *py_copy(PyObject *m, PyObject *args) {
+  (void)m;
+  return copied(args, tl_copy);
+}
+static PyObject *py_copy_result(PyObject *m, PyObject *args) {
+  (void)m;
+  return copied(args, tl_copy_result);
 }
 static PyObject *py_cast(PyObject *m, PyObject *args) {
   (void)m;
@@ -573,6 +599,8 @@ PyMethodDef tl_data_functions[] = {
   {"empty_like", py_empty_like, METH_VARARGS,
    "empty_like(tensor, dtype=None, device code=the tensor's), keeping a dense layout"},
   {"copy", py_copy, METH_VARARGS, "copy(dst, src): dst[...] = src below autograd"},
+  {"copy_result", py_copy_result, METH_VARARGS,
+   "copy_result(dst, src): copy of a new tensor that only the caller has; they may exchange their memory instead"},
   {"cast", py_cast, METH_VARARGS, "cast(tensor, dtype): the tensor itself when it has that dtype"},
   {"resize", py_resize, METH_VARARGS, "resize(tensor, shape)"},
   {"lay_out", py_lay_out, METH_VARARGS,

@@ -461,6 +461,48 @@ static bool overridden(const Overload *ov, PyObject *const *bound) {
   return found;
 }
 
+/* Whether a call's result may be written to out without asking Python: no gradient, no mode or transform, no memory
+ * that an argument reads. */
+static bool writes_plainly(Overload *ov, PyObject *const *a, PyObject *out) {
+  const TlTensor *o = (TlTensor *)out;
+  if (!(ov->flags & F_PLAIN_OUT) || !TL_CHECK(out) || o->device != TL_CPU || o->flags & (TL_INDIRECT | TL_INFERENCE) ||
+      !tl_is_contiguous(o) || tl_requires_grad(o) || tl_forward_ad || tl_dispatch_used || tl_func_level)
+    return false;
+  Scan s = {false, false, false};
+  scan_args(ov, a, &s);
+  bool apart = !s.check && !(s.grad && tl_grad_mode);
+  for (uint32_t set = ov->tensors; set && apart;) {
+    const int i = next_param(&set);
+    const bool list = ov->params[i].kind != K_TENSOR;
+    const Py_ssize_t n = list && a[i] != Py_None ? seq_size(a[i]) : 1;
+    for (Py_ssize_t j = 0; j < n && apart; j++) {
+      PyObject *x = list && a[i] != Py_None ? seq_item(a[i], j) : a[i];
+      apart = !TL_CHECK(x) || ((TlTensor *)x)->storage != o->storage;
+    }
+  }
+  return apart;
+}
+static PyObject *call_out(Overload *ov, PyObject *const *a, PyObject *out) {
+  if (!writes_plainly(ov, a, out)) return vcall_with(tl_reg.call_out, ov, a, out);
+  PyObject *result = tl_op_dispatch(ov, a), *done = NULL;
+  TlTensor *o = (TlTensor *)out, *r = (TlTensor *)result;
+  if (!result) return NULL;
+  if (TL_CHECK(result) && r->device == TL_CPU && r->dtype == o->dtype && r->ndim == o->ndim &&
+      !memcmp(r->shape, o->shape, (size_t)r->ndim * sizeof *r->shape)) {
+    if (tl_check_inference(o) == 0 && (Py_REFCNT(result) == 1 ? tl_copy_result : tl_copy)(o, r) == 0) {
+      tl_bump(o);
+      done = Py_NewRef(out);
+    }
+  } else {
+    PyObject *t = PyTuple_New(ov->nparams);
+    for (int i = 0; t && i < ov->nparams; i++) PyTuple_SetItem(t, i, Py_NewRef(a[i]));
+    if (t) done = PyObject_CallFunctionObjArgs(tl_reg.finish_out, (PyObject *)ov, t, out, result, NULL);
+    Py_XDECREF(t);
+  }
+  Py_DECREF(result);
+  return done;
+}
+
 /* A call whose arguments are bound: through the profiler where it records, and with the result's field names. */
 static PyObject *call_bound(Overload *ov, PyObject *const *bound, PyObject *out) {
   const int64_t mark =
@@ -470,7 +512,7 @@ static PyObject *call_bound(Overload *ov, PyObject *const *bound, PyObject *out)
   if (out) { /* autocast leaves calls with out= alone, as PyTorch's does */
     const bool cast = tl_autocast;
     tl_autocast = false;
-    result = vcall_with(tl_reg.call_out, ov, bound, out);
+    result = call_out(ov, bound, out);
     tl_autocast = cast;
   } else result = tl_op_dispatch(ov, bound);
   if (mark >= 0) tl_profile_end(mark);

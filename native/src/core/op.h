@@ -45,7 +45,8 @@ typedef struct {
   X(F_EXPANDED, 512) \
   X(F_EXPANDED_WARNS, 1024) \
   X(F_EXPANDED_ROWS, 2048) \
-  X(F_EXACT, 4096)
+  X(F_EXACT, 4096) \
+  X(F_PLAIN_OUT, 8192)
 enum {
 #define X(name, bit) name = bit,
   OVERLOAD_FLAGS(X)

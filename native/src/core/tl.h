@@ -330,6 +330,8 @@ static inline int64_t tl_wrap_add(int64_t a, int64_t b) { return (int64_t)((uint
 
 /* copy.c: dst[...] = src, any strides and dtypes, src broadcast to dst's shape; handles overlap. -1 on error. */
 int tl_copy(TlTensor *dst, TlTensor *src);
+/* tl_copy of a new tensor that only the caller has: they may exchange their memory instead */
+int tl_copy_result(TlTensor *dst, TlTensor *src);
 int tl_fill(TlTensor *dst, PyObject *value);
 int tl_check_finite(tl_dtype d, PyObject *value); /* raises, -1: a finite number does not fit */
 extern bool tl_any_indirect;      /* set once a TL_INDIRECT tensor exists or a call has a limited dtype */

@@ -3,6 +3,10 @@
 import pytest
 from alike import alike, cases
 
+import torchlite
+
+torch = pytest.importorskip("torch")
+
 
 @cases("""
 x=torch.zeros(2,3); torch.arange(0,4,out=x.narrow(1,1,2)); x
@@ -296,3 +300,61 @@ def test_dtypes_and_gradients(call, out):
     x, o = OUTS[out]
     alike(f"o={o}; torch.{call.format(x)}; o")
     alike(f"o={o}; torch.{call.format(x)}; (o.requires_grad, o.is_leaf)")
+
+
+LARGE = 1 << 15  # of floats: more than what is just copied
+
+
+def test_a_large_result_is_seen_through_views_arrays_and_addresses():
+    a, b = torchlite.rand(LARGE), torchlite.rand(LARGE)
+    want = a + b
+    out = torchlite.empty(LARGE)
+    view = out[10:20]
+    assert torchlite.add(a, b, out=out) is out
+    assert torchlite.equal(view, want[10:20]) and out._version == view._version == 1
+    out = torchlite.empty(LARGE)
+    address = out.data_ptr()
+    torchlite.add(a, b, out=out)
+    assert out.data_ptr() == address and torchlite.equal(out, want)
+    out = torchlite.empty(LARGE)
+    array = out.numpy()
+    torchlite.add(a, b, out=out)
+    assert (array == want.numpy()).all()
+    row = torchlite.zeros(3, LARGE)
+    torchlite.add(a, b, out=row[1])
+    assert torchlite.equal(row[1], want) and not row[0].any() and not row[2].any()
+
+
+def test_inputs_keep_their_memory():
+    a = torchlite.rand(LARGE)
+    kept, out = a.clone(), torchlite.empty(LARGE)
+    for name in ("positive", "real", "alias_copy", "view_copy"):
+        op = getattr(torchlite.ops.aten, name)
+        if name == "view_copy":
+            op.out(a, (LARGE,), out=out)
+        elif "out" in op.overloads():
+            op.out(a, out=out)
+        out.add_(1)
+        assert torchlite.equal(a, kept), name
+    torchlite.add(a, 1, out=a)
+    assert torchlite.equal(a, kept + 1)
+    torchlite.add(a[1:], 1, out=out[1:])
+    assert torchlite.equal(out[1:], kept[1:] + 2)
+
+
+def test_a_plain_out_under_modes_and_gradients():
+    x = torch.ones(3, requires_grad=True)
+    y = torchlite.ones(3, requires_grad=True)
+    for lib, t in ((torch, x), (torchlite, y)):
+        with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+            lib.add(t, t, out=lib.empty(3))
+        with lib.no_grad():
+            out = lib.add(t, t, out=lib.empty(3))
+        assert out.tolist() == [2, 2, 2] and not out.requires_grad and out._version == 1
+        out = lib.add(lib.ones(2, 1), lib.ones(3), out=lib.empty(0))
+        assert out.shape == (2, 3)
+        with pytest.warns(UserWarning, match="was resized"):
+            assert lib.add(lib.ones(3), 1, out=lib.empty(2)).tolist() == [2, 2, 2]
+        assert lib.add(lib.ones(3), 1, out=lib.empty(3, dtype=lib.float64)).tolist() == [2, 2, 2]
+        with pytest.raises(RuntimeError, match="can't be cast"):
+            lib.add(lib.ones(3), 1, out=lib.empty(3, dtype=lib.int64))
