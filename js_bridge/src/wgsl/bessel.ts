@@ -1,4 +1,7 @@
-/** float32 Bessel and Airy functions: Chebyshev series near 0, amplitude and phase beyond. */
+/**
+ * float32 Bessel and Airy functions: Chebyshev series near 0, amplitude and phase beyond. J, Y and Ai of infinity are
+ * NaN, as in PyTorch.
+ */
 const order = (n: 0 | 1): Readonly<Record<string, string>> => ({
   /* e^-|x| I_n(x) */
   [`tl_i${n}e`]: /* wgsl */ `
@@ -44,7 +47,7 @@ fn tl_jy${n}(x: f32) -> vec2<f32> {
 fn tl_j${n}(x: f32) -> f32 {
   let a = abs(x);
   if (tl_isnan(x)) { return x; }
-  if (tl_isinf(x)) { return 0.0; }
+  if (tl_isinf(x)) { return tl_nan(); }
   if (a <= 8.0) { return tl_ch_j${n}_a(a * a * 0.03125 - 1.0)${n ? " * x" : ""}; }
   return ${n ? "select(1.0, -1.0, x < 0.0) * " : ""}tl_jy${n}(a).x;
 }`,
@@ -52,7 +55,7 @@ fn tl_j${n}(x: f32) -> f32 {
 fn tl_y${n}(x: f32) -> f32 {
   if (tl_isnan(x) || x < 0.0) { return tl_nan(); }
   if ((bitcast<u32>(x) & 0x7fffffffu) == 0u) { return -tl_inf(); }
-  if (tl_isinf(x)) { return 0.0; }
+  if (tl_isinf(x)) { return tl_nan(); }
   if (x > 8.0) { return tl_jy${n}(x).y; }
   let c = tl_ch_y${n}_a(x * x * 0.03125 - 1.0);
   return ${n ? "c * x + 0.63661977 * (tl_log(x) * tl_j1(x) - 1.0 / x)" : "c + 0.63661977 * tl_log(x) * tl_j0(x)"};
@@ -68,7 +71,7 @@ export const BESSEL: Readonly<Record<string, string>> = {
   tl_airy_ai: /* wgsl */ `
 fn tl_airy_ai(x: f32) -> f32 {
   if (tl_isnan(x)) { return x; }
-  if (tl_isinf(x)) { return 0.0; }
+  if (tl_isinf(x)) { return tl_nan(); }
   if (x >= -4.0 && x <= 0.0) { return tl_ch_airy_m(0.5 * x + 1.0); }
   if (x > 0.0 && x <= 2.0) { return tl_ch_airy_p(x - 1.0) * tl_exp(-x); }
   let a = abs(x);

@@ -139,16 +139,15 @@ static double far(int order, double x, bool y) {
 double sp_j(int order, double x) {
   const double a = fabs(x), z = a * a / 4;
   if (isnan(x)) return x;
-  if (a == INFINITY) return 0;
+  if (a == INFINITY) return NAN; /* as in PyTorch, for all that swing */
   const double half = order ? a / 2 : 1;
   const double r = a > FAR ? far(order, a, false) : power_series(first[order], sp_terms(z), -z) * half;
-  return order && x < 0 ? -r : r;
+  return order && signbit(x) ? -r : r;
 }
 
 double sp_y(int order, double x) {
   if (x == 0) return -INFINITY;
-  if (!(x > 0)) return NAN;
-  if (x == INFINITY) return 0;
+  if (!(x > 0 && x < INFINITY)) return NAN;
   if (x > FAR) return far(order, x, true);
   const double z = x * x / 4, l = log(x / 2) + EULER, j = power_series(first[order], sp_terms(z), -z);
   const double s = power_series(second[order], sp_terms(z), -z);
@@ -169,7 +168,7 @@ static double k_integral(double nu, double x) {
 
 double sp_airy_ai(double x) {
   if (isnan(x)) return x;
-  if (isinf(x)) return 0;
+  if (isinf(x)) return NAN;
   if (x > 2) {
     double z = 2.0 / 3 * x * sqrt(x);
     if (z > 760) return 0;

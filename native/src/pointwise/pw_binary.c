@@ -625,6 +625,7 @@ PyObject *pw_lerp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, Tl
   return pw_run(k->data, NULL, 3, args, lone ? -1 : (int)d, out);
 }
 
+static bool is_nan(PyObject *o) { return PyFloat_CheckExact(o) && isnan(PyFloat_AsDouble(o)); }
 static bool is_bound(PyObject *o) { return o == Py_None || PyFloat_CheckExact(o) || PyLong_CheckExact(o); }
 /* clamp(self, min=None, max=None) */
 PyObject *pw_clamp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out) {
@@ -633,6 +634,8 @@ PyObject *pw_clamp(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, T
     PyErr_SetString(PyExc_RuntimeError, "torch.clamp: At least one of 'min' or 'max' must not be None");
     return NULL;
   }
+  if (is_nan(lo)) hi = Py_None; /* all is NaN, whatever the other bound */
+  else if (is_nan(hi)) lo = Py_None;
   PyObject *all[3] = {args[0], lo, hi};
   if (!TL_CHECK(lo) || !TL_CHECK(hi)) {
     PyObject *some[3] = {args[0], lo == Py_None ? hi : lo, hi == Py_None ? lo : hi};

@@ -1,5 +1,6 @@
 """Bessel and Airy functions and their like beside mpmath, whose values have as many digits as asked for."""
 
+import math
 import random
 
 import pytest
@@ -40,3 +41,20 @@ def test_values(name):
                 want = f(mpmath.mpf(value))
                 scale = max(abs(want), 1 if dtype == torch.float64 and name in WITH_ZEROS else 0)
                 assert abs(got - want) <= most * scale, (value, got, want)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("name", sorted({*CASES, "spherical_bessel_j0", "ndtr", "log_ndtr", "i0", "i1"} - {"airy_ai"}))
+def test_edges_as_in_pytorch(name, dtype):
+    real = pytest.importorskip("torch")
+    edges = [math.inf, -math.inf, math.nan, 0.0, -0.0, 1e30]
+    want = getattr(real.special, name)(real.tensor(edges, dtype=getattr(real, dtype)))
+    got = getattr(torch.special, name)(torch.tensor(edges, dtype=getattr(torch, dtype)))
+    for x, g, w in zip(edges, got.tolist(), want.tolist()):
+        assert (math.isnan(g) and math.isnan(w)) or g == w or abs(g - w) < 1e-7, (x, g, w)
+        if x == 0 and w == 0:
+            assert math.copysign(1, g) == math.copysign(1, w), (x, g, w)
+
+
+def test_airy_of_infinity_is_nan_as_in_pytorch():
+    assert torch.special.airy_ai(torch.tensor([math.inf, -math.inf])).isnan().all()

@@ -88,3 +88,10 @@ def test_gradient_of_pdist_with_equal_rows_and_ties(p, dtype):
     tl.pdist(own, p).backward(tl.from_numpy(up))
     torch.pdist(theirs, p).backward(torch.from_numpy(up))
     np.testing.assert_allclose(own.grad.numpy(), theirs.grad.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("bounds", [(math.nan, 1e300), (1e300, math.nan), (math.nan, None), (None, math.nan)], ids=str)
+def test_clamp_by_nan_is_nan_whatever_the_other_bound(bounds):
+    for lib in (torch, tl):
+        assert lib.clamp(lib.ones(5), *bounds).isnan().all()
+        assert lib.clamp(lib.ones(5, dtype=lib.int64), *bounds).dtype is lib.float32
