@@ -104,6 +104,7 @@ SMALL = {
     "math/bessel.c",
     "math/cmath.c",
     "math/special.c",
+    "nn/ctc.c",
     "nn/pad.c",
     "nn/resample.c",
     "nn/rnn.c",

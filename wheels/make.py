@@ -22,7 +22,7 @@ import runtime
 
 ROOT = recipe.ROOT
 
-BUDGET = 1_528_000  # bytes of one wheel without its WebGPU script; with it 1.6 MB
+BUDGET = 1_542_000  # bytes of one wheel without its WebGPU script; with it 1.6 MB
 BUDGET_BRIDGE = 120_000  # bytes of that, compressed
 
 

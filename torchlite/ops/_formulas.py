@@ -297,8 +297,8 @@ def _j(x, order):
         p, q = (p, q + sign * term) if k & 1 else (p + sign * term, q)
     phase = a - (2 * order + 1) * math.pi / 4
     far = torch.sqrt(2 / (math.pi * a)) * (p * torch.cos(phase) - q * torch.sin(phase))
-    r = torch.where(a == INF, 0, torch.where(a <= 25, near, far))
-    return torch.where((x < 0) & (a < INF), -r, r) if order else r
+    r = torch.where(a == INF, NAN, torch.where(a <= 25, near, far))
+    return torch.where(x < 0, -r, r) if order else r
 
 
 special_i0e = in_double(lambda x: _scaled_i(x, 0))

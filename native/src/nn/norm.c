@@ -58,6 +58,8 @@ const TlKernel tl_kernels_norm[] = {
   {"nll_loss_forward", tl_k_nll, TL_WITH_STATISTICS, 0, NULL}, /* (self, target, weight, reduction, ignore_index) */
   {"nll_loss", tl_k_nll, TL_RESULT_ALONE, 0, NULL},
   {"nll_loss_backward", tl_k_nll_backward, 0, 0, NULL},
+  {"ctc", tl_k_ctc, 0, 0, NULL}, /* (log_probs, path, input_lengths, target_lengths, zero_infinity[, ...]) */
+  {"ctc_backward", tl_k_ctc_backward, 0, 0, NULL},
   {"_cross_entropy", k_gpu_only, 0, 0, NULL},
   {"_cross_entropy_backward", k_gpu_only, 0, 0, NULL},
   {"mse_loss", tl_k_pair_loss, TL_MSE, 0, NULL},

@@ -10,7 +10,7 @@ enum { TL_MSE, TL_L1, TL_SMOOTH_L1, TL_HUBER }; /* of tl_k_pair_loss */
 #define TL_NORM_KERNELS(X) \
   X(softmax) X(softmax_backward) X(layer_norm) X(layer_norm_backward) X(rms_norm) X(rms_norm_backward) X(group_norm) \
   X(group_norm_backward) X(batch_norm) X(batch_norm_backward) X(nll) X(nll_backward) X(pair_loss) X(rnn_layer) \
-  X(rnn_layer_backward)
+  X(rnn_layer_backward) X(ctc) X(ctc_backward)
 #define X(n) PyObject *tl_k_##n(const TlKernel *k, PyObject *const *args, Py_ssize_t nargs, TlTensor *out);
 TL_NORM_KERNELS(X)
 #undef X
