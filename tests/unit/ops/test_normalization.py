@@ -294,3 +294,13 @@ def test_native_group_norm_looks_at_its_arguments(weight, bias, n, c, area):
             return type(e).__name__, str(e)
 
     assert call(tl) == call(torch)
+
+
+@pytest.mark.parametrize("n", [*range(1, 20), 29, 255, 257, 259, 260, 511, 1001])
+def test_softmax_of_rows_of_any_length(n):
+    torch.manual_seed(0)
+    x = torch.randn(6, n) * 10
+    x[3, -1], x[4, -1], x[5, -1] = float("nan"), float("inf"), float("-inf")
+    for name in ("softmax", "log_softmax"):
+        got, want = getattr(tl, name)(tl.from_numpy(x.numpy()), 1), getattr(torch, name)(x, 1)
+        torch.testing.assert_close(torch.from_numpy(got.numpy()), want, rtol=1e-5, atol=1e-5, equal_nan=True)
