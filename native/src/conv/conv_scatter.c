@@ -5,11 +5,13 @@
 
 static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
 
+enum { MOST = 1 << 23 }; /* elements of the product of one image */
+
 bool tl_conv_scatter_pays(const TlConv *c, tl_dtype dt) {
   /* by pixel and channel of x: the products, and here adding up, which is memory's work (some 16 products' time) */
   const double taps = (double)vol(c->k), gather = (double)c->yc * taps * (double)vol(c->x) / (double)vol(c->s),
                scatter = (double)(c->yc + 16) * taps * (double)vol(c->y);
-  return dt == TL_F32 && taps > 1 && scatter * 1.3 < gather;
+  return dt == TL_F32 && taps > 1 && scatter * 1.3 < gather && (double)c->xc * taps * (double)vol(c->y) < MOST;
 }
 
 /* Where the taps of one pixel of y land in a row of x: taps from .. to, the first of them at pixel `at`. */
