@@ -200,10 +200,10 @@ def call_out(ov: Any, args: tuple[Any, ...], out: Any) -> Any:
         raise _shared_memory()
     if name == "randn" and not outs[0].is_contiguous() and tuple(args[0]) == outs[0].shape and outs[0].is_cpu:
         return outs[0].normal_(generator=args[1])  # draws in another order than for a tensor without gaps
-    return finish_out(ov, args, out, _C.call_overload(ov, _out.arguments(ov, args, outs)), copied, 4)
+    return finish_out(ov, args, out, _C.call_overload(ov, _out.arguments(ov, args, outs)), copied, 3)
 
 
-def finish_out(ov: Any, args: tuple[Any, ...], out: Any, result: Any, copied: bool = False, stacklevel: int = 3) -> Any:
+def finish_out(ov: Any, args: tuple[Any, ...], out: Any, result: Any, copied: bool = False, stacklevel: int = 2) -> Any:
     """The rest of a call with out=, whose result is known. The core itself writes a result that out has room for, where
     the declaration asks for nothing else (F_PLAIN_OUT)."""
     spec, tags = ov.spec, ov.spec.out.tags

@@ -112,7 +112,7 @@ def make(tags: frozenset[str], r: Any, o: Any) -> Any:
                     "The out tensor will be resized to a tensor of shape (%d,)."
                     % (list(o.shape), o.numel(), r.numel(), r.numel()),
                     UserWarning,
-                    stacklevel=5,
+                    stacklevel=4,
                 )
             _C.resize(o, tuple(r.shape))
         r = r.view(o.shape)

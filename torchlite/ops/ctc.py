@@ -57,6 +57,11 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
         raise RuntimeError("log_probs tensor must not be empty")
     batched = log_probs.dim() == 3
     lp = log_probs if batched else log_probs.unsqueeze(1)
+    if lp.dim() != 3:
+        raise RuntimeError(
+            f"Expected 3-dimensional tensor, but got {lp.dim()}-dimensional tensor for argument #1 'log_probs' "
+            f"{_ALLOCATING}"
+        )
     T, N, C = lp.shape
     if not 0 <= blank < C:
         raise RuntimeError("blank must be in label range")
@@ -66,6 +71,9 @@ def _ctc(log_probs, targets, input_lengths, target_lengths, blank, reduction, ze
             raise RuntimeError(f"Expected input_lengths to have value at most {T}, but got value {n} {_ALLOCATING}")
     labels = _labels(targets, outs)
     S = labels.size(1)
+    if min(outs) < S:  # what fills the shorter rows may be no class
+        steps = torch.arange(S, device=labels.device)
+        labels = labels.where(steps < torch.tensor(outs, device=labels.device).unsqueeze(1), blank)
     path = torch.full((N, 2 * S + 1), blank, dtype=torch.long, device=lp.device)
     if S:
         path[:, 1::2] = labels

@@ -46,7 +46,7 @@ def _at(flat, coords, sizes):
         index = i if index is None else index * size + i
         valid = ok if valid is None else valid & ok
     n, c = flat.shape[:2]
-    got = flat.gather(2, index.reshape(n, 1, -1).expand(n, c, -1)).reshape((n, c) + tuple(index.shape[1:]))
+    got = flat.gather(2, index.flatten(1).unsqueeze(1).expand(n, c, -1)).reshape((n, c) + tuple(index.shape[1:]))
     return torch.where(valid.unsqueeze(1), got, 0.0)  # not a product: what lies there may be NaN
 
 
@@ -174,7 +174,7 @@ def grid_sampler_2d_backward(grad_output, input, grid, interpolation_mode, paddi
         wx, wy = east if right else 1 - east, south if below else 1 - south
         at = [low[0] + right, low[1] + below]
         inside = (at[0] >= 0) & (at[0] <= w - 1) & (at[1] >= 0) & (at[1] <= h - 1)
-        index = torch.where(inside, at[1] * w + at[0], 0.0).to(torch.int64).reshape(n, 1, -1).expand(n, c, -1)
+        index = torch.where(inside, at[1] * w + at[0], 0.0).to(torch.int64).flatten(1).unsqueeze(1).expand(n, c, -1)
         given = grad_output if nearest else grad_output * (wx * wy).unsqueeze(1)
         images = images.scatter_add(2, index, torch.where(inside.unsqueeze(1), given, 0.0).flatten(2))
         if not nearest:

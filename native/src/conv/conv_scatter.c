@@ -77,8 +77,12 @@ static void to_last(float *dst, const float *src, int64_t channels, int64_t pixe
     for (int64_t j = 0; j < channels; j++) *dst++ = src[j * pixels + i];
 }
 
-/* Without overlap and padding x is the product itself. */
-static bool is_product(const TlConv *c) { return vol(c->y) == 1 && vol(c->x) == vol(c->k) && !vol(c->p); }
+/* One pixel, whose taps are x itself. */
+static bool is_product(const TlConv *c) {
+  bool is = true;
+  for (int i = 0; i < 3; i++) is &= c->y[i] == 1 && !c->p[i] && c->x[i] == c->k[i] && (c->d[i] == 1 || c->k[i] == 1);
+  return is;
+}
 
 int tl_conv_scatter(const TlConv *c, bool last, const float *y, const float *w, const float *bias, float *x) {
   const int64_t taps = vol(c->k), each = c->xc * taps, pix = vol(c->y), xpix = vol(c->x), xt = c->groups * c->xc,

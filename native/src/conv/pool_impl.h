@@ -69,6 +69,7 @@ static inline __attribute__((always_inline)) void F(fours)(const TlPool *c, cons
 static void F(four_maxima)(const TlPool *c, const T *x, T *y, int32_t *at, const int64_t *z, const int64_t *r,
                            int64_t i, int64_t end) {
   for (; i + 16 <= end && !at; i += 16) F(fours)(c, x, y, NULL, z, r, i, 4);
+  if (i < end && i + 4 > end) i = end - 4;
   for (; i < end; i = i + 8 <= end || i + 4 == end ? i + 4 : end - 4)
     if (at) F(fours)(c, x, y, at, z, r, i, 1);
     else F(fours)(c, x, y, NULL, z, r, i, 1);

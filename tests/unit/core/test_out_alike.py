@@ -358,3 +358,17 @@ def test_a_plain_out_under_modes_and_gradients():
         assert lib.add(lib.ones(3), 1, out=lib.empty(3, dtype=lib.float64)).tolist() == [2, 2, 2]
         with pytest.raises(RuntimeError, match="can't be cast"):
             lib.add(lib.ones(3), 1, out=lib.empty(3, dtype=lib.int64))
+
+
+@pytest.mark.parametrize("call", ["add", "mm", "arange"])
+def test_a_resize_warning_names_the_callers_line(call):
+    run = {
+        "add": lambda: torchlite.add(torchlite.ones(3), 1, out=torchlite.ones(2)),
+        "mm": lambda: torchlite.mm(
+            torchlite.ones(3, 3), torchlite.ones(3, 3), out=torchlite.ones(2, dtype=torchlite.float32)
+        ),
+        "arange": lambda: torchlite.arange(3.5, out=torchlite.ones(2)),
+    }[call]
+    with pytest.warns(UserWarning, match="resized") as seen:
+        run()
+    assert [(w.filename, w.lineno) for w in seen] == [(__file__, run.__code__.co_firstlineno)]

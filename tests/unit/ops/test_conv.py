@@ -224,6 +224,12 @@ LARGE_KERNELS = [  # sizes of x and w, options: one pixel, rows cut at both ends
     ((1, 48, 2, 2), (48, 2, 5, 5), {"groups": 2, "dilation": 2}),
     ((2, 32, 2), (32, 4, 9), {"padding": 3}),
     ((1, 40, 2, 3, 2), (40, 2, 4, 3, 5), {"padding": (1, 0, 2)}),
+    # one pixel, whose result has as many elements as the kernel, but not the kernel's
+    ((1, 32, 1), (32, 2, 5), {"padding": 2, "dilation": 2}),
+    ((1, 16, 1, 1), (16, 8, 3, 3), {"padding": 1, "dilation": 2}),
+    ((1, 64, 1, 1), (64, 2, 8, 8), {"stride": 3, "padding": 1, "output_padding": 2}),
+    ((2, 32, 1, 1), (32, 8, 1, 4), {"stride": (2, 1), "padding": (0, 1), "output_padding": (1, 0)}),
+    ((2, 32, 1, 1, 1), (32, 3, 2, 3, 1), {}),
 ]
 
 
@@ -250,3 +256,9 @@ def test_gradient_of_an_image_that_shrinks_to_a_pixel():
         torch.randn(40, 6, 5, 5),
         tol=(1e-4, 1e-4),
     )
+
+
+def test_gradient_of_an_image_that_a_dilated_kernel_covers():
+    torch.manual_seed(0)
+    x, w = torch.randn(1, 8, 3, 3), torch.randn(16, 8, 3, 3)
+    check(lambda t, x, w: t.nn.functional.conv2d(x, w, padding=1, dilation=2), x, w, tol=(1e-4, 1e-4))

@@ -77,6 +77,21 @@ def test_messages(i):
     fails_alike(lambda t, x, y: t.nn.functional.ctc_loss(x, y, *rest), torch.zeros(6, 2, 4), targets)
 
 
+def test_what_fills_shorter_rows_is_no_matter():
+    x, filled = torch.randn(6, 2, 5).log_softmax(2), torch.tensor([[1, 2, 3], [1, -1, 99]])
+    check(
+        lambda t, x, y: t.nn.functional.ctc_loss(x, y, (6, 6), (3, 1), reduction="none"),
+        x.requires_grad_(),
+        filled,
+        tol=(1e-4, 1e-4),
+    )
+
+
+@pytest.mark.parametrize("shape", [(5,), (4, 2, 3, 3)])
+def test_other_dims(shape):
+    fails_alike(lambda t, x, y: t.nn.functional.ctc_loss(x, y, (3,), (3,)), torch.zeros(shape), ONES)
+
+
 def test_nothing_to_read():
     for shape in ((0, 2, 4), (6, 0, 4)):
         fails_alike(lambda t, x, y: t.nn.functional.ctc_loss(x, y, (0,) * 2, (1,) * 2), torch.zeros(shape), ONES)

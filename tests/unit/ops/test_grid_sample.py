@@ -15,7 +15,8 @@ MODES = list(itertools.product(("bilinear", "nearest", "bicubic"), ("zeros", "bo
 def test_gradients(mode, padding, corners, dtype):
     torch.manual_seed(0)
     # beyond the images on all sides, more than one stretch of positions, images of one row
-    for size, places in (((2, 3, 5, 6), (2, 4, 3)), ((1, 2, 4, 4), (1, 20, 20)), ((1, 1, 1, 7), (1, 3, 3))):
+    sizes = ((2, 3, 5, 6), (2, 4, 3)), ((1, 2, 4, 4), (1, 20, 20)), ((1, 1, 1, 7), (1, 3, 3)), ((0, 2, 4, 4), (0, 3, 3))
+    for size, places in sizes:
         x, grid = torch.rand(size, dtype=dtype), torch.rand(*places, 2, dtype=dtype) * 3 - 1.5
         check(
             lambda t, x, g: t.nn.functional.grid_sample(x, g, mode, padding, corners),

@@ -264,3 +264,16 @@ def test_fractional_to_nothing(n):
         x,
         grad=False,
     )
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("width", [*range(3, 24), 33, 34, 35, 47])
+def test_maxima_of_rows_of_any_width(width, stride):
+    torch.manual_seed(0)
+    x = torch.randn(3, 2, width)
+    x[1, 0, -1], x[1, 1, 0], x[2, 1] = float("nan"), float("inf"), float("-inf")
+    for size in (1, 2, 3):
+        if size > width:
+            continue
+        check(lambda t, x: t.nn.functional.max_pool1d(x, size, stride), x, grad=False)
+        check(lambda t, x: t.nn.functional.max_pool1d(x, size, stride, return_indices=True), x, grad=False)
