@@ -208,7 +208,7 @@ def _grid_grad(c, g):
 )
 def _sampled_images(input, grid, interpolation_mode, padding_mode, align_corners):
     """grid_sampler of images, linear or nearest."""
-    return _sampled(input, grid, interpolation_mode, padding_mode, align_corners)
+    return _sampled(input, grid, interpolation_mode, padding_mode, align_corners).contiguous()
 
 
 @op(
