@@ -206,8 +206,8 @@ INTS(b_bitwise_xor, a ^ b)
     const T *A = in[0], *B = in[1], b = n ? B[0] : 0; \
     const U mask = (M), s = (U)(S); \
     T *o = out; \
-    U differ = 0; \
-    PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) differ |= (U)(B[i] ^ b); \
+    U differ = n > 1 ? (U)(B[1] ^ b) : 0; \
+    if (!differ) PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) differ |= (U)(B[i] ^ b); \
     if (differ) { fn##_each(p, out, in, n); return; } \
     PW_VEC for (intptr_t i = 0; i < (intptr_t)n; i++) o[i] = (T)((U)((AS)A[i] OP s) & mask); \
   }
