@@ -8,7 +8,7 @@ static int64_t vol(const int64_t *v) { return v[0] * v[1] * v[2]; }
 enum { MOST = 1 << 23 }; /* elements of the product of one image */
 
 bool tl_conv_scatter_pays(const TlConv *c, tl_dtype dt) {
-  /* by pixel and channel of x: the products, and here adding up, which is memory's work (some 16 products' time) */
+  /* multiplications of each way; adding one number to x takes the time of some 16 of them */
   const double taps = (double)vol(c->k), gather = (double)c->yc * taps * (double)vol(c->x) / (double)vol(c->s),
                scatter = (double)(c->yc + 16) * taps * (double)vol(c->y);
   return dt == TL_F32 && taps > 1 && scatter * 1.3 < gather && (double)c->xc * taps * (double)vol(c->y) < MOST;
@@ -77,7 +77,7 @@ static void to_last(float *dst, const float *src, int64_t channels, int64_t pixe
     for (int64_t j = 0; j < channels; j++) *dst++ = src[j * pixels + i];
 }
 
-/* One pixel, whose taps are x itself. */
+/* y is one pixel, and x has exactly one pixel for each tap: no sum is needed. */
 static bool is_product(const TlConv *c) {
   bool is = true;
   for (int i = 0; i < 3; i++) is &= c->y[i] == 1 && !c->p[i] && c->x[i] == c->k[i] && (c->d[i] == 1 || c->k[i] == 1);

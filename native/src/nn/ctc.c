@@ -36,6 +36,7 @@ static void exps(float *x, int64_t n) {
   v4_store(rest, vm_exp(v4_load(rest)));
   memcpy(x + i, rest, (size_t)(n - i) * sizeof *x);
 }
+
 /* A row is the states of one frame, with two numbers of -inf before them and up to three behind. */
 typedef struct {
   const float *lp;      /* the first frame's log-probabilities */
@@ -70,7 +71,7 @@ static float forward(const Sample *s, float *alpha, int64_t width, float *work) 
     }
     memcpy(alpha, row, (size_t)s->states * sizeof(float));
   }
-  /* of the last two states, as a state that both lead to */
+  /* a path ends in the last label or in the blank behind it */
   const float a = row[s->states - 1], b = row[s->states - 2], top = a > b ? a : b;
   if (top == -INFINITY && a == a && b == b) return INFINITY;
   return -(top + (float)log(exp((double)(a - top)) + exp((double)(b - top))));
@@ -93,7 +94,7 @@ static void backward(const Sample *s, const Sample *back, const float *alpha, in
       row = other;
       other = last;
     }
-    /* of the paths through a state: both directions have the frame's probability */
+    /* alpha and beta both contain this frame's probability: once is too often */
     for (int64_t i = 0; i < n; i++) part[i] = at[i] + row[n - 1 - i] + loss - lp[s->path[i]];
     exps(part, n);
     memset(sums, 0, (size_t)classes * sizeof(float));
